@@ -1,0 +1,1 @@
+//! GCN3 (gfx803) machine code: decoder, disassembler, code objects and a functional GPU.

@@ -1,0 +1,34 @@
+//! Chores of the workspace, run as `cargo xtask TASK`.
+
+mod layers;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask TASK
+
+Tasks:
+  layers    fail when a crate depends on one that ARCHITECTURE.md puts below it";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.first().map(String::as_str) {
+        Some("layers") => layers::check(),
+        Some("help" | "--help" | "-h") => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Some(other) => Err(format!("there is no task '{other}'\n\n{USAGE}")),
+        None => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(summary) => {
+            println!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

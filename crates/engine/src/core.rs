@@ -77,7 +77,11 @@ pub(crate) struct Core {
     /// The cycle that runs now (or ran last, while `running` is false).
     pub(crate) now: Cell<u64>,
     pub(crate) running: Cell<bool>,
+    /// The context that runs now (or ran last).
+    pub(crate) context: Cell<u32>,
     pub(crate) request: Cell<u64>,
+    /// What the context that posted a wait last waits for.
+    pub(crate) waits_on: Cell<Name>,
     /// Who has been woken, in order.
     pub(crate) ready: RefCell<Vec<u32>>,
     /// When those in `ready` run, if they were woken while the domain was not running.
@@ -107,6 +111,23 @@ impl Core {
         } else {
             self.clock.first_after(time)
         }
+    }
+
+    /// Who runs, in which cycle of its own clock; seen from this domain, which is usually the running one.
+    #[inline]
+    pub(crate) fn running(&self) -> Moment {
+        if self.running.get() { self.moment() } else { self.running_elsewhere() }
+    }
+
+    #[inline]
+    fn moment(&self) -> Moment {
+        Moment { who: Who { domain: self.index, id: self.context.get() }, cycle: self.now.get() }
+    }
+
+    #[cold]
+    fn running_elsewhere(&self) -> Moment {
+        let running = self.shared.core(self.shared.domain.get());
+        running.map_or(Moment { who: Who::NOBODY, cycle: 0 }, |core| core.moment())
     }
 
     /// Lets context `id` run: in this cycle if the domain is running, else in the next it can reach.
@@ -167,6 +188,13 @@ impl Who {
     pub(crate) const NOBODY: Who = Who { domain: u32::MAX, id: u32::MAX };
 }
 
+/// A context in a cycle of its clock.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) who: Who,
+    pub(crate) cycle: u64,
+}
+
 /// What a model asks of the run, to be done at the end of the window.
 pub(crate) enum Control {
     /// Start another region of the statistics.
@@ -185,10 +213,8 @@ pub(crate) struct Shared {
     pub(crate) stats: RefCell<Registry>,
     pub(crate) eventcounts: RefCell<Vec<Weak<eventcount::Inner>>>,
     pub(crate) cores: RefCell<Vec<Rc<Core>>>,
-    /// Who runs: the number of the clock, the cycle of it, the context.
+    /// The number of the clock whose domain runs.
     pub(crate) domain: Cell<u32>,
-    pub(crate) cycle: Cell<u64>,
-    pub(crate) context: Cell<u32>,
     /// The running domain is to look up after this cycle: another may be earlier now, or the run must stop.
     pub(crate) interrupt: Cell<bool>,
     pub(crate) control: RefCell<Vec<(Time, Control)>>,
@@ -212,8 +238,6 @@ impl Shared {
             eventcounts: RefCell::default(),
             cores: RefCell::default(),
             domain: Cell::new(NO_DOMAIN),
-            cycle: Cell::new(0),
-            context: Cell::new(BIRTH),
             interrupt: Cell::new(false),
             control: RefCell::default(),
             progress: Cell::new(Time::ZERO),
@@ -239,11 +263,7 @@ impl Shared {
     /// The time of the edge that runs.
     pub(crate) fn time(&self) -> Time {
         let core = self.core(self.domain.get());
-        core.map_or(Time::ZERO, |core| core.clock.edge(self.cycle.get()))
-    }
-
-    pub(crate) fn who(&self) -> Who {
-        Who { domain: self.domain.get(), id: self.context.get() }
+        core.map_or(Time::ZERO, |core| core.clock.edge(core.now.get()))
     }
 
     pub(crate) fn control(&self, control: Control) {

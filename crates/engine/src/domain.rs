@@ -14,14 +14,15 @@ use crate::{
     trace::Mark,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     rc::Rc,
-    task::{Context as PollContext, Poll, Waker},
+    task::{Context as PollContext, Waker},
 };
 
 /// A context as its domain keeps it. With its places in the three queues (a word each) it takes 60 bytes.
 pub(crate) struct Slot {
-    task: Option<Task>,
+    /// What it runs; [`ended`] once that has come to its end.
+    task: Task,
     /// Since when it waits, if it does.
     since: u64,
     /// How many cycles it has not been busy: before it was born, and waiting for an eventcount.
@@ -41,6 +42,17 @@ impl Slot {
     pub(crate) fn is_server(&self) -> bool {
         self.order & 1 == 1
     }
+}
+
+/// How many more wake-ups are watched, to name those who take part, once the limit is passed.
+const RESTLESS: usize = 1_000;
+
+/// The order of a slot without a context.
+const DEAD: u32 = u32::MAX;
+
+/// What stands in a slot without a context. It has no state, so it costs nothing.
+fn ended() -> Task {
+    Box::pin(std::future::pending())
 }
 
 /// Why [`Domain::run`] came back before the last cycle it was asked for.
@@ -72,6 +84,10 @@ pub(crate) struct Domain {
     batch_len: usize,
     batch_cycle: u64,
     spare: Vec<u32>,
+    /// Who has been woken and runs now.
+    round: Vec<u32>,
+    /// Who takes part in a cycle that does not end.
+    restless: BTreeSet<Name>,
     filing: Filing,
     next_order: u32,
     /// How many times a context has run.
@@ -95,6 +111,8 @@ impl Domain {
             batch_len: 0,
             batch_cycle: 0,
             spare: Vec::new(),
+            round: Vec::new(),
+            restless: BTreeSet::new(),
             filing,
             next_order: 0,
             events: 0,
@@ -131,7 +149,6 @@ impl Domain {
         let mut now = self.next_cycle();
         while now < until {
             core.now.set(now);
-            core.shared.cycle.set(now);
             core.ready_at.set(u64::MAX);
             if core.alarm.get() == now {
                 self.deliveries(now, deliver);
@@ -177,88 +194,110 @@ impl Domain {
     }
 
     /// Runs the contexts whose pause ends in cycle `now`.
-    #[inline]
     fn paused<const TRACE: bool>(&mut self, core: &Core, now: u64) {
-        let count = if self.batch_cycle == now { self.batch_len } else { 0 };
-        debug_assert!(count == self.batch_len, "a batch is never left behind");
+        debug_assert!(self.batch_len == 0 || self.batch_cycle == now, "a batch is never left behind");
         std::mem::swap(&mut self.batch, &mut self.spare);
-        let (slots, filing) = (&mut self.slots[..], &mut self.filing);
-        let (batch, next) = (&self.spare[..count], &mut self.batch[..]);
-        let mut poll_context = PollContext::from_waker(Waker::noop());
-        let mut asked = 0;
-        if filing.calendar.next() == now {
-            let (from_afar, mut id) = filing.calendar.take(now);
-            for id in from_afar {
-                self.events += 1;
-                step::<TRACE>(core, slots, next, &mut asked, filing, id, now, &mut poll_context);
-            }
-            while id != NOBODY {
-                let following = slots[id as usize].next;
-                self.events += 1;
-                step::<TRACE>(core, slots, next, &mut asked, filing, id, now, &mut poll_context);
-                id = following;
-            }
-        }
-        for &id in batch {
-            step::<TRACE>(core, slots, next, &mut asked, filing, id, now, &mut poll_context);
-        }
-        self.events += count as u64;
-        self.batch_len = asked;
+        let count = std::mem::take(&mut self.batch_len);
         self.batch_cycle = now + 1;
+        if self.filing.calendar.next() == now {
+            self.long_paused::<TRACE>(core, now);
+        }
+        let mut turn = Turn {
+            core,
+            slots: &mut self.slots,
+            next: &mut self.batch,
+            asked: self.batch_len,
+            filing: &mut self.filing,
+            now,
+        };
+        turn.run_all::<TRACE>(&self.spare[..count]);
+        self.batch_len = turn.asked;
+        self.events += count as u64;
+    }
+
+    /// Runs those whose pause was longer than a cycle: they asked first.
+    fn long_paused<const TRACE: bool>(&mut self, core: &Core, now: u64) {
+        let (from_afar, mut id) = self.filing.calendar.take(now);
+        for id in from_afar {
+            self.run_one::<TRACE>(core, id, now);
+        }
+        while id != NOBODY {
+            let following = self.slots[id as usize].next;
+            self.run_one::<TRACE>(core, id, now);
+            id = following;
+        }
     }
 
     /// Runs whoever has been woken, until nobody is left.
     fn woken<const TRACE: bool>(&mut self, core: &Core, now: u64) -> Ran {
-        let mut poll_context = PollContext::from_waker(Waker::noop());
-        let mut asked = self.batch_len;
-        let mut turn = 0;
+        let mut turns = 0;
+        let mut round = std::mem::take(&mut self.round);
         loop {
-            let Some(&(mut id)) = core.ready.borrow().get(turn) else { break };
-            turn += 1;
-            if id == BIRTH {
-                let birth = core.born.borrow_mut().pop_front().expect("each birth is announced once");
-                id = self.install(birth, now);
-            } else {
-                let slot = &mut self.slots[id as usize];
-                slot.idle += now - slot.since;
-                if TRACE && now > slot.since {
-                    let mark = Mark::Waited { since: slot.since, on: self.filing.waiting_on[id as usize] };
-                    record(core, slot.name, now, mark);
+            round.clear();
+            std::mem::swap(&mut round, &mut *core.ready.borrow_mut());
+            if round.is_empty() {
+                break;
+            }
+            turns += round.len();
+            for &(mut id) in &round {
+                if id == BIRTH {
+                    id = self.install(now);
+                } else {
+                    self.account_wait::<TRACE>(core, id, now);
+                }
+                self.run_one::<TRACE>(core, id, now);
+            }
+            if turns > self.delta_limit {
+                let slots = round.iter().filter_map(|id| self.slots.get(*id as usize));
+                self.restless.extend(slots.map(|slot| slot.name));
+                if turns > self.delta_limit + RESTLESS {
+                    return Ran::Livelock;
                 }
             }
-            let (slots, next) = (&mut self.slots[..], &mut self.batch[..]);
-            step::<TRACE>(core, slots, next, &mut asked, &mut self.filing, id, now, &mut poll_context);
-            if turn > self.delta_limit {
-                return Ran::Livelock;
-            }
         }
-        core.ready.borrow_mut().clear();
-        self.events += turn as u64;
-        self.batch_len = asked;
+        self.round = round;
         Ran::On
+    }
+
+    /// Adds the wait of context `id`, which is over, to its idle time.
+    #[inline]
+    fn account_wait<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64) {
+        let slot = &mut self.slots[id as usize];
+        slot.idle += now - slot.since;
+        if TRACE && now > slot.since {
+            let mark = Mark::Waited { since: slot.since, on: self.filing.waiting_on[id as usize] };
+            record(core, slot.name, now, mark);
+        }
     }
 
     /// Runs those who asked to settle, in the order of their creation. Whoever they wake runs in the next cycle.
     fn settled<const TRACE: bool>(&mut self, core: &Core, now: u64) {
         let mut settling = std::mem::take(&mut self.filing.settling);
         settling.sort_unstable_by_key(|id| self.slots[*id as usize].order);
-        let mut poll_context = PollContext::from_waker(Waker::noop());
-        let mut asked = self.batch_len;
-        for &id in &settling {
-            let (slots, next) = (&mut self.slots[..], &mut self.batch[..]);
-            step::<TRACE>(core, slots, next, &mut asked, &mut self.filing, id, now, &mut poll_context);
+        for id in settling {
+            self.run_one::<TRACE>(core, id, now);
         }
-        self.events += settling.len() as u64;
-        self.batch_len = asked;
         // Who asks to settle once more does so in the next cycle.
         if !core.ready.borrow().is_empty() || !self.filing.settling.is_empty() {
             core.ready_at.set(now + 1);
         }
     }
 
-    fn install(&mut self, birth: Birth, now: u64) -> u32 {
+    #[inline]
+    fn run_one<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64) {
+        let (slots, next, filing) = (&mut self.slots[..], &mut self.batch[..], &mut self.filing);
+        let mut turn = Turn { core, slots, next, asked: self.batch_len, filing, now };
+        turn.run::<TRACE>(id, &mut PollContext::from_waker(Waker::noop()));
+        self.batch_len = turn.asked;
+        self.events += 1;
+    }
+
+    /// Gives the context that is to start next a place.
+    #[cold]
+    fn install(&mut self, now: u64) -> u32 {
+        let birth: Birth = self.core.born.borrow_mut().pop_front().expect("each birth is announced once");
         let order = self.order(birth.server);
-        let slot = Slot { task: Some(birth.task), since: now, idle: now, next: NOBODY, order, name: birth.name };
+        let slot = Slot { task: birth.task, since: now, idle: now, next: NOBODY, order, name: birth.name };
         if let Some(id) = self.free.pop() {
             self.slots[id as usize] = slot;
             return id;
@@ -276,9 +315,9 @@ impl Domain {
 
     /// The next number in the order of creation. When the numbers run out, the living are numbered anew.
     fn order(&mut self, server: bool) -> u32 {
-        const LAST: u32 = u32::MAX >> 1;
+        const LAST: u32 = DEAD >> 1;
         if self.next_order == LAST {
-            let mut living: Vec<&mut Slot> = self.slots.iter_mut().filter(|slot| slot.task.is_some()).collect();
+            let mut living: Vec<&mut Slot> = self.slots.iter_mut().filter(|slot| slot.order != DEAD).collect();
             living.sort_unstable_by_key(|slot| slot.order);
             for (order, slot) in living.iter_mut().enumerate() {
                 slot.order = (order as u32) << 1 | (slot.order & 1);
@@ -295,7 +334,8 @@ impl Domain {
     fn bury(&mut self, now: u64) {
         for id in self.filing.ended.drain(..) {
             let slot = &mut self.slots[id as usize];
-            slot.task = None;
+            slot.task = ended();
+            slot.order = DEAD;
             *self.ended.entry(slot.name).or_default() += now - slot.idle;
             self.free.push(id);
         }
@@ -316,7 +356,7 @@ impl Domain {
     /// The busy cycles of every context, living and ended, up to `cycle`; contexts of one name are added up.
     pub(crate) fn busy(&self, cycle: u64) -> BTreeMap<Name, u64> {
         let mut busy = self.ended.clone();
-        for slot in self.slots.iter().filter(|slot| slot.task.is_some()) {
+        for slot in self.slots.iter().filter(|slot| slot.order != DEAD) {
             *busy.entry(slot.name).or_default() += cycle.saturating_sub(slot.idle);
         }
         for who in self.waiting() {
@@ -358,53 +398,65 @@ impl Domain {
         waiting
     }
 
-    /// Who was woken last in a cycle that does not end: names for the report.
-    pub(crate) fn restless(&self) -> Vec<Name> {
-        let ready = self.core.ready.borrow();
-        let mut names: Vec<Name> = ready.iter().rev().take(64).filter_map(|id| self.name_of(*id)).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    /// Who takes part in a cycle that does not end.
+    pub(crate) fn restless(&self) -> impl Iterator<Item = Name> {
+        self.restless.iter().copied()
     }
 }
 
-/// Runs context `id` once and files it as it asks.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn step<const TRACE: bool>(
-    core: &Core,
-    slots: &mut [Slot],
-    next: &mut [u32],
-    asked: &mut usize,
-    filing: &mut Filing,
-    id: u32,
+/// The turn of some contexts in cycle `now`.
+struct Turn<'a> {
+    core: &'a Core,
+    slots: &'a mut [Slot],
+    /// Who asked for a pause of one cycle: the first `asked`.
+    next: &'a mut [u32],
+    asked: usize,
+    filing: &'a mut Filing,
     now: u64,
-    poll_context: &mut PollContext<'_>,
-) {
-    core.shared.context.set(id);
-    core.request.set(request::NONE);
-    let slot = &mut slots[id as usize];
-    let task = slot.task.as_mut().expect("only living contexts are scheduled");
-    if let Poll::Ready(()) = task.as_mut().poll(poll_context) {
-        filing.ended.push(id);
-        return;
+}
+
+impl Turn<'_> {
+    /// Runs a batch of contexts. On its own, so that its few variables stay in registers.
+    #[inline(never)]
+    fn run_all<const TRACE: bool>(&mut self, batch: &[u32]) {
+        let mut poll_context = PollContext::from_waker(Waker::noop());
+        let Turn { core, asked, now, .. } = *self;
+        let mut turn = Turn { core, slots: self.slots, next: self.next, asked, filing: self.filing, now };
+        for &id in batch {
+            turn.run::<TRACE>(id, &mut poll_context);
+        }
+        self.asked = turn.asked;
     }
-    let word = core.request.get();
-    if TRACE {
-        traced(core, filing, slot.name, id, now, word);
-    }
-    if word == 1 {
-        next[*asked] = id;
-        *asked += 1;
-    } else {
-        file(core, slots, filing, id, now, word);
+
+    /// Runs context `id` once and files it as it asks.
+    #[inline(always)]
+    fn run<const TRACE: bool>(&mut self, id: u32, poll_context: &mut PollContext<'_>) {
+        self.core.context.set(id);
+        let slot = &mut self.slots[id as usize];
+        if slot.task.as_mut().poll(poll_context).is_ready() {
+            self.core.request.set(request::NONE);
+            self.filing.ended.push(id);
+            return;
+        }
+        let word = self.core.request.replace(request::NONE);
+        if TRACE {
+            traced(self.core, self.filing, slot.name, id, self.now, word);
+        }
+        if word == 1 {
+            self.next[self.asked] = id;
+            self.asked += 1;
+        } else if word == request::WAIT {
+            slot.since = self.now;
+        } else {
+            file(self.core, self.slots, self.filing, id, self.now, word);
+        }
     }
 }
 
-/// Files a context that asked for anything but a pause of one cycle.
+/// Files a context that asked for anything but a pause of one cycle or a wait.
+#[cold]
 fn file(core: &Core, slots: &mut [Slot], filing: &mut Filing, id: u32, now: u64, word: u64) {
     match word {
-        request::WAIT => slots[id as usize].since = now,
         request::SETTLE => filing.settling.push(id),
         request::YIELD => {
             slots[id as usize].since = now;
@@ -421,10 +473,7 @@ fn file(core: &Core, slots: &mut [Slot], filing: &mut Filing, id: u32, now: u64,
 #[cold]
 fn traced(core: &Core, filing: &mut Filing, name: Name, id: u32, now: u64, word: u64) {
     match word {
-        request::WAIT => {
-            let on = core.shared.recorder.as_ref().map(|recorder| recorder.waits_on());
-            filing.waiting_on[id as usize] = on.unwrap_or(Name::ROOT);
-        }
+        request::WAIT => filing.waiting_on[id as usize] = core.waits_on.get(),
         1..=request::LONGEST => record(core, name, now, Mark::Busy { cycles: word }),
         _ => {}
     }
@@ -433,5 +482,17 @@ fn traced(core: &Core, filing: &mut Filing, name: Name, id: u32, now: u64, word:
 fn record(core: &Core, name: Name, now: u64, mark: Mark) {
     if let Some(recorder) = &core.shared.recorder {
         recorder.record(core, name, now, mark);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_costs_its_future_and_at_most_64_bytes() {
+        // Its slot, and its places in the two batches and among the woken.
+        let places = 3 * size_of::<u32>();
+        assert!(size_of::<Slot>() + places <= 64, "{} bytes", size_of::<Slot>() + places);
     }
 }

@@ -6,7 +6,7 @@
 //! wakes those it satisfies, in the order in which they began to wait, and they run in the same cycle.
 
 use crate::{
-    core::{Core, Due, Shared, Who, request},
+    core::{Core, Due, Moment, Shared, Who, request},
     name::Name,
     time::Cycles,
 };
@@ -47,7 +47,7 @@ pub(crate) struct Inner {
     /// How many timed waits there have been; the number of the last.
     timed: Cell<u64>,
     /// The last four advances, the newest at `count % 4`.
-    recent: [Cell<Advance>; 4],
+    recent: [Cell<Moment>; 4],
     /// Who will advance it next, if the owner knows.
     pub(crate) expected: Cell<Who>,
     /// The wire of a link that advances it, if one does.
@@ -62,13 +62,6 @@ struct Waiter {
     timed: u64,
 }
 
-/// An advance: by whom, and in which cycle of the clock of that context.
-#[derive(Clone, Copy)]
-pub(crate) struct Advance {
-    pub(crate) by: Who,
-    pub(crate) cycle: u64,
-}
-
 impl EventCount {
     pub(crate) fn new(core: &Rc<Core>, name: Name, reason: Reason) -> EventCount {
         let inner = Rc::new(Inner {
@@ -80,7 +73,7 @@ impl EventCount {
             single: Cell::new(NOBODY),
             waiters: RefCell::default(),
             timed: Cell::new(0),
-            recent: [const { Cell::new(Advance { by: Who::NOBODY, cycle: 0 }) }; 4],
+            recent: [const { Cell::new(Moment { who: Who::NOBODY, cycle: 0 }) }; 4],
             expected: Cell::new(Who::NOBODY),
             wire: Cell::new(None),
         });
@@ -139,8 +132,7 @@ impl Inner {
     pub(crate) fn advance(&self) {
         let count = self.count.get() + 1;
         self.count.set(count);
-        let shared = &self.core.shared;
-        self.recent[(count % 4) as usize].set(Advance { by: shared.who(), cycle: shared.cycle.get() });
+        self.recent[(count % 4) as usize].set(self.core.running());
         if count >= self.threshold.get() {
             match self.single.replace(NOBODY) {
                 NOBODY => self.wake_some(count),
@@ -164,29 +156,46 @@ impl Inner {
         self.threshold.set(waiters.iter().map(|waiter| waiter.value).min().unwrap_or(u64::MAX));
     }
 
-    /// Puts the running context down as waiting for `value` and says which it is; `timed` is the number of a wait with a limit, or 0.
-    fn register(&self, value: u64, timed: u64) -> u32 {
-        let shared = &self.core.shared;
-        let id = shared.context.get();
-        if shared.domain.get() != self.core.index {
+    /// Puts the running context down as waiting for `value` and says which it is.
+    #[inline]
+    fn register(&self, value: u64) -> u32 {
+        let id = self.enter();
+        if self.threshold.get() == u64::MAX {
+            self.single.set(id);
+            self.threshold.set(value);
+        } else {
+            self.queue_up(Waiter { value, id, timed: 0 });
+        }
+        id
+    }
+
+    /// Puts the running context down as waiting for `value` in a wait with a limit, the `timed`-th of this eventcount.
+    fn register_timed(&self, value: u64, timed: u64) -> u32 {
+        let id = self.enter();
+        self.queue_up(Waiter { value, id, timed });
+        id
+    }
+
+    /// Posts the wait of the running context, which must belong to this domain, and says which it is.
+    #[inline]
+    fn enter(&self) -> u32 {
+        if !self.core.running.get() {
             self.foreign();
         }
-        if let Some(recorder) = &shared.recorder {
-            recorder.set_waits_on(self.name);
-        }
-        if self.threshold.get() == u64::MAX && timed == 0 {
-            self.single.set(id);
-        } else {
-            let mut waiters = self.waiters.borrow_mut();
-            let first = self.single.replace(NOBODY);
-            if first != NOBODY {
-                waiters.push(Waiter { value: self.threshold.get(), id: first, timed: 0 });
-            }
-            waiters.push(Waiter { value, id, timed });
-        }
-        self.threshold.set(self.threshold.get().min(value));
+        self.core.waits_on.set(self.name);
         self.core.post(request::WAIT);
-        id
+        self.core.context.get()
+    }
+
+    #[cold]
+    fn queue_up(&self, waiter: Waiter) {
+        let mut waiters = self.waiters.borrow_mut();
+        let first = self.single.replace(NOBODY);
+        if first != NOBODY {
+            waiters.push(Waiter { value: self.threshold.get(), id: first, timed: 0 });
+        }
+        waiters.push(waiter);
+        self.threshold.set(self.threshold.get().min(waiter.value));
     }
 
     #[cold]
@@ -231,7 +240,7 @@ impl Inner {
     }
 
     /// How often it has been advanced, and the last advances, the oldest first.
-    pub(crate) fn history(&self) -> (u64, Vec<Advance>) {
+    pub(crate) fn history(&self) -> (u64, Vec<Moment>) {
         let count = self.count.get();
         let known = (count.saturating_sub(3).max(1)..=count).map(|n| self.recent[(n % 4) as usize].get());
         (count, known.collect())
@@ -256,7 +265,7 @@ impl Future for Wait<'_> {
             self.waiter = NOBODY;
             return Poll::Ready(());
         }
-        self.waiter = self.eventcount.0.register(self.value, 0);
+        self.waiter = self.eventcount.0.register(self.value);
         Poll::Pending
     }
 }
@@ -276,7 +285,7 @@ impl Drop for Wait<'_> {
 fn give_up(inner: &Inner, id: u32) {
     let core = &inner.core;
     inner.withdraw(id);
-    let running = core.running.get() && core.shared.context.get() == id;
+    let running = core.running.get() && core.context.get() == id;
     if running && core.request.get() == request::WAIT {
         core.request.set(request::NONE);
     }
@@ -305,7 +314,7 @@ impl Future for WaitFor<'_> {
         }
         let number = inner.timed.get() + 1;
         inner.timed.set(number);
-        let waiter = inner.register(self.value, number);
+        let waiter = inner.register_timed(self.value, number);
         let end = inner.core.cycle().saturating_add(self.limit.min(request::LONGEST));
         inner.core.at(end, Due::Timeout(Rc::clone(inner), number));
         self.waiter = waiter;

@@ -136,11 +136,11 @@ impl<M> Staging<M> {
     }
 
     /// Stages `message`; the wire is put on the partition's list if this is the first of the window.
-    fn put<W: Outgoing + 'static>(&self, shared: &Shared, message: M, wire: &Weak<W>) {
-        self.bringer.set(shared.who());
+    fn put<W: Outgoing + 'static>(&self, core: &Core, message: M, wire: &Weak<W>) {
+        self.bringer.set(core.running().who);
         let mut mail = self.mail.borrow_mut();
         if mail.is_empty() {
-            shared.outgoing.borrow_mut().push(wire.upgrade().expect("a wire in use is alive"));
+            core.shared.outgoing.borrow_mut().push(wire.upgrade().expect("a wire in use is alive"));
         }
         mail.push(message);
     }
@@ -167,7 +167,7 @@ struct ItemsOut<T> {
 impl<T: Send + 'static> Forward<T> for ItemsOut<T> {
     fn put(&self, lane: Lane, item: T, cycle: u64) {
         let arrives = self.core.clock.edge(cycle) + self.cable.spec.latency;
-        self.staging.put(&self.core.shared, (arrives, lane, item), &self.own);
+        self.staging.put(&self.core, (arrives, lane, item), &self.own);
     }
 }
 
@@ -212,11 +212,11 @@ struct CreditsOut<T> {
 impl<T: 'static> Back for CreditsOut<T> {
     fn credit(&self, lane: Lane) {
         let arrives = self.core.shared.time() + self.cable.spec.latency;
-        self.staging.put(&self.core.shared, (arrives, lane), &self.own);
+        self.staging.put(&self.core, (arrives, lane), &self.own);
     }
 
     fn consumer(&self, _: Lane) {
-        self.staging.bringer.set(self.core.shared.who());
+        self.staging.bringer.set(self.core.running().who);
     }
 }
 

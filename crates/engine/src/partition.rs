@@ -6,7 +6,7 @@
 use crate::{
     calendar::Agenda,
     context::Scope,
-    core::{BIRTH, Control, Core, Shared, Who},
+    core::{BIRTH, Control, Core, Moment, Shared, Who, request},
     domain::{Domain, Ran},
     model::ClockId,
     name::Name,
@@ -85,7 +85,9 @@ impl Partition {
             clock: Clock::new(self.spec.clocks[index as usize]),
             now: Cell::new(0),
             running: Cell::new(false),
-            request: Cell::new(0),
+            context: Cell::new(BIRTH),
+            request: Cell::new(request::NONE),
+            waits_on: Cell::new(Name::ROOT),
             ready: RefCell::default(),
             ready_at: Cell::new(u64::MAX),
             born: RefCell::default(),
@@ -166,7 +168,7 @@ impl Partition {
             let ran = domain.run(until, &deliver);
             self.reached.set(self.reached.get().max(clock.edge(domain.core.now.get()) + Time(1)));
             if ran == Ran::Livelock {
-                return Some(domain.restless().into_iter().map(|name| self.shared.path(name)).collect());
+                return Some(domain.restless().map(|name| self.shared.path(name)).collect());
             }
             if self.shared.alone && !self.shared.control.borrow().is_empty() {
                 return None;
@@ -219,9 +221,9 @@ impl Partition {
         let mut waiting = Vec::new();
         for eventcount in self.shared.eventcounts.borrow().iter().filter_map(|eventcount| eventcount.upgrade()) {
             let (advances, history) = eventcount.history();
-            let told = |advance: &crate::eventcount::Advance| {
-                let clock = domain_of(advance.by)?.core.clock;
-                Some((clock.edge(advance.cycle), path_of(advance.by)?))
+            let told = |advance: &Moment| {
+                let clock = domain_of(advance.who)?.core.clock;
+                Some((clock.edge(advance.cycle), path_of(advance.who)?))
             };
             let last_advances: Vec<(Time, String)> = history.iter().filter_map(told).collect();
             let expected = path_of(eventcount.expected.get());

@@ -224,7 +224,7 @@ struct LocalWire<T> {
 impl<T: 'static> Forward<T> for LocalWire<T> {
     fn put(&self, lane: Lane, item: T, cycle: u64) {
         let inlet = &self.inlet.0;
-        inlet.arrivals.0.expected.set(self.from.core.shared.who());
+        inlet.arrivals.0.expected.set(self.from.core.running().who);
         inlet.on_the_wire.borrow_mut().push_back((lane, item));
         let (from, to) = (&self.from.core, &inlet.scope.core);
         let arrives = cycle + self.latency;
@@ -248,7 +248,7 @@ impl Back for LocalBack {
     }
 
     fn consumer(&self, lane: Lane) {
-        self.room[lane as usize].expect_from(self.scope.core.shared.who());
+        self.room[lane as usize].expect_from(self.scope.core.running().who);
     }
 }
 

@@ -59,7 +59,7 @@ impl<T: 'static> Queue<T> {
 
     fn put(&self, item: T) {
         let inner = &*self.0;
-        inner.arrivals.0.expected.set(inner.scope.core.shared.who());
+        inner.arrivals.0.expected.set(inner.scope.core.running().who);
         inner.items.borrow_mut().push_back(item);
         inner.level.rise();
         inner.arrivals.advance();
@@ -78,7 +78,7 @@ impl<T: 'static> Queue<T> {
     /// Takes the item at the front if there is one.
     pub fn try_recv(&self) -> Option<T> {
         let inner = &*self.0;
-        inner.room.expect_from(inner.scope.core.shared.who());
+        inner.room.expect_from(inner.scope.core.running().who);
         let item = inner.items.borrow_mut().pop_front()?;
         inner.level.fall();
         inner.passed.increment();

@@ -5,7 +5,7 @@
 
 use crate::{context::Scope, core::Core, name::Name, time::Time};
 use serde::{Deserialize, Serialize};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 /// Something that a context did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,21 +68,11 @@ pub(crate) struct Recorder {
     notes: RefCell<Vec<Note>>,
     /// No more than so many.
     limit: usize,
-    /// What the context that posted a wait last waits for.
-    waits_on: Cell<Name>,
 }
 
 impl Recorder {
     pub(crate) fn new(limit: usize) -> Recorder {
-        Recorder { notes: RefCell::default(), limit, waits_on: Cell::new(Name::ROOT) }
-    }
-
-    pub(crate) fn set_waits_on(&self, name: Name) {
-        self.waits_on.set(name);
-    }
-
-    pub(crate) fn waits_on(&self) -> Name {
-        self.waits_on.get()
+        Recorder { notes: RefCell::default(), limit }
     }
 
     pub(crate) fn record(&self, core: &Core, context: Name, cycle: u64, mark: Mark) {

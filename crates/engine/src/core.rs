@@ -39,6 +39,9 @@ pub(crate) mod request {
 /// In the list of the ready: the next of [`Core::born`] is to start.
 pub(crate) const BIRTH: u32 = u32::MAX;
 
+/// In [`Core::context`]: no context runs, a wire delivers.
+pub(crate) const WIRE: u32 = u32::MAX;
+
 /// In [`Shared::domain`]: no domain runs, the model is being built.
 pub(crate) const NO_DOMAIN: u32 = u32::MAX;
 
@@ -77,6 +80,8 @@ pub(crate) struct Core {
     /// The cycle that runs now (or ran last, while `running` is false).
     pub(crate) now: Cell<u64>,
     pub(crate) running: Cell<bool>,
+    /// The names of the contexts, by their numbers.
+    pub(crate) names: RefCell<Vec<Name>>,
     /// The context that runs now (or ran last).
     pub(crate) context: Cell<u32>,
     pub(crate) request: Cell<u64>,
@@ -121,13 +126,14 @@ impl Core {
 
     #[inline]
     fn moment(&self) -> Moment {
-        Moment { who: Who { domain: self.index, id: self.context.get() }, cycle: self.now.get() }
+        let who = self.names.borrow().get(self.context.get() as usize).copied().unwrap_or(Name::ROOT);
+        Moment { who, domain: self.index, cycle: self.now.get() }
     }
 
     #[cold]
     fn running_elsewhere(&self) -> Moment {
         let running = self.shared.core(self.shared.domain.get());
-        running.map_or(Moment { who: Who::NOBODY, cycle: 0 }, |core| core.moment())
+        running.map_or(Moment::NEVER, |core| core.moment())
     }
 
     /// Lets context `id` run: in this cycle if the domain is running, else in the next it can reach.
@@ -177,22 +183,17 @@ impl Core {
     }
 }
 
-/// A context of a partition: the number of its clock and its own.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Who {
-    pub(crate) domain: u32,
-    pub(crate) id: u32,
-}
-
-impl Who {
-    pub(crate) const NOBODY: Who = Who { domain: u32::MAX, id: u32::MAX };
-}
-
-/// A context in a cycle of its clock.
+/// Who did something, and in which cycle of its clock. By name, as numbers of contexts are used again.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment {
-    pub(crate) who: Who,
+    /// [`Name::ROOT`]: a wire did it.
+    pub(crate) who: Name,
+    pub(crate) domain: u32,
     pub(crate) cycle: u64,
+}
+
+impl Moment {
+    pub(crate) const NEVER: Moment = Moment { who: Name::ROOT, domain: NO_DOMAIN, cycle: 0 };
 }
 
 /// What a model asks of the run, to be done at the end of the window.

@@ -6,8 +6,8 @@
 
 use crate::{
     context::Scope,
-    core::Who,
     eventcount::{EventCount, Reason},
+    name::Name,
     stats::Counter,
 };
 use std::{
@@ -97,7 +97,7 @@ impl Credits {
 
     /// Notes who gives units back, for a report on a deadlock.
     #[inline]
-    pub(crate) fn expect_from(&self, who: Who) {
+    pub(crate) fn expect_from(&self, who: Name) {
         self.0.returned.0.expected.set(who);
     }
 

@@ -9,7 +9,7 @@
 
 use crate::{
     calendar::{Calendar, NOBODY},
-    core::{Arrival, BIRTH, Birth, Core, Due, Task, Who, request},
+    core::{Arrival, BIRTH, Birth, Core, Due, Task, WIRE, request},
     name::Name,
     trace::Mark,
 };
@@ -19,7 +19,7 @@ use std::{
     task::{Context as PollContext, Waker},
 };
 
-/// A context as its domain keeps it. With its places in the three queues (a word each) it takes 60 bytes.
+/// A context as its domain keeps it. With its name and its places in three queues it takes 60 bytes.
 pub(crate) struct Slot {
     /// What it runs; [`ended`] once that has come to its end.
     task: Task,
@@ -31,7 +31,6 @@ pub(crate) struct Slot {
     pub(crate) next: u32,
     /// The order of creation, with the sign of a server in the lowest bit.
     order: u32,
-    pub(crate) name: Name,
 }
 
 impl Slot {
@@ -176,6 +175,7 @@ impl Domain {
     #[cold]
     fn deliveries(&mut self, now: u64, deliver: &dyn Fn(u32)) {
         let core = Rc::clone(&self.core);
+        core.context.set(WIRE);
         if core.arrivals.borrow().next() == now {
             core.arrivals.borrow_mut().take(now, &mut self.arrived);
             self.arrived.sort_unstable();
@@ -248,8 +248,8 @@ impl Domain {
                 self.run_one::<TRACE>(core, id, now);
             }
             if turns > self.delta_limit {
-                let slots = round.iter().filter_map(|id| self.slots.get(*id as usize));
-                self.restless.extend(slots.map(|slot| slot.name));
+                let names = core.names.borrow();
+                self.restless.extend(round.iter().filter_map(|id| names.get(*id as usize)));
                 if turns > self.delta_limit + RESTLESS {
                     return Ran::Livelock;
                 }
@@ -266,7 +266,7 @@ impl Domain {
         slot.idle += now - slot.since;
         if TRACE && now > slot.since {
             let mark = Mark::Waited { since: slot.since, on: self.filing.waiting_on[id as usize] };
-            record(core, slot.name, now, mark);
+            record(core, self.name_of(id), now, mark);
         }
     }
 
@@ -297,14 +297,17 @@ impl Domain {
     fn install(&mut self, now: u64) -> u32 {
         let birth: Birth = self.core.born.borrow_mut().pop_front().expect("each birth is announced once");
         let order = self.order(birth.server);
-        let slot = Slot { task: birth.task, since: now, idle: now, next: NOBODY, order, name: birth.name };
+        let name = birth.name;
+        let slot = Slot { task: birth.task, since: now, idle: now, next: NOBODY, order };
         if let Some(id) = self.free.pop() {
             self.slots[id as usize] = slot;
+            self.core.names.borrow_mut()[id as usize] = name;
             return id;
         }
         let id = u32::try_from(self.slots.len()).ok().filter(|id| *id < BIRTH);
         let id = id.expect("a clock domain holds fewer than 2^32 - 1 contexts at a time");
         self.slots.push(slot);
+        self.core.names.borrow_mut().push(name);
         self.batch.push(NOBODY);
         self.spare.push(NOBODY);
         if self.core.shared.recorder.is_some() {
@@ -336,7 +339,8 @@ impl Domain {
             let slot = &mut self.slots[id as usize];
             slot.task = ended();
             slot.order = DEAD;
-            *self.ended.entry(slot.name).or_default() += now - slot.idle;
+            let name = self.core.names.borrow()[id as usize];
+            *self.ended.entry(name).or_default() += now - slot.idle;
             self.free.push(id);
         }
         // What an ended context held may have woken somebody when it was dropped.
@@ -345,24 +349,24 @@ impl Domain {
         }
     }
 
-    pub(crate) fn name_of(&self, id: u32) -> Option<Name> {
-        self.slots.get(id as usize).map(|slot| slot.name)
+    pub(crate) fn name_of(&self, id: u32) -> Name {
+        self.core.names.borrow()[id as usize]
     }
 
-    pub(crate) fn slot(&self, id: u32) -> Option<&Slot> {
-        self.slots.get(id as usize)
+    pub(crate) fn slot(&self, id: u32) -> &Slot {
+        &self.slots[id as usize]
     }
 
     /// The busy cycles of every context, living and ended, up to `cycle`; contexts of one name are added up.
     pub(crate) fn busy(&self, cycle: u64) -> BTreeMap<Name, u64> {
         let mut busy = self.ended.clone();
-        for slot in self.slots.iter().filter(|slot| slot.order != DEAD) {
-            *busy.entry(slot.name).or_default() += cycle.saturating_sub(slot.idle);
+        let names = self.core.names.borrow();
+        for (slot, name) in self.slots.iter().zip(names.iter()).filter(|(slot, _)| slot.order != DEAD) {
+            *busy.entry(*name).or_default() += cycle.saturating_sub(slot.idle);
         }
-        for who in self.waiting() {
-            let slot = &self.slots[who.id as usize];
-            let idle = cycle.saturating_sub(slot.since);
-            let busy = busy.get_mut(&slot.name).expect("a waiting context is alive");
+        for id in self.waiting() {
+            let idle = cycle.saturating_sub(self.slots[id as usize].since);
+            let busy = busy.get_mut(&names[id as usize]).expect("a waiting context is alive");
             *busy = busy.saturating_sub(idle);
         }
         busy
@@ -374,27 +378,21 @@ impl Domain {
         for slot in &mut self.slots {
             slot.idle = cycle;
         }
-        for who in self.waiting() {
-            let slot = &mut self.slots[who.id as usize];
-            slot.since = slot.since.max(cycle);
+        // Who waits has not been busy in the new region until its wait ends, and then its whole wait is added.
+        for id in self.waiting() {
+            let slot = &mut self.slots[id as usize];
+            slot.idle = slot.since;
         }
     }
 
     /// The contexts of this domain that wait for an eventcount.
-    fn waiting(&self) -> Vec<Who> {
+    fn waiting(&self) -> Vec<u32> {
         let eventcounts = self.core.shared.eventcounts.borrow();
         let living = eventcounts.iter().filter_map(|eventcount| eventcount.upgrade());
         let here = living.filter(|eventcount| eventcount.core.index == self.core.index);
-        let mut waiting: Vec<Who> = here.flat_map(|eventcount| eventcount.waiters()).collect();
+        let mut waiting: Vec<u32> = here.flat_map(|eventcount| eventcount.waiters()).collect();
         // A context that was woken but has not run yet still counts as waiting.
-        waiting.extend(
-            self.core
-                .ready
-                .borrow()
-                .iter()
-                .filter(|id| **id != BIRTH)
-                .map(|id| Who { domain: self.core.index, id: *id }),
-        );
+        waiting.extend(self.core.ready.borrow().iter().filter(|id| **id != BIRTH));
         waiting
     }
 
@@ -440,7 +438,7 @@ impl Turn<'_> {
         }
         let word = self.core.request.replace(request::NONE);
         if TRACE {
-            traced(self.core, self.filing, slot.name, id, self.now, word);
+            traced(self.core, self.filing, id, self.now, word);
         }
         if word == 1 {
             self.next[self.asked] = id;
@@ -463,7 +461,7 @@ fn file(core: &Core, slots: &mut [Slot], filing: &mut Filing, id: u32, now: u64,
             core.ready.borrow_mut().push(id);
         }
         request::NONE => {
-            let name = core.shared.path(slots[id as usize].name);
+            let name = core.shared.path(core.names.borrow()[id as usize]);
             panic!("context '{name}' awaits something that is not of the engine, so nothing would ever wake it")
         }
         cycles => filing.calendar.insert(slots, id, now, now + cycles),
@@ -471,10 +469,13 @@ fn file(core: &Core, slots: &mut [Slot], filing: &mut Filing, id: u32, now: u64,
 }
 
 #[cold]
-fn traced(core: &Core, filing: &mut Filing, name: Name, id: u32, now: u64, word: u64) {
+fn traced(core: &Core, filing: &mut Filing, id: u32, now: u64, word: u64) {
     match word {
         request::WAIT => filing.waiting_on[id as usize] = core.waits_on.get(),
-        1..=request::LONGEST => record(core, name, now, Mark::Busy { cycles: word }),
+        1..=request::LONGEST => {
+            let name = core.names.borrow()[id as usize];
+            record(core, name, now, Mark::Busy { cycles: word });
+        }
         _ => {}
     }
 }
@@ -491,8 +492,8 @@ mod tests {
 
     #[test]
     fn a_context_costs_its_future_and_at_most_64_bytes() {
-        // Its slot, and its places in the two batches and among the woken.
-        let places = 3 * size_of::<u32>();
-        assert!(size_of::<Slot>() + places <= 64, "{} bytes", size_of::<Slot>() + places);
+        // Its slot and name, and its places in the two batches and among the woken.
+        let bytes = size_of::<Slot>() + size_of::<Name>() + 3 * size_of::<u32>();
+        assert!(bytes <= 64, "{bytes} bytes");
     }
 }

@@ -6,7 +6,7 @@
 //! wakes those it satisfies, in the order in which they began to wait, and they run in the same cycle.
 
 use crate::{
-    core::{Core, Due, Moment, Shared, Who, request},
+    core::{Core, Due, Moment, Shared, request},
     name::Name,
     time::Cycles,
 };
@@ -48,8 +48,8 @@ pub(crate) struct Inner {
     timed: Cell<u64>,
     /// The last four advances, the newest at `count % 4`.
     recent: [Cell<Moment>; 4],
-    /// Who will advance it next, if the owner knows.
-    pub(crate) expected: Cell<Who>,
+    /// Who will advance it next, if its owner knows; else [`Name::ROOT`].
+    pub(crate) expected: Cell<Name>,
     /// The wire of a link that advances it, if one does.
     pub(crate) wire: Cell<Option<u32>>,
 }
@@ -73,8 +73,8 @@ impl EventCount {
             single: Cell::new(NOBODY),
             waiters: RefCell::default(),
             timed: Cell::new(0),
-            recent: [const { Cell::new(Moment { who: Who::NOBODY, cycle: 0 }) }; 4],
-            expected: Cell::new(Who::NOBODY),
+            recent: [const { Cell::new(Moment::NEVER) }; 4],
+            expected: Cell::new(Name::ROOT),
             wire: Cell::new(None),
         });
         register(&core.shared, &inner);
@@ -231,11 +231,10 @@ impl Inner {
     }
 
     /// Who waits, in order.
-    pub(crate) fn waiters(&self) -> Vec<Who> {
-        let who = |id| Who { domain: self.core.index, id };
+    pub(crate) fn waiters(&self) -> Vec<u32> {
         match self.single.get() {
-            NOBODY => self.waiters.borrow().iter().map(|waiter| who(waiter.id)).collect(),
-            id => vec![who(id)],
+            NOBODY => self.waiters.borrow().iter().map(|waiter| waiter.id).collect(),
+            id => vec![id],
         }
     }
 

@@ -7,8 +7,9 @@
 
 use crate::{
     context::Scope,
-    core::{Arrival, Core, Deliver, Shared, Who},
+    core::{Arrival, Core, Deliver, Shared},
     credits::Credits,
+    name::Name,
     port::{Back, Forward, Inlet, Lane, Outlet},
     time::Time,
 };
@@ -112,7 +113,7 @@ pub(crate) struct LinkEnds {
     /// By the number of the wire; looked up only.
     incoming: FxHashMap<u32, Rc<dyn Incoming>>,
     /// For reports: the wires that start here, and who puts mail on each.
-    pub(crate) bringers: Vec<(u32, Rc<Cell<Who>>)>,
+    pub(crate) bringers: Vec<(u32, Rc<Cell<Name>>)>,
 }
 
 impl LinkEnds {
@@ -124,13 +125,13 @@ impl LinkEnds {
 /// Mail gathered during a window at one end of a link.
 struct Staging<M> {
     mail: RefCell<Vec<M>>,
-    bringer: Rc<Cell<Who>>,
+    bringer: Rc<Cell<Name>>,
 }
 
 impl<M> Staging<M> {
     /// For the wire that starts in `shared`.
     fn new(shared: &Shared, wire: u32) -> Staging<M> {
-        let bringer = Rc::new(Cell::new(Who::NOBODY));
+        let bringer = Rc::new(Cell::new(Name::ROOT));
         shared.ends.borrow_mut().bringers.push((wire, Rc::clone(&bringer)));
         Staging { mail: RefCell::default(), bringer }
     }

@@ -6,7 +6,7 @@
 use crate::{
     calendar::Agenda,
     context::Scope,
-    core::{BIRTH, Control, Core, Moment, Shared, Who, request},
+    core::{Control, Core, Moment, Shared, WIRE, request},
     domain::{Domain, Ran},
     model::ClockId,
     name::Name,
@@ -85,7 +85,8 @@ impl Partition {
             clock: Clock::new(self.spec.clocks[index as usize]),
             now: Cell::new(0),
             running: Cell::new(false),
-            context: Cell::new(BIRTH),
+            names: RefCell::default(),
+            context: Cell::new(WIRE),
             request: Cell::new(request::NONE),
             waits_on: Cell::new(Name::ROOT),
             ready: RefCell::default(),
@@ -212,26 +213,28 @@ impl Partition {
 
     /// Who waits here, and who could wake others elsewhere.
     pub(crate) fn knowledge(&self) -> Knowledge {
-        let domains = self.domains.borrow();
-        let domain_of = |who: Who| domains.iter().find(|domain| domain.core.index == who.domain);
-        let path_of = |who: Who| {
-            let name = domain_of(who).filter(|_| who.id != BIRTH)?.name_of(who.id)?;
-            Some(self.shared.path(name))
-        };
+        let path_of = |name: Name| (name != Name::ROOT).then(|| self.shared.path(name));
         let mut waiting = Vec::new();
         for eventcount in self.shared.eventcounts.borrow().iter().filter_map(|eventcount| eventcount.upgrade()) {
+            let waiters = eventcount.waiters();
+            if waiters.is_empty() {
+                continue;
+            }
             let (advances, history) = eventcount.history();
             let told = |advance: &Moment| {
-                let clock = domain_of(advance.who)?.core.clock;
-                Some((clock.edge(advance.cycle), path_of(advance.who)?))
+                let time = self.shared.core(advance.domain)?.clock.edge(advance.cycle);
+                Some((time, path_of(advance.who).unwrap_or_else(|| "the wire".to_owned())))
             };
             let last_advances: Vec<(Time, String)> = history.iter().filter_map(told).collect();
-            let expected = path_of(eventcount.expected.get());
-            let wakers: Vec<String> = last_advances.iter().map(|(_, who)| who.clone()).chain(expected).collect();
-            for who in eventcount.waiters() {
-                let Some((domain, slot)) = domain_of(who).and_then(|d| Some((d, d.slot(who.id)?))) else { continue };
+            let known = history.iter().map(|advance| advance.who).chain([eventcount.expected.get()]);
+            let wakers: Vec<String> = known.filter_map(path_of).collect();
+            let domains = self.domains.borrow();
+            let domain = domains.iter().find(|domain| domain.core.index == eventcount.core.index);
+            let domain = domain.expect("an eventcount belongs to a domain of its partition");
+            for id in waiters {
+                let slot = domain.slot(id);
                 waiting.push(Waiting {
-                    context: self.shared.path(slot.name),
+                    context: self.shared.path(domain.name_of(id)),
                     on: self.shared.path(eventcount.name),
                     held_up: Waiting::held_up(slot.is_server(), eventcount.reason),
                     since: domain.core.clock.edge(slot.since()),

@@ -179,7 +179,7 @@ impl Context {
     /// `pause(0)` takes no time, but lets everybody run who is ready in this cycle already.
     #[inline]
     pub fn pause(&self, cycles: impl Into<Cycles>) -> Pause<'_> {
-        Pause { core: &self.scope.core, cycles: cycles.into().0, asked: false }
+        Pause { core: &self.scope.core, cycles: cycles.into().0.min(ASKED - 1) }
     }
 
     /// Lets everything else that can run in this cycle run first. Then the context goes on, still in this cycle, with
@@ -229,21 +229,22 @@ impl Context {
 #[must_use = "a pause does nothing unless it is awaited"]
 pub struct Pause<'a> {
     core: &'a Core,
+    /// How long; [`ASKED`] once that has been asked for.
     cycles: u64,
-    asked: bool,
 }
+
+const ASKED: u64 = u64::MAX;
 
 impl Future for Pause<'_> {
     type Output = ();
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut PollContext<'_>) -> Poll<()> {
-        if self.asked {
+        if self.cycles == ASKED {
             return Poll::Ready(());
         }
-        self.asked = true;
-        match self.cycles {
-            1..=request::LONGEST => self.core.post(self.cycles),
+        match std::mem::replace(&mut self.cycles, ASKED) {
+            cycles @ 1..=request::LONGEST => self.core.post(cycles),
             cycles => unusual_pause(self.core, cycles),
         }
         Poll::Pending
@@ -252,7 +253,7 @@ impl Future for Pause<'_> {
 
 #[cold]
 fn unusual_pause(core: &Core, cycles: u64) {
-    assert!(cycles == 0, "a pause of {cycles} cycles outlasts every run: the longest is 2^62");
+    assert!(cycles == 0, "a pause of {cycles} cycles outlasts every run: the longest has 2^62");
     core.post(request::YIELD);
 }
 

@@ -43,7 +43,7 @@ impl Slot {
     }
 }
 
-/// How many more wake-ups are watched, to name those who take part, once the limit is passed.
+/// How many of the last wake-ups are looked at, to name those who take part in a livelock.
 const RESTLESS: usize = 1_000;
 
 /// The order of a slot without a context.
@@ -83,8 +83,6 @@ pub(crate) struct Domain {
     batch_len: usize,
     batch_cycle: u64,
     spare: Vec<u32>,
-    /// Who has been woken and runs now.
-    round: Vec<u32>,
     /// Who takes part in a cycle that does not end.
     restless: BTreeSet<Name>,
     filing: Filing,
@@ -110,7 +108,6 @@ impl Domain {
             batch_len: 0,
             batch_cycle: 0,
             spare: Vec::new(),
-            round: Vec::new(),
             restless: BTreeSet::new(),
             filing,
             next_order: 0,
@@ -218,12 +215,14 @@ impl Domain {
     /// Runs those whose pause was longer than a cycle: they asked first.
     fn long_paused<const TRACE: bool>(&mut self, core: &Core, now: u64) {
         let (from_afar, mut id) = self.filing.calendar.take(now);
+        self.events += from_afar.len() as u64;
         for id in from_afar {
             self.run_one::<TRACE>(core, id, now);
         }
         while id != NOBODY {
             let following = self.slots[id as usize].next;
             self.run_one::<TRACE>(core, id, now);
+            self.events += 1;
             id = following;
         }
     }
@@ -231,49 +230,47 @@ impl Domain {
     /// Runs whoever has been woken, until nobody is left.
     fn woken<const TRACE: bool>(&mut self, core: &Core, now: u64) -> Ran {
         let mut turns = 0;
-        let mut round = std::mem::take(&mut self.round);
         loop {
-            round.clear();
-            std::mem::swap(&mut round, &mut *core.ready.borrow_mut());
-            if round.is_empty() {
-                break;
-            }
-            turns += round.len();
-            for &(mut id) in &round {
-                if id == BIRTH {
-                    id = self.install(now);
-                } else {
-                    self.account_wait::<TRACE>(core, id, now);
+            let mut turn = Turn {
+                core,
+                slots: &mut self.slots,
+                next: &mut self.batch,
+                asked: self.batch_len,
+                filing: &mut self.filing,
+                now,
+            };
+            let stopped = turn.run_woken::<TRACE>(&mut turns, self.delta_limit);
+            self.batch_len = turn.asked;
+            match stopped {
+                Stopped::Birth => {
+                    let id = self.install(now);
+                    self.run_one::<TRACE>(core, id, now);
                 }
-                self.run_one::<TRACE>(core, id, now);
-            }
-            if turns > self.delta_limit {
-                let names = core.names.borrow();
-                self.restless.extend(round.iter().filter_map(|id| names.get(*id as usize)));
-                if turns > self.delta_limit + RESTLESS {
+                Stopped::End => break,
+                Stopped::Limit => {
+                    self.restless(turns);
                     return Ran::Livelock;
                 }
             }
         }
-        self.round = round;
+        core.ready.borrow_mut().clear();
+        self.events += turns as u64;
         Ran::On
     }
 
-    /// Adds the wait of context `id`, which is over, to its idle time.
-    #[inline]
-    fn account_wait<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64) {
-        let slot = &mut self.slots[id as usize];
-        slot.idle += now - slot.since;
-        if TRACE && now > slot.since {
-            let mark = Mark::Waited { since: slot.since, on: self.filing.waiting_on[id as usize] };
-            record(core, self.name_of(id), now, mark);
-        }
+    /// Notes who was woken last in a cycle that does not end.
+    #[cold]
+    fn restless(&mut self, turns: usize) {
+        let (names, ready) = (self.core.names.borrow(), self.core.ready.borrow());
+        let last = &ready[turns.saturating_sub(RESTLESS)..turns];
+        self.restless.extend(last.iter().filter_map(|id| names.get(*id as usize)));
     }
 
     /// Runs those who asked to settle, in the order of their creation. Whoever they wake runs in the next cycle.
     fn settled<const TRACE: bool>(&mut self, core: &Core, now: u64) {
         let mut settling = std::mem::take(&mut self.filing.settling);
         settling.sort_unstable_by_key(|id| self.slots[*id as usize].order);
+        self.events += settling.len() as u64;
         for id in settling {
             self.run_one::<TRACE>(core, id, now);
         }
@@ -289,7 +286,6 @@ impl Domain {
         let mut turn = Turn { core, slots, next, asked: self.batch_len, filing, now };
         turn.run::<TRACE>(id, &mut PollContext::from_waker(Waker::noop()));
         self.batch_len = turn.asked;
-        self.events += 1;
     }
 
     /// Gives the context that is to start next a place.
@@ -397,9 +393,16 @@ impl Domain {
     }
 
     /// Who takes part in a cycle that does not end.
-    pub(crate) fn restless(&self) -> impl Iterator<Item = Name> {
+    pub(crate) fn livelock(&self) -> impl Iterator<Item = Name> {
         self.restless.iter().copied()
     }
+}
+
+/// Where [`Turn::run_woken`] stopped.
+enum Stopped {
+    End,
+    Birth,
+    Limit,
 }
 
 /// The turn of some contexts in cycle `now`.
@@ -424,6 +427,33 @@ impl Turn<'_> {
             turn.run::<TRACE>(id, &mut poll_context);
         }
         self.asked = turn.asked;
+    }
+
+    /// Runs those who have been woken, from number `turns` on.
+    #[inline(never)]
+    fn run_woken<const TRACE: bool>(&mut self, turns: &mut usize, limit: usize) -> Stopped {
+        let mut poll_context = PollContext::from_waker(Waker::noop());
+        let Turn { core, asked, now, .. } = *self;
+        let mut turn = Turn { core, slots: self.slots, next: self.next, asked, filing: self.filing, now };
+        let stopped = loop {
+            let Some(&id) = core.ready.borrow().get(*turns) else { break Stopped::End };
+            *turns += 1;
+            if id == BIRTH {
+                break Stopped::Birth;
+            }
+            let slot = &mut turn.slots[id as usize];
+            slot.idle += now - slot.since;
+            if TRACE && now > slot.since {
+                let mark = Mark::Waited { since: slot.since, on: turn.filing.waiting_on[id as usize] };
+                record(core, core.names.borrow()[id as usize], now, mark);
+            }
+            turn.run::<TRACE>(id, &mut poll_context);
+            if *turns > limit {
+                break Stopped::Limit;
+            }
+        };
+        self.asked = turn.asked;
+        stopped
     }
 
     /// Runs context `id` once and files it as it asks.

@@ -169,7 +169,7 @@ impl Partition {
             let ran = domain.run(until, &deliver);
             self.reached.set(self.reached.get().max(clock.edge(domain.core.now.get()) + Time(1)));
             if ran == Ran::Livelock {
-                return Some(domain.restless().map(|name| self.shared.path(name)).collect());
+                return Some(domain.livelock().map(|name| self.shared.path(name)).collect());
             }
             if self.shared.alone && !self.shared.control.borrow().is_empty() {
                 return None;

@@ -145,6 +145,8 @@ pub(crate) struct InletInner<T> {
     pub(crate) on_the_wire: RefCell<VecDeque<(Lane, T)>>,
     lanes: [RefCell<VecDeque<T>>; 3],
     pub(crate) arrivals: EventCount,
+    /// Advanced with `arrivals`, for an element that serves several inlets.
+    bell: RefCell<Option<EventCount>>,
     back: Rc<dyn Back>,
     level: Level,
     passed: Counter,
@@ -157,6 +159,7 @@ impl<T: 'static> Inlet<T> {
             on_the_wire: RefCell::default(),
             lanes: [const { RefCell::new(VecDeque::new()) }; 3],
             arrivals: scope.eventcount("items"),
+            bell: RefCell::default(),
             back,
             level: scope.level("level"),
             passed: scope.counter("passed"),
@@ -203,6 +206,12 @@ impl<T: 'static> Inlet<T> {
     pub fn arrivals(&self) -> &EventCount {
         &self.0.arrivals
     }
+
+    /// From now on, advances `bell` as well whenever an item can be taken: an element that serves several inlets waits for
+    /// one bell that all of them ring.
+    pub fn ring(&self, bell: &EventCount) {
+        self.0.bell.replace(Some(bell.clone()));
+    }
 }
 
 impl<T> Deliver for InletInner<T> {
@@ -211,6 +220,9 @@ impl<T> Deliver for InletInner<T> {
         self.lanes[lane as usize].borrow_mut().push_back(item);
         self.level.rise();
         self.arrivals.advance();
+        if let Some(bell) = &*self.bell.borrow() {
+            bell.advance();
+        }
     }
 }
 

@@ -214,3 +214,29 @@ fn a_port_without_latency_delivers_in_the_same_cycle() {
 fn a_queue_without_room_is_refused() {
     simulate(|scope| drop(scope.queue::<u32>("queue", 0)));
 }
+
+#[test]
+fn several_inlets_can_ring_one_bell() {
+    let log = Log::new();
+    let noted = log.clone();
+    let run = simulate(move |scope| {
+        let bell = scope.eventcount("bell");
+        let mut inlets = Vec::new();
+        for (index, latency) in [7, 3].into_iter().enumerate() {
+            let spec = PortSpec { capacity: 1, latency: Cycles(latency), bytes_per_cycle: None };
+            let (outlet, inlet) = scope.port::<usize>(("port", index), spec, &scope);
+            inlet.ring(&bell);
+            inlets.push(inlet);
+            scope.spawn(("sender", index), async move |_| outlet.send(Lane::Reply, index, 8).await);
+        }
+        scope.spawn("switch", async move |cx| {
+            for count in 1..=2 {
+                bell.wait(count).await;
+                let item = inlets.iter().find_map(|inlet| inlet.try_recv(Lane::Reply)).unwrap();
+                noted.note(format!("{item}@{}", cx.now().0));
+            }
+        });
+    });
+    finished(&run);
+    assert_eq!(log.text(), "1@3 0@7");
+}

@@ -2,7 +2,7 @@
 //!
 //! A pause of one cycle never comes here (the domain keeps that batch in a plain vector). A pause of up to [`SLOTS`]
 //! cycles is a link in the list of its slot, threaded through the contexts themselves; a longer one goes into an
-//! ordered map. Contexts due in one cycle run in the order in which they asked. Idle cycles are skipped: a bitmap says
+//! ordered map. Contexts due in one cycle come in the order in which they asked. Idle cycles are skipped: a bitmap says
 //! which slots hold anybody.
 
 use crate::domain::Slot;

@@ -15,6 +15,7 @@ use crate::{
 };
 use std::{
     future::Future,
+    marker::PhantomData,
     pin::Pin,
     rc::Rc,
     task::{Context as PollContext, Poll},
@@ -176,10 +177,15 @@ impl Context {
 
     /// Lets so many cycles go by. The context is busy meanwhile: nobody else gets its service.
     ///
-    /// `pause(0)` takes no time, but lets everybody run who is ready in this cycle already.
+    /// The pause is asked for by this call: await it at once. `pause(0)` takes no time, but lets everybody run who is
+    /// ready in this cycle already.
     #[inline]
     pub fn pause(&self, cycles: impl Into<Cycles>) -> Pause<'_> {
-        Pause { core: &self.scope.core, cycles: cycles.into().0.min(ASKED - 1) }
+        match cycles.into().0 {
+            cycles @ 1..=request::LONGEST => self.scope.core.post(cycles),
+            cycles => unusual_pause(&self.scope.core, cycles),
+        }
+        Pause { over: false, context: PhantomData }
     }
 
     /// Lets everything else that can run in this cycle run first. Then the context goes on, still in this cycle, with
@@ -226,28 +232,18 @@ impl Context {
 }
 
 /// The future of [`Context::pause`].
-#[must_use = "a pause does nothing unless it is awaited"]
+#[must_use = "a pause must be awaited at once"]
 pub struct Pause<'a> {
-    core: &'a Core,
-    /// How long; [`ASKED`] once that has been asked for.
-    cycles: u64,
+    over: bool,
+    context: PhantomData<&'a Context>,
 }
-
-const ASKED: u64 = u64::MAX;
 
 impl Future for Pause<'_> {
     type Output = ();
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut PollContext<'_>) -> Poll<()> {
-        if self.cycles == ASKED {
-            return Poll::Ready(());
-        }
-        match std::mem::replace(&mut self.cycles, ASKED) {
-            cycles @ 1..=request::LONGEST => self.core.post(cycles),
-            cycles => unusual_pause(self.core, cycles),
-        }
-        Poll::Pending
+        if std::mem::replace(&mut self.over, true) { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Inner {
     threshold: Cell<u64>,
     /// The only waiter, if there is only one and it waits without a limit: the case that must be quick.
     single: Cell<u32>,
+    /// Since when the only waiter waits.
+    single_since: Cell<u64>,
     waiters: RefCell<Vec<Waiter>>,
     /// How many timed waits there have been; the number of the last.
     timed: Cell<u64>,
@@ -54,10 +56,13 @@ pub(crate) struct Inner {
     pub(crate) wire: Cell<Option<u32>>,
 }
 
+/// A context that waits.
 #[derive(Clone, Copy)]
-struct Waiter {
+pub(crate) struct Waiter {
+    pub(crate) id: u32,
+    /// Since which cycle.
+    pub(crate) since: u64,
     value: u64,
-    id: u32,
     /// The number of its timed wait; 0 if it waits without a limit.
     timed: u64,
 }
@@ -71,6 +76,7 @@ impl EventCount {
             count: Cell::new(0),
             threshold: Cell::new(u64::MAX),
             single: Cell::new(NOBODY),
+            single_since: Cell::new(0),
             waiters: RefCell::default(),
             timed: Cell::new(0),
             recent: [const { Cell::new(Moment::NEVER) }; 4],
@@ -162,9 +168,10 @@ impl Inner {
         let id = self.enter();
         if self.threshold.get() == u64::MAX {
             self.single.set(id);
+            self.single_since.set(self.core.now.get());
             self.threshold.set(value);
         } else {
-            self.queue_up(Waiter { value, id, timed: 0 });
+            self.queue_up(Waiter { id, since: self.core.now.get(), value, timed: 0 });
         }
         id
     }
@@ -172,7 +179,7 @@ impl Inner {
     /// Puts the running context down as waiting for `value` in a wait with a limit, the `timed`-th of this eventcount.
     fn register_timed(&self, value: u64, timed: u64) -> u32 {
         let id = self.enter();
-        self.queue_up(Waiter { value, id, timed });
+        self.queue_up(Waiter { id, since: self.core.now.get(), value, timed });
         id
     }
 
@@ -190,12 +197,15 @@ impl Inner {
     #[cold]
     fn queue_up(&self, waiter: Waiter) {
         let mut waiters = self.waiters.borrow_mut();
-        let first = self.single.replace(NOBODY);
-        if first != NOBODY {
-            waiters.push(Waiter { value: self.threshold.get(), id: first, timed: 0 });
-        }
+        waiters.extend(self.take_single());
         waiters.push(waiter);
         self.threshold.set(self.threshold.get().min(waiter.value));
+    }
+
+    /// Takes the only waiter out, if there is only one and it waits without a limit.
+    fn take_single(&self) -> Option<Waiter> {
+        let id = self.single.replace(NOBODY);
+        (id != NOBODY).then(|| Waiter { id, since: self.single_since.get(), value: self.threshold.get(), timed: 0 })
     }
 
     #[cold]
@@ -231,11 +241,12 @@ impl Inner {
     }
 
     /// Who waits, in order.
-    pub(crate) fn waiters(&self) -> Vec<u32> {
-        match self.single.get() {
-            NOBODY => self.waiters.borrow().iter().map(|waiter| waiter.id).collect(),
-            id => vec![id],
+    pub(crate) fn waiters(&self) -> Vec<Waiter> {
+        let single = self.take_single();
+        if let Some(waiter) = single {
+            self.single.set(waiter.id);
         }
+        single.into_iter().chain(self.waiters.borrow().iter().copied()).collect()
     }
 
     /// How often it has been advanced, and the last advances, the oldest first.

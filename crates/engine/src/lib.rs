@@ -40,7 +40,8 @@
 //!
 //! The rules, in short:
 //!
-//! - Within a cycle, contexts run in the order in which they asked to; whom an eventcount wakes runs in the same cycle.
+//! - Within a cycle, those run first who paused for one cycle, then those whose longer pause ends, each in the order in
+//!   which they asked; whom an eventcount wakes runs after that, in the same cycle.
 //! - A context waits for one thing at a time. A `select` or `join` inside a context is refused with a panic that says so.
 //! - [`Context::settle`] runs after everything else in the cycle; whom it wakes then runs in the next.
 //! - When nothing can run and somebody is held up, the run ends with a [`WaitReport`].
@@ -49,6 +50,7 @@
 
 mod arbiter;
 mod barrier;
+mod batch;
 mod calendar;
 mod context;
 mod core;

@@ -231,13 +231,12 @@ impl Partition {
             let domains = self.domains.borrow();
             let domain = domains.iter().find(|domain| domain.core.index == eventcount.core.index);
             let domain = domain.expect("an eventcount belongs to a domain of its partition");
-            for id in waiters {
-                let slot = domain.slot(id);
+            for waiter in waiters {
                 waiting.push(Waiting {
-                    context: self.shared.path(domain.name_of(id)),
+                    context: self.shared.path(domain.name_of(waiter.id)),
                     on: self.shared.path(eventcount.name),
-                    held_up: Waiting::held_up(slot.is_server(), eventcount.reason),
-                    since: domain.core.clock.edge(slot.since()),
+                    held_up: Waiting::held_up(domain.slot(waiter.id).server, eventcount.reason),
+                    since: domain.core.clock.edge(waiter.since),
                     wakers: wakers.clone(),
                     advances,
                     last_advances: last_advances.clone(),

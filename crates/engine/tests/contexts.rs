@@ -22,8 +22,8 @@ fn contexts_run_in_the_order_in_which_they_asked() {
         }
     });
     finished(&run);
-    // In cycle 4: b asked in cycle 1, c in 2, a in 3.
-    assert_eq!(log.text(), "b1 c2 a3 b4 c4 a4");
+    // In cycle 4: a paused for one cycle, so it comes first; b asked in cycle 1, c in 2.
+    assert_eq!(log.text(), "b1 c2 a3 a4 b4 c4");
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! The barrier at which threads meet once per window.
+//! The barrier at which threads meet once per window, and what they tell each other there.
 
+use crate::time::Time;
 use std::{
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -9,13 +10,55 @@ use std::{
 /// How often to look before the time slice is given away.
 const SPINS: u32 = 2_000;
 
-/// A counter on a cache line (and its neighbour, which is fetched with it) of its own.
+/// What a thread tells the others when it has finished a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    /// When there is something to do again in its partitions, or wherever they sent mail.
+    pub(crate) next: Time,
+    /// All that has run began before this time.
+    pub(crate) reached: Time,
+    /// When the model last said that it gets on.
+    pub(crate) progress: Time,
+    /// Something out of the ordinary happened.
+    pub(crate) incident: bool,
+}
+
+impl Notice {
+    /// What a thread without partitions would say.
+    pub(crate) const NOTHING: Notice =
+        Notice { next: Time::NEVER, reached: Time::ZERO, progress: Time::ZERO, incident: false };
+
+    /// What two together say.
+    pub(crate) fn and(self, other: Notice) -> Notice {
+        Notice {
+            next: self.next.min(other.next),
+            reached: self.reached.max(other.reached),
+            progress: self.progress.max(other.progress),
+            incident: self.incident || other.incident,
+        }
+    }
+}
+
+/// A notice where others can read it. It fills a cache line with the number of its window, so that whoever waits for the
+/// window has the notice as well.
+#[repr(align(64))]
+#[derive(Default)]
+struct Posted {
+    /// One more than the number of the window.
+    finished: AtomicU64,
+    next: AtomicU64,
+    reached: AtomicU64,
+    progress: AtomicU64,
+    incident: AtomicBool,
+}
+
+/// A thread's notices: one window's is written while the last one's is read.
 #[repr(align(128))]
-struct Padded(AtomicU64);
+#[derive(Default)]
+struct Board([Posted; 2]);
 
 pub(crate) struct Barrier {
-    /// How many windows each thread has finished.
-    finished: Vec<Padded>,
+    boards: Vec<Board>,
     spins: u32,
     broken: AtomicBool,
 }
@@ -28,27 +71,47 @@ impl Barrier {
     pub(crate) fn new(threads: usize) -> Barrier {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Barrier {
-            finished: (0..threads).map(|_| Padded(AtomicU64::new(0))).collect(),
+            boards: (0..threads).map(|_| Board::default()).collect(),
             spins: if threads <= cores { SPINS } else { 0 },
             broken: AtomicBool::new(false),
         }
     }
 
-    /// Says that thread `me` has finished window `window`, and waits until all have. What was written before is seen after.
-    pub(crate) fn wait(&self, me: usize, window: u64) -> Result<(), Broken> {
-        self.finished[me].0.store(window + 1, Ordering::Release);
-        for (other, finished) in self.finished.iter().enumerate() {
-            let mut looks = 0;
-            while other != me && finished.0.load(Ordering::Acquire) <= window {
-                if looks < self.spins {
-                    spin_loop();
-                    looks += 1;
-                } else {
-                    if self.broken.load(Ordering::Relaxed) {
-                        return Err(Broken);
-                    }
-                    thread::yield_now();
-                }
+    /// Says that thread `me` has finished `window`, waits until all have, and says what all say together. What a thread
+    /// wrote before, all see after.
+    pub(crate) fn meet(&self, me: usize, window: u64, notice: Notice) -> Result<Notice, Broken> {
+        let parity = (window % 2) as usize;
+        let own = &self.boards[me].0[parity];
+        own.next.store(notice.next.0, Ordering::Relaxed);
+        own.reached.store(notice.reached.0, Ordering::Relaxed);
+        own.progress.store(notice.progress.0, Ordering::Relaxed);
+        own.incident.store(notice.incident, Ordering::Relaxed);
+        own.finished.store(window + 1, Ordering::Release);
+        let mut together = notice;
+        for other in
+            self.boards.iter().enumerate().filter(|(thread, _)| *thread != me).map(|(_, board)| &board.0[parity])
+        {
+            self.wait_for(other, window)?;
+            together = together.and(Notice {
+                next: Time(other.next.load(Ordering::Relaxed)),
+                reached: Time(other.reached.load(Ordering::Relaxed)),
+                progress: Time(other.progress.load(Ordering::Relaxed)),
+                incident: other.incident.load(Ordering::Relaxed),
+            });
+        }
+        Ok(together)
+    }
+
+    fn wait_for(&self, other: &Posted, window: u64) -> Result<(), Broken> {
+        let mut looks = 0;
+        while other.finished.load(Ordering::Acquire) <= window {
+            if looks < self.spins {
+                spin_loop();
+                looks += 1;
+            } else if self.broken.load(Ordering::Relaxed) {
+                return Err(Broken);
+            } else {
+                thread::yield_now();
             }
         }
         Ok(())

@@ -61,8 +61,7 @@ impl Batch {
         now: u64,
     ) -> Option<Leaver> {
         let mut poll_context = PollContext::from_waker(Waker::noop());
-        let mut place = first;
-        for (task, &id) in self.tasks[first..].iter_mut().zip(&self.ids[first..]) {
+        for (place, (task, &id)) in (first..).zip(self.tasks[first..].iter_mut().zip(&self.ids[first..])) {
             core.context.set(id);
             let ended = task.as_mut().poll(&mut poll_context).is_ready();
             let word = core.request.replace(request::NONE);
@@ -72,7 +71,6 @@ impl Batch {
             if TRACE {
                 filing.file::<TRACE>(core, id, now, ended, word);
             }
-            place += 1;
         }
         None
     }

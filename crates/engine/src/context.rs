@@ -11,7 +11,7 @@ use crate::{
     queue::Queue,
     stats::{Counter, Histogram, Level, Matrix},
     time::{Cycles, Time},
-    trace::Span,
+    trace::{self, Span},
 };
 use std::{
     future::Future,
@@ -219,8 +219,8 @@ impl Context {
     /// Notes in the trace, if one is taken, that something happened here and now.
     #[inline]
     pub fn instant(&self, what: &'static str) {
-        if let Some(recorder) = &self.scope.core.shared.recorder {
-            recorder.instant(&self.scope, what);
+        if self.scope.core.tracing {
+            trace::instant(&self.scope, what);
         }
     }
 

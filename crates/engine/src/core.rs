@@ -77,6 +77,8 @@ pub(crate) struct Core {
     /// The number of its clock in the model; earlier clocks run first when edges coincide.
     pub(crate) index: u32,
     pub(crate) clock: Clock,
+    /// Whether a trace is taken: [`Shared::recorder`] is there.
+    pub(crate) tracing: bool,
     /// The cycle that runs now (or ran last, while `running` is false).
     pub(crate) now: Cell<u64>,
     pub(crate) running: Cell<bool>,
@@ -119,12 +121,12 @@ impl Core {
     }
 
     /// Who runs, in which cycle of its own clock; seen from this domain, which is usually the running one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn running(&self) -> Moment {
         if self.running.get() { self.moment() } else { self.running_elsewhere() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn moment(&self) -> Moment {
         let who = self.names.borrow().get(self.context.get() as usize).copied().unwrap_or(Name::ROOT);
         Moment { who, domain: self.index, cycle: self.now.get() }

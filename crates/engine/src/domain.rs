@@ -172,7 +172,9 @@ impl Domain {
     }
 
     /// Runs whoever has been woken, until nobody is left.
+    #[inline(never)]
     fn woken<const TRACE: bool>(&mut self, core: &Core, now: u64) -> Ran {
+        let mut poll_context = PollContext::from_waker(Waker::noop());
         let mut turns = 0;
         loop {
             let Some(&(mut id)) = core.ready.borrow().get(turns) else { break };
@@ -182,7 +184,7 @@ impl Domain {
             } else {
                 self.filing.end_wait::<TRACE>(core, id, now);
             }
-            self.run_parked::<TRACE>(core, id, now);
+            self.poll_parked::<TRACE>(core, id, now, &mut poll_context);
             if turns > self.delta_limit {
                 self.note_restless(turns);
                 return Ran::Livelock;
@@ -217,11 +219,15 @@ impl Domain {
     }
 
     /// Runs a context that is not in the batch.
-    #[inline]
     fn run_parked<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64) {
+        self.poll_parked::<TRACE>(core, id, now, &mut PollContext::from_waker(Waker::noop()));
+    }
+
+    #[inline(always)]
+    fn poll_parked<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64, poll_context: &mut PollContext<'_>) {
         core.context.set(id);
         let slot = &mut self.filing.slots[id as usize];
-        let ended = slot.parked.as_mut().poll(&mut PollContext::from_waker(Waker::noop())).is_ready();
+        let ended = slot.parked.as_mut().poll(poll_context).is_ready();
         let word = core.request.replace(request::NONE);
         if word == 1 && !ended {
             self.batch.push(std::mem::replace(&mut slot.parked, nothing()), id);
@@ -348,7 +354,7 @@ impl Filing {
     }
 
     /// Files a context that ran as it asked for. Who asked for a pause of one cycle is in the batch already.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn file<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64, ended: bool, word: u64) {
         if TRACE {
             self.trace(core, id, now, word);

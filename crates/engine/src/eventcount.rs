@@ -49,11 +49,37 @@ pub(crate) struct Inner {
     /// How many timed waits there have been; the number of the last.
     timed: Cell<u64>,
     /// The last four advances, the newest at `count % 4`.
-    recent: [Cell<Moment>; 4],
+    recent: [Record; 4],
     /// Who will advance it next, if its owner knows; else [`Name::ROOT`].
     pub(crate) expected: Cell<Name>,
     /// The wire of a link that advances it, if one does.
     pub(crate) wire: Cell<Option<u32>>,
+}
+
+/// A moment taken down. Field by field: copied as a whole it would go through memory in pieces of other sizes, which the
+/// processor can't forward from a store to a load.
+struct Record {
+    who: Cell<Name>,
+    domain: Cell<u32>,
+    cycle: Cell<u64>,
+}
+
+impl Record {
+    const fn new() -> Record {
+        let Moment { who, domain, cycle } = Moment::NEVER;
+        Record { who: Cell::new(who), domain: Cell::new(domain), cycle: Cell::new(cycle) }
+    }
+
+    #[inline(always)]
+    fn take_down(&self, moment: Moment) {
+        self.who.set(moment.who);
+        self.domain.set(moment.domain);
+        self.cycle.set(moment.cycle);
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { who: self.who.get(), domain: self.domain.get(), cycle: self.cycle.get() }
+    }
 }
 
 /// A context that waits.
@@ -79,7 +105,7 @@ impl EventCount {
             single_since: Cell::new(0),
             waiters: RefCell::default(),
             timed: Cell::new(0),
-            recent: [const { Cell::new(Moment::NEVER) }; 4],
+            recent: [const { Record::new() }; 4],
             expected: Cell::new(Name::ROOT),
             wire: Cell::new(None),
         });
@@ -138,7 +164,7 @@ impl Inner {
     pub(crate) fn advance(&self) {
         let count = self.count.get() + 1;
         self.count.set(count);
-        self.recent[(count % 4) as usize].set(self.core.running());
+        self.recent[(count % 4) as usize].take_down(self.core.running());
         if count >= self.threshold.get() {
             match self.single.replace(NOBODY) {
                 NOBODY => self.wake_some(count),
@@ -150,6 +176,7 @@ impl Inner {
         }
     }
 
+    #[cold]
     fn wake_some(&self, count: u64) {
         let mut waiters = self.waiters.borrow_mut();
         waiters.retain(|waiter| {
@@ -252,7 +279,7 @@ impl Inner {
     /// How often it has been advanced, and the last advances, the oldest first.
     pub(crate) fn history(&self) -> (u64, Vec<Moment>) {
         let count = self.count.get();
-        let known = (count.saturating_sub(3).max(1)..=count).map(|n| self.recent[(n % 4) as usize].get());
+        let known = (count.saturating_sub(3).max(1)..=count).map(|n| self.recent[(n % 4) as usize].moment());
         (count, known.collect())
     }
 }

@@ -6,7 +6,7 @@
 //! stop) does so at the same simulated instant in every run.
 
 use crate::{
-    barrier::{Barrier, Broken},
+    barrier::{Barrier, Broken, Notice},
     core::Control,
     link::{self, LinkReceiver, LinkSender, LinkSpec, Placed},
     partition::{Letterbox, Partition, PartitionSpec, Window},
@@ -258,17 +258,6 @@ fn pin(me: usize, threads: usize) {
     }
 }
 
-/// What a partition tells all threads at the end of a window; one window's is written while the last one's is read.
-#[repr(align(128))]
-#[derive(Default)]
-struct Notice {
-    next: [AtomicU64; 2],
-    reached: [AtomicU64; 2],
-    progress: [AtomicU64; 2],
-    /// Something out of the ordinary happened: look into [`Crew::incidents`].
-    incident: [AtomicBool; 2],
-}
-
 /// Something out of the ordinary in a window.
 enum Incident {
     Control(Control),
@@ -300,7 +289,6 @@ enum Verdict {
 struct Crew<'a> {
     options: &'a RunOptions,
     barrier: Barrier,
-    notices: Vec<Notice>,
     spec: PartitionSpec,
     links: &'a [Arc<dyn Placed>],
     window: Time,
@@ -327,7 +315,6 @@ impl<'a> Crew<'a> {
         Crew {
             options,
             barrier: Barrier::new(threads),
-            notices: (0..partitions).map(|_| Notice::default()).collect(),
             spec,
             links: &model.links,
             window: model.shortest_link.unwrap_or_else(|| Clock::new(fastest).span(CYCLES_WITHOUT_LINKS)),
@@ -338,16 +325,14 @@ impl<'a> Crew<'a> {
 
     /// What one thread does: builds its partitions, runs them window by window, and hands in what they brought.
     fn work(&self, me: usize, share: Vec<(usize, Build)>) {
-        let mut partitions: Vec<(usize, Partition)> = Vec::new();
+        let mut partitions = Vec::new();
         for (index, build) in share {
             let partition = Partition::new(index, self.spec.clone());
             build(&partition);
             if let Some(mistake) = partition.mistake() {
                 panic!("the model is built wrong: {mistake}");
             }
-            let window = Window { next: partition.next(), livelock: None, control: Vec::new() };
-            self.notify(index, &partition, window, 0, 0);
-            partitions.push((index, partition));
+            partitions.push(partition);
         }
         let finished = self.windows(me, &mut partitions);
         if finished.is_ok() {
@@ -355,81 +340,65 @@ impl<'a> Crew<'a> {
         }
     }
 
-    fn windows(&self, me: usize, partitions: &mut [(usize, Partition)]) -> Result<(), Broken> {
+    fn windows(&self, me: usize, partitions: &mut [Partition]) -> Result<(), Broken> {
+        let built = |partition: &Partition| Notice { next: partition.next(), ..Notice::NOTHING };
+        let mut own = partitions.iter().map(built).fold(Notice::NOTHING, Notice::and);
         let mut end = Time::ZERO;
-        self.barrier.wait(me, 0)?;
-        if let Some(missing) = self.links.iter().find_map(|link| link.missing()) {
-            panic!("the model is built wrong: {missing}");
-        }
-        for window in 1.. {
-            let (this, last) = ((window % 2) as usize, ((window + 1) % 2) as usize);
-            let (verdict, boundary) = self.judge(partitions, window, last, end);
+        for window in 0.. {
+            // All threads see the same notice and so come to the same verdict.
+            let together = self.barrier.meet(me, window, own)?;
+            if let Some(missing) = (window == 0).then(|| self.links.iter().find_map(|link| link.missing())).flatten() {
+                panic!("the model is built wrong: {missing}");
+            }
+            let (verdict, boundary) = self.judge(partitions, window, together, end);
             if let Some(verdict) = verdict {
-                return self.end(me, partitions, verdict, boundary, window);
+                return self.end(me, partitions, verdict, boundary, window + 1);
             }
-            let start = self.least(|notice| &notice.next, last);
+            let start = together.next;
             end = (start + self.window).min(self.options.until);
-            for (index, partition) in partitions.iter_mut() {
-                let brought = partition.window(start, end, last, this);
-                self.notify(*index, partition, brought, this, window);
+            own = Notice::NOTHING;
+            for partition in partitions.iter_mut() {
+                let brought = partition.window(start, end, window);
+                own = own.and(self.notice(me, partition, brought, window + 1));
             }
-            self.barrier.wait(me, window)?;
         }
         unreachable!("2^64 windows outlast time")
     }
 
-    /// Tells everybody how a window went for one partition.
-    fn notify(&self, index: usize, partition: &Partition, brought: Window, parity: usize, window: u64) {
-        let interrupted = index == 0 && self.options.monitor.0.stop.load(Ordering::Relaxed);
+    /// What is to be said of a partition after `window`. Incidents are put where all find them.
+    fn notice(&self, me: usize, partition: &Partition, brought: Window, window: u64) -> Notice {
+        if me == 0 {
+            self.options.monitor.0.time.store(partition.reached().0, Ordering::Relaxed);
+        }
+        let interrupted = me == 0 && self.options.monitor.0.stop.load(Ordering::Relaxed);
         let incidents = (brought.control.into_iter().map(|(time, control)| (time, Incident::Control(control))))
             .chain(brought.livelock.map(|contexts| (partition.reached(), Incident::Livelock(contexts))))
             .chain(interrupted.then_some((Time::NEVER, Incident::Interrupt)));
-        let incidents: Vec<_> = incidents.map(|(time, incident)| (window, time, incident)).collect();
-        let notice = &self.notices[index];
-        notice.incident[parity].store(!incidents.is_empty(), Ordering::Relaxed);
-        if !incidents.is_empty() {
-            lock(&self.incidents).extend(incidents);
+        let mut incidents = incidents.peekable();
+        let incident = incidents.peek().is_some();
+        if incident {
+            lock(&self.incidents).extend(incidents.map(|(time, incident)| (window, time, incident)));
         }
-        notice.next[parity].store(brought.next.0, Ordering::Relaxed);
-        notice.reached[parity].store(partition.reached().0, Ordering::Relaxed);
-        notice.progress[parity].store(partition.progress().0, Ordering::Relaxed);
-        if index == 0 {
-            self.options.monitor.0.time.store(partition.reached().0, Ordering::Relaxed);
-        }
+        let (reached, progress) = (partition.reached(), partition.progress());
+        Notice { next: brought.next, reached, progress, incident }
     }
 
-    fn least(&self, of: impl Fn(&Notice) -> &[AtomicU64; 2], parity: usize) -> Time {
-        Time(self.notices.iter().map(|notice| of(notice)[parity].load(Ordering::Relaxed)).min().unwrap_or(u64::MAX))
-    }
-
-    fn greatest(&self, of: impl Fn(&Notice) -> &[AtomicU64; 2], parity: usize) -> Time {
-        Time(self.notices.iter().map(|notice| of(notice)[parity].load(Ordering::Relaxed)).max().unwrap_or(0))
-    }
-
-    /// Looks at the notices of the window before `window`, which ended at `end`: starts new regions, and says whether
-    /// the run is over, and when it then ended. Every thread comes to the same verdict.
-    fn judge(
-        &self,
-        partitions: &mut [(usize, Partition)],
-        window: u64,
-        last: usize,
-        end: Time,
-    ) -> (Option<Verdict>, Time) {
-        let reached = self.greatest(|notice| &notice.reached, last);
-        if self.notices.iter().any(|notice| notice.incident[last].load(Ordering::Relaxed)) {
+    /// Looks at what happened in `window`, which ended at `end`: starts new regions, and says whether the run is over,
+    /// and when it then ended.
+    fn judge(&self, partitions: &mut [Partition], window: u64, together: Notice, end: Time) -> (Option<Verdict>, Time) {
+        let Notice { next, reached, progress, incident } = together;
+        if incident {
             let boundary = if self.spec.alone { reached } else { end };
-            if let Some(outcome) = self.incidents(partitions, window - 1, boundary) {
+            if let Some(outcome) = self.incidents(partitions, window, boundary) {
                 return (Some(Verdict::Other(outcome)), boundary);
             }
         }
-        let next = self.least(|notice| &notice.next, last);
         if next == Time::NEVER {
             return (Some(Verdict::Idle), reached);
         }
         if next >= self.options.until {
             return (Some(Verdict::Other(Outcome::TimeLimit)), self.options.until);
         }
-        let progress = self.greatest(|notice| &notice.progress, last);
         if self.options.watchdog.is_some_and(|limit| next > progress + limit) {
             return (Some(Verdict::Stuck), end);
         }
@@ -437,11 +406,10 @@ impl<'a> Crew<'a> {
     }
 
     /// Deals with what happened in `window`, in the order of simulated time.
-    fn incidents(&self, partitions: &mut [(usize, Partition)], window: u64, boundary: Time) -> Option<Outcome> {
+    fn incidents(&self, partitions: &mut [Partition], window: u64, boundary: Time) -> Option<Outcome> {
         let mut regions = Vec::new();
         let mut endings = Vec::new();
-        for (when, time, incident) in lock(&self.incidents).iter().filter(|(when, ..)| *when == window) {
-            debug_assert_eq!(*when, window);
+        for (_, time, incident) in lock(&self.incidents).iter().filter(|(when, ..)| *when == window) {
             match incident {
                 Incident::Control(Control::Region(name)) => regions.push((*time, name.clone())),
                 Incident::Control(Control::Stop) => endings.push((*time, 2, Outcome::Stopped)),
@@ -467,12 +435,12 @@ impl<'a> Crew<'a> {
 
     /// Ends the current region at `boundary` and starts the next. Called by every thread in the same order; the first to
     /// come opens the new region, each adds what its partitions measured in the old one.
-    fn next_region(&self, partitions: &mut [(usize, Partition)], name: &str, boundary: Time) {
+    fn next_region(&self, partitions: &mut [Partition], name: &str, boundary: Time) {
         let measured: Vec<Statistics> =
-            partitions.iter_mut().map(|(_, partition)| partition.read_statistics(boundary)).collect();
+            partitions.iter_mut().map(|partition| partition.read_statistics(boundary)).collect();
         let mut gathered = lock(&self.gathered);
         // Which region this thread's partitions are in: they all have passed the same number of boundaries.
-        let current = partitions.first().map_or(0, |(_, partition)| partition.boundaries() - 1);
+        let current = partitions.first().map_or(0, |partition| partition.boundaries() - 1);
         let old = &mut gathered.regions[current];
         measured.iter().for_each(|statistics| old.statistics.add(statistics));
         old.end = boundary;
@@ -486,22 +454,22 @@ impl<'a> Crew<'a> {
     fn end(
         &self,
         me: usize,
-        partitions: &mut [(usize, Partition)],
+        partitions: &mut [Partition],
         verdict: Verdict,
         end: Time,
         window: u64,
     ) -> Result<(), Broken> {
         {
             let measured: Vec<Statistics> =
-                partitions.iter_mut().map(|(_, partition)| partition.read_statistics(end)).collect();
+                partitions.iter_mut().map(|partition| partition.read_statistics(end)).collect();
             let mut gathered = lock(&self.gathered);
             gathered.end = end;
             let last = gathered.regions.last_mut().expect("there is always a region");
             measured.iter().for_each(|statistics| last.statistics.add(statistics));
             last.end = end;
-            gathered.knowledge.extend(partitions.iter().map(|(_, partition)| partition.knowledge()));
+            gathered.knowledge.extend(partitions.iter().map(Partition::knowledge));
         }
-        self.barrier.wait(me, window)?;
+        self.barrier.meet(me, window, Notice::NOTHING)?;
         if me == 0 {
             let mut gathered = lock(&self.gathered);
             let report = WaitReport::new(end, std::mem::take(&mut gathered.knowledge));
@@ -515,9 +483,9 @@ impl<'a> Crew<'a> {
         Ok(())
     }
 
-    fn hand_in(&self, partitions: &[(usize, Partition)]) {
+    fn hand_in(&self, partitions: &[Partition]) {
         let mut gathered = lock(&self.gathered);
-        for (_, partition) in partitions {
+        for partition in partitions {
             gathered.events += partition.events();
             gathered.trace.append(&mut partition.trace());
         }

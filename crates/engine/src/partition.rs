@@ -22,6 +22,7 @@ use std::{
 };
 
 /// The mail for one partition: the wires on which something has come, by the parity of the window.
+#[repr(align(128))]
 #[derive(Default)]
 pub(crate) struct Letterbox([Mutex<Vec<u32>>; 2]);
 
@@ -83,6 +84,7 @@ impl Partition {
         let core = Rc::new(Core {
             index,
             clock: Clock::new(self.spec.clocks[index as usize]),
+            tracing: self.shared.recorder.is_some(),
             now: Cell::new(0),
             running: Cell::new(false),
             names: RefCell::default(),
@@ -110,10 +112,11 @@ impl Partition {
         Some(format!("two statistics are called '{}'", self.shared.path(twice)))
     }
 
-    /// Everything that runs here before `end`, from `start` on. Mail of the last window (of parity `last`) is taken in,
-    /// mail of this one (of parity `this`) handed over.
-    pub(crate) fn window(&mut self, start: Time, end: Time, last: usize, this: usize) -> Window {
-        self.take_mail_in(start, last);
+    /// Everything that runs here before `end`, from `start` on, in window `number`. Mail of the last window is taken in,
+    /// mail of this one handed over.
+    pub(crate) fn window(&mut self, start: Time, end: Time, number: u64) -> Window {
+        let this = (number % 2) as usize;
+        self.take_mail_in(start, 1 - this);
         let livelock = self.run_domains(end);
         let mail = self.hand_mail_over(this);
         let control = self.shared.control.take();

@@ -82,11 +82,6 @@ impl Recorder {
         }
     }
 
-    #[cold]
-    pub(crate) fn instant(&self, scope: &Scope, what: &'static str) {
-        self.record(&scope.core, scope.name, scope.core.cycle(), Mark::Instant(what));
-    }
-
     /// The trace in readable form, each event with the time at which it was taken down.
     pub(crate) fn events(
         &self,
@@ -105,6 +100,19 @@ impl Recorder {
         };
         self.notes.borrow().iter().map(event).collect()
     }
+}
+
+/// Takes down a mark of the context whose place is `scope`, in its current cycle.
+#[cold]
+fn record(scope: &Scope, mark: Mark) {
+    if let Some(recorder) = &scope.core.shared.recorder {
+        recorder.record(&scope.core, scope.name, scope.core.cycle(), mark);
+    }
+}
+
+#[cold]
+pub(crate) fn instant(scope: &Scope, what: &'static str) {
+    record(scope, Mark::Instant(what));
 }
 
 /// Puts the traces of all partitions together: the first `limit` events taken down, in the order (start, context).
@@ -135,9 +143,8 @@ impl<'a> Span<'a> {
 impl Drop for Span<'_> {
     #[inline]
     fn drop(&mut self) {
-        let core = &self.scope.core;
-        if let Some(recorder) = &core.shared.recorder {
-            recorder.record(core, self.scope.name, core.cycle(), Mark::Span { since: self.since, what: self.what });
+        if self.scope.core.tracing {
+            record(self.scope, Mark::Span { since: self.since, what: self.what });
         }
     }
 }

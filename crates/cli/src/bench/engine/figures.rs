@@ -25,7 +25,13 @@ pub fn tables(report: &Report) -> String {
             ),
         );
     }
-    line(&mut text, format_args!("\nTrace hooks that are off cost {:.1}% of an event.", report.trace_off_percent));
+    line(
+        &mut text,
+        format_args!(
+            "\nA trace hook that is off costs {:.1}% of an event that wakes or is woken.",
+            report.trace_off_percent
+        ),
+    );
     let memory = &report.memory;
     line(&mut text, format_args!("{} contexts run in a process of at most {} MB.", memory.contexts, memory.peak_mb));
     text

@@ -123,7 +123,7 @@ struct Report {
     pause1: Vec<Single>,
     wake: Vec<Single>,
     parallel: Vec<parallel::Parallel>,
-    /// How much longer an event takes that offers itself to a trace which nobody takes.
+    /// How much longer an event of the pairs takes if it offers itself to a trace which nobody takes.
     trace_off_percent: f64,
     memory: Memory,
 }
@@ -201,15 +201,15 @@ impl EngineBench {
 
 type Experiment = fn(&dyn Rival, usize, u64) -> Measured;
 
-/// Contexts that note an instant in every event, and contexts that do not, both without a trace.
+/// Pairs that note an instant in every event, and pairs that do not, both without a trace.
 fn trace_off(ui: &Ui, rounds: usize) -> f64 {
     ui.progress("trace hooks that are off");
     // A small difference: more and shorter rounds find it better than few and long ones.
     let (contexts, cycles) = (128, EVENTS / 128 / 4);
     let mut ratios = Vec::new();
     for _ in 0..rounds * 8 {
-        let without = ours::pause1_with(contexts, cycles, ours::Hooks::None).per_event();
-        let with = ours::pause1_with(contexts, cycles, ours::Hooks::Off).per_event();
+        let without = ours::pairs_with(contexts, cycles, ours::Hooks::None).per_event();
+        let with = ours::pairs_with(contexts, cycles, ours::Hooks::Off).per_event();
         ratios.push(with / without);
     }
     (median(ratios) - 1.0) * 100.0

@@ -23,40 +23,54 @@ fn run(build: impl FnOnce(Scope) + Send + 'static) -> Run {
 }
 
 /// Four kinds of contexts, so that no jump can be predicted by the last one.
-macro_rules! kinds {
-    ($scope:ident, $index:ident, $value:ident, $cycles:ident, $($hook:ident)?) => {
-        match $index % 4 {
-            0 => kinds!(@kind $scope, $index, $value, $cycles, |x: u64| x.wrapping_add(1), $($hook)?),
-            1 => kinds!(@kind $scope, $index, $value, $cycles, |x: u64| x ^ 3, $($hook)?),
-            2 => kinds!(@kind $scope, $index, $value, $cycles, |x: u64| x.wrapping_mul(3), $($hook)?),
-            _ => kinds!(@kind $scope, $index, $value, $cycles, |x: u64| x >> 1, $($hook)?),
-        }
-    };
-    (@kind $scope:ident, $index:ident, $value:ident, $cycles:ident, $work:expr, $($hook:ident)?) => {
+macro_rules! kind {
+    ($scope:ident, $index:ident, $value:ident, $cycles:ident, $work:expr) => {
         $scope.spawn(("context", $index), async move |cx| {
-            for _ in 0..$cycles {
+            while cx.now().0 < $cycles {
                 $value.set($work($value.get()));
-                $(cx.$hook("tick");)?
                 cx.pause(1).await;
             }
         })
     };
 }
 
-pub fn pause1_with(contexts: usize, cycles: u64, hooks: Hooks) -> Measured {
-    measure(|| {
-        run(move |scope| {
-            let value = Rc::new(Cell::new(0u64));
-            for index in 0..contexts {
-                let value = Rc::clone(&value);
-                match hooks {
-                    Hooks::None => kinds!(scope, index, value, cycles,),
-                    Hooks::Off => kinds!(scope, index, value, cycles, instant),
-                }
+/// Pairs of contexts that wake each other; with hooks, each of their events offers itself to a trace.
+pub fn pairs_with(contexts: usize, cycles: u64, hooks: Hooks) -> Measured {
+    let pair = move |scope: &Scope, index: usize| {
+        let bell = scope.eventcount(("bell", index));
+        let waits = bell.clone();
+        match hooks {
+            Hooks::None => {
+                scope.spawn(("ringer", index), async move |cx| {
+                    for _ in 0..cycles {
+                        cx.pause(1).await;
+                        bell.advance();
+                    }
+                });
+                scope.spawn(("waiter", index), async move |_| {
+                    for count in 1..=cycles {
+                        waits.wait(count).await;
+                    }
+                });
             }
-        })
-        .events
-    })
+            Hooks::Off => {
+                scope.spawn(("ringer", index), async move |cx| {
+                    for _ in 0..cycles {
+                        cx.pause(1).await;
+                        cx.instant("rings");
+                        bell.advance();
+                    }
+                });
+                scope.spawn(("waiter", index), async move |cx| {
+                    for count in 1..=cycles {
+                        waits.wait(count).await;
+                        cx.instant("woken");
+                    }
+                });
+            }
+        }
+    };
+    measure(|| run(move |scope| (0..contexts / 2).for_each(|index| pair(&scope, index))).events)
 }
 
 /// So many contexts at a time, of the smallest kind.
@@ -73,7 +87,19 @@ pub fn crowd(contexts: usize) {
 
 impl Rival for Ours {
     fn pause1(&self, contexts: usize, cycles: u64) -> Measured {
-        pause1_with(contexts, cycles, Hooks::None)
+        let build = move |scope: Scope| {
+            let value = Rc::new(Cell::new(0u64));
+            for index in 0..contexts {
+                let value = Rc::clone(&value);
+                match index % 4 {
+                    0 => kind!(scope, index, value, cycles, |x: u64| x.wrapping_add(1)),
+                    1 => kind!(scope, index, value, cycles, |x: u64| x ^ 3),
+                    2 => kind!(scope, index, value, cycles, |x: u64| x.wrapping_mul(3)),
+                    _ => kind!(scope, index, value, cycles, |x: u64| x >> 1),
+                }
+            }
+        };
+        measure(|| run(build).events)
     }
 
     fn ring(&self, contexts: usize, laps: u64) -> Measured {
@@ -101,25 +127,6 @@ impl Rival for Ours {
     }
 
     fn pairs(&self, contexts: usize, cycles: u64) -> Measured {
-        measure(|| {
-            run(move |scope| {
-                for index in 0..contexts / 2 {
-                    let bell = scope.eventcount(("bell", index));
-                    let waits = bell.clone();
-                    scope.spawn(("ringer", index), async move |cx| {
-                        for _ in 0..cycles {
-                            cx.pause(1).await;
-                            bell.advance();
-                        }
-                    });
-                    scope.spawn(("waiter", index), async move |_| {
-                        for count in 1..=cycles {
-                            waits.wait(count).await;
-                        }
-                    });
-                }
-            })
-            .events
-        })
+        pairs_with(contexts, cycles, Hooks::None)
     }
 }

@@ -1,1 +1,4 @@
 //! GCN3 (gfx803) machine code: decoder, disassembler, code objects and a functional GPU.
+
+pub mod inst;
+pub mod ops;

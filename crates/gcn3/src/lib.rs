@@ -1,4 +1,5 @@
 //! GCN3 (gfx803) machine code: decoder, disassembler, code objects and a functional GPU.
 
+pub mod decode;
 pub mod inst;
 pub mod ops;

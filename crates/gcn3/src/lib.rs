@@ -1,5 +1,7 @@
 //! GCN3 (gfx803) machine code: decoder, disassembler, code objects and a functional GPU.
-#![forbid(unsafe_code)]
 
+pub mod decode;
 pub mod dispatch;
+pub mod inst;
 pub mod object;
+pub mod ops;

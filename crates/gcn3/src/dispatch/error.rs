@@ -22,6 +22,11 @@ pub enum DispatchError {
          launch it without one"
     )]
     OffsetUndescribed { kernel: String },
+    #[error(
+        "kernel '{kernel}' reads byte {offset} of its arguments, which the metadata does not list: it was linked with a \
+         library that expects another system's implicit arguments; use AMD's device libraries, as `cohesim cc` does"
+    )]
+    ImplicitUnlisted { kernel: String, offset: u32 },
     #[error("kernel '{kernel}' takes {expected} arguments, but {given} were given; it takes {signature}")]
     ArgumentCount { kernel: String, expected: usize, given: usize, signature: String },
     #[error("kernel '{kernel}', argument {index} ({argument}): it is a {expected}, but a {given} was given")]

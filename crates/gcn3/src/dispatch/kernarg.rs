@@ -1,7 +1,7 @@
 //! The kernarg segment: the arguments of the source as the caller gives them, then the hidden ones.
 
 use super::{Dispatch, DispatchError, MAX_LDS, Places};
-use crate::object::{Argument, ArgumentKind, Hidden, Kernel};
+use crate::object::{Argument, ArgumentKind, Hidden, ImplicitLayout, Kernel};
 use mem::VirtAddr;
 
 /// Alignment of local memory whose element type is not known: that of the largest OpenCL vector in use.
@@ -115,6 +115,12 @@ impl Dispatch {
             let start = argument.offset as usize;
             let size = (argument.size as usize).min(value.len());
             segment[start..start + size].copy_from_slice(&value[..size]);
+        }
+        if let ImplicitLayout::Mesa { offset } = self.kernel.implicit {
+            let words = [self.dims.into(), self.offset[0] as u32, self.offset[1] as u32, self.offset[2] as u32];
+            for (word, place) in words.iter().zip(segment[offset as usize..].chunks_exact_mut(4)) {
+                place.copy_from_slice(&word.to_le_bytes());
+            }
         }
         segment
     }

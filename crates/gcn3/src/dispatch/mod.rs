@@ -14,7 +14,7 @@ pub use error::DispatchError;
 pub use kernarg::ArgumentValue;
 pub use wave::{WAVE_LANES, WaveInit};
 
-use crate::object::{Hidden, Kernel};
+use crate::object::{Hidden, ImplicitLayout, Kernel};
 use kernarg::has_hidden;
 use mem::VirtAddr;
 
@@ -105,6 +105,9 @@ impl Dispatch {
         }
         if offset != [0; 3] && !kernel.described {
             return Err(DispatchError::OffsetUndescribed { kernel: name() });
+        }
+        if let ImplicitLayout::Unlisted { offset } = kernel.implicit {
+            return Err(DispatchError::ImplicitUnlisted { kernel: name(), offset });
         }
         if kernel.lds_size > MAX_LDS {
             return Err(DispatchError::LdsFull { kernel: name(), size: kernel.lds_size.into() });

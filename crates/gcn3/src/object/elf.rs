@@ -27,6 +27,8 @@ pub struct Elf {
     pub notes: Vec<Note>,
     /// What the base address must be a multiple of.
     pub align: u64,
+    /// As an assembler writes it: nothing is right before the relocations are applied.
+    pub relocatable: bool,
 }
 
 /// A stretch of memory of the loaded object, counted from its base.
@@ -89,6 +91,7 @@ impl Elf {
         Ok(Elf {
             version,
             align,
+            relocatable,
             notes: tables.notes(header)?,
             symbols: tables.symbols()?,
             relocations: tables.relocations()?,

@@ -2,7 +2,7 @@
 
 use super::{
     CodeObject, Kernel, ObjectError,
-    elf::{Relocation, Symbol},
+    elf::{Elf, Relocation, Symbol},
 };
 use mem::{Bytes, VirtAddr};
 
@@ -62,18 +62,23 @@ impl CodeObject {
         if !base.0.is_multiple_of(align) || base.0 > 1 << 47 {
             return Err(ObjectError::Unaligned { base: base.0, align });
         }
-        let segments = self.elf.segments.iter().map(|segment| {
-            let mut bytes = segment.data.clone();
-            bytes.resize(segment.size as usize, 0);
-            let address = base + Bytes(segment.address);
-            ImageSegment { address, bytes, writable: segment.writable, executable: segment.executable }
-        });
-        let mut image = Image { base, segments: segments.collect() };
-        for relocation in &self.elf.relocations {
-            apply(&mut image, relocation)?;
-        }
-        Ok(image)
+        load(&self.elf, base)
     }
+}
+
+/// Places the segments at `base` and applies the relocations.
+pub fn load(elf: &Elf, base: VirtAddr) -> Result<Image, ObjectError> {
+    let segments = elf.segments.iter().map(|segment| {
+        let mut bytes = segment.data.clone();
+        bytes.resize(segment.size as usize, 0);
+        let address = base + Bytes(segment.address);
+        ImageSegment { address, bytes, writable: segment.writable, executable: segment.executable }
+    });
+    let mut image = Image { base, segments: segments.collect() };
+    for relocation in &elf.relocations {
+        apply(&mut image, relocation)?;
+    }
+    Ok(image)
 }
 
 /// Which half of the result, and how wide the place is.

@@ -1,6 +1,6 @@
 //! A kernel as the rest of cohesim sees it, whatever code object version it came from.
 
-use super::descriptor::Descriptor;
+use super::{ImplicitLayout, descriptor::Descriptor};
 use std::fmt;
 
 /// The versions of AMD's HSA code objects. They differ in where a kernel's set-up is written (version 2 before the
@@ -45,6 +45,8 @@ pub struct Kernel {
     pub described: bool,
     /// All arguments in the order of their offsets: those of the source, then the hidden ones.
     pub arguments: Vec<Argument>,
+    /// How the code expects what lies behind the arguments of the source.
+    pub implicit: ImplicitLayout,
     /// Bytes of the kernarg segment, hidden arguments included.
     pub kernarg_size: u32,
     /// Alignment of the kernarg segment, a power of two, at least 16.
@@ -63,6 +65,8 @@ pub struct Kernel {
     pub required_group: Option<[u32; 3]>,
     /// The largest work-group the code was compiled for.
     pub max_group: Option<u32>,
+    /// The compiler relied on every work-group having the same size.
+    pub uniform_groups: bool,
     /// The source language, as the compiler wrote it: `OpenCL C`.
     pub language: Option<String>,
     /// Bytes of code, where the symbol table says so.

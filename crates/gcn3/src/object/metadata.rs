@@ -41,6 +41,8 @@ pub struct KernelMetadata {
     pub dynamic_stack: bool,
     pub required_group: Option<[u32; 3]>,
     pub max_group: Option<u32>,
+    /// The compiler relied on every work-group having the same size.
+    pub uniform_groups: bool,
     pub language: Option<String>,
 }
 
@@ -173,6 +175,7 @@ impl Words {
             dynamic_stack: property(self.dynamic_stack).is_some_and(Value::flag),
             required_group,
             max_group: number(self.max_group),
+            uniform_groups: kernel.get(".uniform_work_group_size").is_some_and(Value::flag),
             language: text(self.language),
             name,
         })

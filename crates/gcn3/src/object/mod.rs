@@ -11,6 +11,7 @@ mod descriptor;
 mod elf;
 mod error;
 mod image;
+mod implicit;
 mod kernel;
 mod metadata;
 mod msgpack;
@@ -21,6 +22,7 @@ mod yaml;
 pub use descriptor::{Descriptor, FloatMode, MAX_USER_SGPRS, Setup};
 pub use error::ObjectError;
 pub use image::{Image, ImageSegment};
+pub use implicit::ImplicitLayout;
 pub use kernel::{AddressSpace, Argument, ArgumentKind, Hidden, Kernel, Version};
 
 use descriptor::{DESCRIPTOR_BYTES, KERNEL_CODE_BYTES};
@@ -61,6 +63,12 @@ impl CodeObject {
     pub fn parse(file: &[u8]) -> Result<CodeObject, ObjectError> {
         let elf = Elf::parse(file)?;
         check_notes(&elf)?;
+        // Descriptors of a linked object lie ready; before linking, they are completed by relocations.
+        let resolved = if elf.relocatable { Some(image::load(&elf, VirtAddr(0))?) } else { None };
+        let bytes_at = |address: u64, size: usize| match &resolved {
+            Some(image) => image.bytes(VirtAddr(address), size),
+            None => elf.bytes_at(address, size),
+        };
         let metadata = Metadata::from_notes(elf.version, &elf.notes)?;
         if let Some(target) = metadata.target.as_ref().filter(|target| !names_gfx803(target)) {
             return Err(ObjectError::Target { found: target.clone() });
@@ -72,8 +80,12 @@ impl CodeObject {
                 kernel.symbol == symbol.name || kernel.name == name || kernel.symbol.strip_suffix("@kd") == Some(name)
             });
             let name = described.map_or(name, |metadata| &metadata.name);
-            kernels.push(read_kernel(&elf, symbol, name, described)?);
+            let size = if elf.version == Version::V2 { KERNEL_CODE_BYTES } else { DESCRIPTOR_BYTES };
+            let descriptor = bytes_at(symbol.address, size)
+                .ok_or_else(|| ObjectError::DescriptorCut { kernel: name.to_string() })?;
+            kernels.push(read_kernel(&elf, symbol, name, descriptor, described)?);
         }
+        kernels.sort_by_key(|kernel| kernel.descriptor.entry);
         Ok(CodeObject { elf, kernels, printf: metadata.printf })
     }
 
@@ -81,7 +93,7 @@ impl CodeObject {
         self.elf.version
     }
 
-    /// All kernels, in the order of the symbol table.
+    /// All kernels, in the order of their code.
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
@@ -161,11 +173,9 @@ fn read_kernel(
     elf: &Elf,
     symbol: &Symbol,
     name: &str,
+    bytes: &[u8],
     metadata: Option<&KernelMetadata>,
 ) -> Result<Kernel, ObjectError> {
-    let size = if elf.version == Version::V2 { KERNEL_CODE_BYTES } else { DESCRIPTOR_BYTES };
-    let bytes =
-        elf.bytes_at(symbol.address, size).ok_or_else(|| ObjectError::DescriptorCut { kernel: name.to_string() })?;
     let descriptor = if elf.version == Version::V2 {
         Descriptor::from_kernel_code(bytes, symbol.address, name)?
     } else {
@@ -176,21 +186,26 @@ fn read_kernel(
         return Err(ObjectError::EntryOutside { kernel: name.into(), entry });
     }
     let described = metadata.is_some();
+    let code = elf.symbols.iter().find(|symbol| symbol.address == entry && symbol.kind == STT_FUNC);
+    let code_size = match elf.version {
+        Version::V2 => symbol.size.saturating_sub(entry.saturating_sub(symbol.address)),
+        _ => code.map_or(0, |code| code.size),
+    };
     let metadata = metadata.cloned().unwrap_or_default();
     let last_argument = metadata.arguments.iter().map(|argument| argument.offset + argument.size).max().unwrap_or(0);
     let kernarg_size = metadata.kernarg_size.unwrap_or(0).max(descriptor.kernarg_size).max(last_argument);
     if kernarg_size > MAX_KERNARG {
         return Err(ObjectError::KernargSize { kernel: name.into(), size: kernarg_size.into() });
     }
-    let code = elf.symbols.iter().find(|symbol| symbol.address == entry && symbol.kind == STT_FUNC);
-    let code_size = match elf.version {
-        Version::V2 => symbol.size.saturating_sub(entry.saturating_sub(symbol.address)),
-        _ => code.map_or(0, |code| code.size),
+    let implicit = match code_bytes(elf, entry, code_size).filter(|_| described) {
+        Some(code) => implicit::layout(elf.version, descriptor.setup, &metadata.arguments, code),
+        None => ImplicitLayout::Hsa,
     };
     Ok(Kernel {
         name: name.into(),
         version: elf.version,
         described,
+        implicit,
         arguments: metadata.arguments,
         kernarg_size,
         kernarg_align: metadata.kernarg_align.filter(|align| align.is_power_of_two()).unwrap_or(16).clamp(16, 4096),
@@ -201,8 +216,14 @@ fn read_kernel(
         vgprs: descriptor.vgprs,
         required_group: metadata.required_group,
         max_group: metadata.max_group,
+        uniform_groups: metadata.uniform_groups,
         language: metadata.language,
         code_size,
         descriptor,
     })
+}
+
+/// The code of a kernel as far as the symbol table bounds it.
+fn code_bytes(elf: &Elf, entry: u64, size: u64) -> Option<&[u8]> {
+    elf.bytes_at(entry, usize::try_from(size).ok()?)
 }

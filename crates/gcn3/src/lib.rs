@@ -1,5 +1,6 @@
 //! GCN3 (gfx803) machine code: decoder, disassembler, code objects and a functional GPU.
 
 pub mod decode;
+mod disasm;
 pub mod inst;
 pub mod ops;

@@ -350,3 +350,11 @@ fn a_kernel_with_an_unbounded_stack_gets_more_scratch() {
     recursive.dynamic_stack = true;
     assert_eq!(launch(&recursive, [64, 1, 1], [64, 1, 1]).private_size(), 16384);
 }
+
+#[test]
+fn more_scratch_than_the_hardware_has_is_refused() {
+    let mut greedy = kernel(V5, "scratch");
+    greedy.private_size = u32::MAX;
+    let text = refused(&greedy, [64, 1, 1], [64, 1, 1]);
+    assert!(text.contains("asks for 4294967295 bytes of scratch memory for each work-item; at most 131072"), "{text}");
+}

@@ -22,6 +22,8 @@ use mem::VirtAddr;
 pub const MAX_LDS: u32 = 64 << 10;
 /// Work-items in the largest work-group of gfx803.
 pub const MAX_GROUP: u32 = 1024;
+/// Scratch that the hardware can give a work-item: 8 MiB for a wavefront.
+pub const MAX_PRIVATE: u32 = 128 << 10;
 /// Scratch of a work-item when the compiler could not bound the stack.
 const UNBOUNDED_STACK: u32 = 16 << 10;
 
@@ -111,6 +113,13 @@ impl Dispatch {
         }
         if kernel.lds_size > MAX_LDS {
             return Err(DispatchError::LdsFull { kernel: name(), size: kernel.lds_size.into() });
+        }
+        if kernel.private_size > MAX_PRIVATE {
+            return Err(DispatchError::ScratchTooLarge {
+                kernel: name(),
+                size: kernel.private_size,
+                limit: MAX_PRIVATE,
+            });
         }
         let used = |axis: usize| grid[axis] > 1 || group[axis] > 1 || offset[axis] != 0;
         let dims = if used(2) { 3 } else { 1 + u16::from(used(1)) };

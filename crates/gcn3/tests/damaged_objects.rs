@@ -3,9 +3,12 @@
 //! A bounded, repeatable stand-in for the fuzz target `loader`: sound objects of every kind with bytes changed, cut,
 //! copied and replaced by the numbers that break readers.
 
+#[path = "support/exercise.rs"]
+mod exercise;
 mod support;
 
-use support::{Version2, exercise::exercise};
+use exercise::exercise;
+use support::Version2;
 
 const V4: &[u8] = include_bytes!("objects/v4.hsaco");
 const V5: &[u8] = include_bytes!("objects/v5.hsaco");

@@ -358,3 +358,13 @@ fn more_scratch_than_the_hardware_has_is_refused() {
     let text = refused(&greedy, [64, 1, 1], [64, 1, 1]);
     assert!(text.contains("asks for 4294967295 bytes of scratch memory for each work-item; at most 131072"), "{text}");
 }
+
+#[test]
+fn printf_finds_its_buffer_where_each_version_puts_it() {
+    for (file, slot) in [(V4, 24 + 24), (V5, 24 + 72)] {
+        let dispatch = launch(&kernel(file, "saxpy"), [64, 1, 1], [64, 1, 1]);
+        assert_eq!(long(&dispatch.kernarg(&places()), slot), 0);
+        let dispatch = dispatch.with_printf_buffer(VirtAddr(0x7_1234_5678));
+        assert_eq!(long(&dispatch.kernarg(&places()), slot), 0x7_1234_5678);
+    }
+}

@@ -173,7 +173,7 @@ impl Given {
 }
 
 /// The type of number an OpenCL type is made of, and how many there are.
-fn element(declared: &Argument) -> (Option<Scalar>, usize) {
+pub fn element(declared: &Argument) -> (Option<Scalar>, usize) {
     let name = declared.type_name.as_deref().unwrap_or_default();
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let scalar = match base {

@@ -4,8 +4,6 @@
 //! `amd_kernel_code_t` before the code instead of a descriptor apart, YAML instead of MessagePack, and kernel symbols of
 //! a type of their own.
 
-pub mod exercise;
-
 use gcn3::object::{AddressSpace, ArgumentKind, CodeObject, Hidden, Kernel};
 use mem::VirtAddr;
 

@@ -1,5 +1,10 @@
 //! GCN3 (gfx803) machine code: decoder, disassembler, code objects and a functional GPU.
 
+pub mod code;
 pub mod decode;
+pub mod error;
+pub mod exec;
 pub mod inst;
+pub mod memop;
 pub mod ops;
+pub mod wave;

@@ -2,9 +2,12 @@
 
 pub mod code;
 pub mod decode;
+pub mod dispatch;
 pub mod error;
 pub mod exec;
+pub mod functional;
 pub mod inst;
 pub mod memop;
+pub mod object;
 pub mod ops;
 pub mod wave;

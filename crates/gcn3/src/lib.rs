@@ -2,6 +2,7 @@
 
 pub mod code;
 pub mod decode;
+mod disasm;
 pub mod dispatch;
 pub mod error;
 pub mod exec;

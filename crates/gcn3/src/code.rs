@@ -40,6 +40,11 @@ impl Code {
         Self { start, slots, bytes: bytes.to_vec() }
     }
 
+    /// The address of the first byte.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
     /// The address behind the last byte.
     pub fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
@@ -51,7 +56,6 @@ impl Code {
         Some(decode(&self.bytes, offset as usize))
     }
 
-    /// Errs if an instruction names vector registers that a kernel does not have, so that none is ever read.
     fn outside(&self) -> Fault {
         Fault::OutsideCode { start: self.start, end: self.end() }
     }
@@ -102,12 +106,7 @@ const NOWHERE: Inst = Inst {
     sdst: Operand::NONE,
     src: [Operand::NONE; 3],
     imm: 0,
-    mods: crate::inst::Mods {
-        abs: 0,
-        neg: 0,
-        omod: crate::inst::Omod::None,
-        clamp: false,
-    },
+    mods: crate::inst::Mods { abs: 0, neg: 0, omod: crate::inst::Omod::None, clamp: false },
     extra: crate::inst::Extra::None,
 };
 

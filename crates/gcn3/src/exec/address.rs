@@ -10,10 +10,20 @@ use crate::{
 /// How much each lane moves, and which way.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    Load { bytes: u8, words: u8, extension: Extension },
-    Store { bytes: u8, words: u8 },
+    Load {
+        bytes: u8,
+        words: u8,
+        extension: Extension,
+    },
+    Store {
+        bytes: u8,
+        words: u8,
+    },
     /// `words` is the size of the value in memory: 1 or 2.
-    Atomic { op: AtomicOp, words: u8 },
+    Atomic {
+        op: AtomicOp,
+        words: u8,
+    },
 }
 
 impl Shape {

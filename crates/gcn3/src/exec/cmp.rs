@@ -9,7 +9,11 @@ use super::{
     simd::{Row, mask},
     wide::join,
 };
-use crate::{inst::Inst, ops::{Encoding, Op}, wave::Wavefront};
+use crate::{
+    inst::Inst,
+    ops::{Encoding, Op},
+    wave::Wavefront,
+};
 
 impl Wavefront {
     #[inline(always)]

@@ -122,9 +122,7 @@ impl Wavefront {
         let operand = |lane: usize| flush64(join(low[lane], high[lane]), keep_in);
         let out = match self.mode.round32() {
             Round::NearestEven => lanes(|lane| flush32((f64::from_bits(operand(lane)) as f32).to_bits(), keep_out)),
-            round => {
-                lanes(|lane| flush32(soft::convert(soft::F64, soft::F32, operand(lane), round) as u32, keep_out))
-            }
+            round => lanes(|lane| flush32(soft::convert(soft::F64, soft::F32, operand(lane), round) as u32, keep_out)),
         };
         self.write_f32(inst, out)
     }

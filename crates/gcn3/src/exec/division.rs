@@ -31,8 +31,7 @@ struct Precision {
 }
 
 const SINGLE: Precision = Precision { far: 96, scale: 64, tiny: 23, format: soft::F32, smallest: -126, bias: 127 };
-const DOUBLE: Precision =
-    Precision { far: 768, scale: 128, tiny: 53, format: soft::F64, smallest: -1022, bias: 1023 };
+const DOUBLE: Precision = Precision { far: 768, scale: 128, tiny: 53, format: soft::F64, smallest: -1022, bias: 1023 };
 
 /// A number taken apart far enough to judge it.
 #[derive(Clone, Copy)]

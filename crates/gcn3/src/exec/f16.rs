@@ -109,9 +109,9 @@ pub fn handler(op: Op) -> Option<Handler> {
         Op::VSubF16 => |w, i, _| w.binary_f16(i, |a, b| a - b, soft::add, 2),
         Op::VSubrevF16 => |w, i, _| w.binary_f16(i, |a, b| b - a, soft::add, 1),
         Op::VMulF16 => |w, i, _| w.binary_f16(i, |a, b| a * b, soft::mul, 0),
-        Op::VMacF16 | Op::VMadF16 | Op::VMadmkF16 | Op::VMadakF16 => |w, i, _| {
-            w.ternary_f16(i, |a, b, c, round| soft::add(F16, soft::mul(F16, a, b, round), c, round))
-        },
+        Op::VMacF16 | Op::VMadF16 | Op::VMadmkF16 | Op::VMadakF16 => {
+            |w, i, _| w.ternary_f16(i, |a, b, c, round| soft::add(F16, soft::mul(F16, a, b, round), c, round))
+        }
         Op::VFmaF16 => |w, i, _| w.ternary_f16(i, |a, b, c, round| soft::fma(F16, a, b, c, round)),
         Op::VMinF16 => |w, i, _| w.choose_f16(i, true),
         Op::VMaxF16 => |w, i, _| w.choose_f16(i, false),

@@ -98,8 +98,7 @@ impl Wavefront {
 
     /// Moves the addresses of the lanes that mean scratch to where their words lie.
     fn flat_scratch(&self, op: &mut MemOp, scratch: u64) -> Result<(), Fault> {
-        let base =
-            self.apertures.scratch_base.wrapping_add(u64::from(self.scalars[scalar::FLAT_SCRATCH_HI]) << 8);
+        let base = self.apertures.scratch_base.wrapping_add(u64::from(self.scalars[scalar::FLAT_SCRATCH_HI]) << 8);
         let size = self.scalars[scalar::FLAT_SCRATCH_LO];
         if op.element_bytes == 8 {
             return Err(Fault::Unsupported("a 64-bit atomic in scratch memory"));

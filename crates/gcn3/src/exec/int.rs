@@ -228,9 +228,7 @@ pub fn handler(op: Op) -> Option<Handler> {
         Op::VBfeI32 => |w, i, _| w.ternary(i, bfe_i32),
         Op::VBfiB32 => |w, i, _| w.ternary(i, |a, b, c| a & b | !a & c),
         Op::VBfmB32 => |w, i, _| w.binary(i, |a, b| ((1 << (a & 31)) - 1) << (b & 31)),
-        Op::VAlignbitB32 => {
-            |w, i, _| w.ternary(i, |a, b, c| ((u64::from(a) << 32 | u64::from(b)) >> (c & 31)) as u32)
-        }
+        Op::VAlignbitB32 => |w, i, _| w.ternary(i, |a, b, c| ((u64::from(a) << 32 | u64::from(b)) >> (c & 31)) as u32),
         Op::VAlignbyteB32 => {
             |w, i, _| w.ternary(i, |a, b, c| ((u64::from(a) << 32 | u64::from(b)) >> (8 * (c & 3))) as u32)
         }

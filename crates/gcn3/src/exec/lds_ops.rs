@@ -68,7 +68,14 @@ impl Wavefront {
         }
     }
 
-    fn lds_done(&self, group: &mut Group, addresses: &[u32; 64], bytes: u8, kind: LdsKind, second: Option<i32>) -> Step {
+    fn lds_done(
+        &self,
+        group: &mut Group,
+        addresses: &[u32; 64],
+        bytes: u8,
+        kind: LdsKind,
+        second: Option<i32>,
+    ) -> Step {
         group.lds.last = LdsAccess { mask: self.exec(), addresses: Row(*addresses), second, bytes, kind };
         Step::Lds
     }

@@ -4,6 +4,7 @@
 mod cc;
 mod disasm;
 mod files;
+mod launch;
 mod ui;
 
 use clap::{Parser, Subcommand};
@@ -24,6 +25,7 @@ struct Cli {
 enum Command {
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
+    Launch(launch::Launch),
 }
 
 fn main() -> miette::Result<()> {
@@ -32,5 +34,6 @@ fn main() -> miette::Result<()> {
     match cli.command {
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),
+        Command::Launch(command) => command.run(&ui),
     }
 }

@@ -63,7 +63,8 @@ impl FromStr for Given {
             "hex" => Ok(Given::Bytes(hex(rest)?)),
             _ => {
                 let scalar: Scalar = kind.parse().map_err(|_| format!("'{kind}' is no kind; write {KINDS}"))?;
-                let numbers: Result<Vec<Vec<u8>>, String> = rest.split(',').map(|number| scalar.parse(number)).collect();
+                let numbers: Result<Vec<Vec<u8>>, String> =
+                    rest.split(',').map(|number| scalar.parse(number)).collect();
                 Ok(Given::Numbers { scalar, bytes: numbers?.concat() })
             }
         }
@@ -101,7 +102,9 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
     let digit = |c: char| c.to_digit(16).map(|digit| digit as u8);
     let digits: Option<Vec<u8>> = text.chars().map(digit).collect();
     match digits {
-        Some(digits) if digits.len().is_multiple_of(2) => Ok(digits.chunks(2).map(|two| two[0] << 4 | two[1]).collect()),
+        Some(digits) if digits.len().is_multiple_of(2) => {
+            Ok(digits.chunks(2).map(|two| two[0] << 4 | two[1]).collect())
+        }
         _ => Err(format!("'{text}' is no even number of hexadecimal digits")),
     }
 }
@@ -157,11 +160,15 @@ impl Given {
         match (declared.kind, self) {
             (ArgumentKind::Buffer, Given::Buffer(_)) | (ArgumentKind::DynamicLds, Given::Local(_)) => Ok(None),
             (ArgumentKind::Value, Given::Numbers { scalar, bytes }) => value(declared, *scalar, bytes).map(Some),
-            (ArgumentKind::Value, Given::Bytes(bytes)) if bytes.len() == declared.size as usize => Ok(Some(bytes.clone())),
+            (ArgumentKind::Value, Given::Bytes(bytes)) if bytes.len() == declared.size as usize => {
+                Ok(Some(bytes.clone()))
+            }
             (ArgumentKind::Value, Given::Bytes(bytes)) => {
                 Err(format!("it has {} bytes, but {} were given", declared.size, bytes.len()))
             }
-            (ArgumentKind::Buffer, _) => wrong("a buffer", "in:FILE, out:FILE:BYTES, inout:FILE, zero:BYTES or rand-f32:COUNT:SEED"),
+            (ArgumentKind::Buffer, _) => {
+                wrong("a buffer", "in:FILE, out:FILE:BYTES, inout:FILE, zero:BYTES or rand-f32:COUNT:SEED")
+            }
             (ArgumentKind::DynamicLds, _) => wrong("local memory", "local:BYTES"),
             (ArgumentKind::Value, _) => match element(declared).0 {
                 Some(scalar) => wrong("a value", &format!("{scalar}:NUMBER")),
@@ -245,7 +252,8 @@ mod tests {
         assert_eq!(given("i32:7"), Given::Numbers { scalar: Scalar::I32, bytes: vec![7, 0, 0, 0] });
         assert_eq!(given("hex:00ff"), Given::Bytes(vec![0, 255]));
         assert_eq!(given("local:1K"), Given::Local(1024));
-        let buffer = |contents, output: Option<&str>| Given::Buffer(Source { contents, output: output.map(PathBuf::from) });
+        let buffer =
+            |contents, output: Option<&str>| Given::Buffer(Source { contents, output: output.map(PathBuf::from) });
         assert_eq!(given("in:a.bin"), buffer(Contents::File("a.bin".into()), None));
         assert_eq!(given("inout:a.bin"), buffer(Contents::File("a.bin".into()), Some("a.bin")));
         assert_eq!(given("out:c:x.bin:4096"), buffer(Contents::Zero(4096), Some("c:x.bin")));
@@ -269,7 +277,8 @@ mod tests {
 
     #[test]
     fn values_are_checked_against_their_type() {
-        let check = |text: &str, type_name: &str, size: u32| given(text).check(&declared(ArgumentKind::Value, type_name, size));
+        let check =
+            |text: &str, type_name: &str, size: u32| given(text).check(&declared(ArgumentKind::Value, type_name, size));
         assert_eq!(check("i32:-1", "uint", 4), Ok(Some(vec![255; 4])));
         assert_eq!(check("f32:7", "int", 4).unwrap_err(), "it is made of i32, but f32 was given: write i32:..");
         assert_eq!(check("i64:7", "int", 4).unwrap_err(), "it is made of i32, but i64 was given: write i32:..");
@@ -288,7 +297,9 @@ mod tests {
         assert!(given("i64:4096").check(&buffer).unwrap_err().contains("it is a buffer, not a value"));
         let local = declared(ArgumentKind::DynamicLds, "float*", 4);
         assert_eq!(given("local:64").check(&local), Ok(None));
-        assert!(given("zero:64").check(&local).unwrap_err().contains("it is local memory, not a buffer: write local:BYTES"));
+        assert!(
+            given("zero:64").check(&local).unwrap_err().contains("it is local memory, not a buffer: write local:BYTES")
+        );
         let image = declared(ArgumentKind::Image, "image2d_t", 8);
         assert!(given("zero:64").check(&image).unwrap_err().contains("kind image"));
     }

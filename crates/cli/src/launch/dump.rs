@@ -37,7 +37,8 @@ impl FromStr for Dump {
         let range = match parts.next() {
             None => None,
             Some(range) => {
-                let ends = range.split_once("..").and_then(|(start, end)| Some((start.parse().ok()?, end.parse().ok()?)));
+                let ends =
+                    range.split_once("..").and_then(|(start, end)| Some((start.parse().ok()?, end.parse().ok()?)));
                 let (start, end) = ends.ok_or_else(|| format!("'{range}' is no range; {form}"))?;
                 if start > end {
                     return Err(format!("'{range}' ends before it starts"));
@@ -57,7 +58,10 @@ impl Dump {
         let range = self.range.clone().unwrap_or(0..count);
         if range.end > count {
             let Range { start, end } = range;
-            return Err(format!("elements {start}..{end} were asked for, but the buffer has {count} of {}", self.scalar));
+            return Err(format!(
+                "elements {start}..{end} were asked for, but the buffer has {count} of {}",
+                self.scalar
+            ));
         }
         let elements = buffer[range.start * size..range.end * size].chunks(size);
         let texts: Vec<String> = elements.map(|bytes| self.scalar.format(bytes)).collect();

@@ -12,7 +12,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// A scalar register field of seven bits.
+    /// A scalar register field of seven or eight bits.
     pub fn scalar_register(self, code: u32, kind: Kind) -> Result<Operand, Reason> {
         let code = code as u16;
         let registers = u16::from(kind.registers());

@@ -24,7 +24,7 @@ impl Field {
             126..=127 => 127,      // EXEC
             _ => return Err(self.wrong(code, "names no register")),
         };
-        if code % registers.clamp(1, 4) != 0 && registers != 3 {
+        if !code.is_multiple_of(registers.clamp(1, 4)) && registers != 3 {
             return Err(self.wrong(code, "is no multiple of the number of registers (at most 4)"));
         }
         if code + registers > end + 1 {

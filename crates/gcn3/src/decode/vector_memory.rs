@@ -38,6 +38,9 @@ pub(super) fn untyped_buffer(word: Pair) -> Result<Inst, Reason> {
     );
     match (word.bit(16), op) {
         (false, Op::BufferStoreLdsDword) => return Err(Reason::Modifier { op, what: "needs its lds bit" }),
+        (true, Op::BufferStoreLdsDword) if word.field(12, 2) != 0 => {
+            return Err(Reason::Modifier { op, what: "has no VGPR address" });
+        }
         (true, Op::BufferStoreLdsDword) => (),
         (true, _) if !loads_one_register => {
             return Err(Reason::Modifier { op, what: "cannot move data to the local data share" });

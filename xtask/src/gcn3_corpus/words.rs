@@ -141,7 +141,7 @@ fn scalar_memory(r: &mut Random, groups: &mut Vec<Group>) {
         let base = r.pick(&[0, 2, 4, 8, 40, 48]);
         let data = r.pick(&[0, 4, 8, 16, 80, 84]);
         if n >= 10 {
-            return vec![0xc000_0000 | op << 18 | (n as u32 - 10) * data << 6, 0]; // clocks and cache control
+            return vec![0xc000_0000 | op << 18 | ((n as u32 - 10) * data) << 6, 0]; // clocks and cache control
         }
         let offset =
             if immediate == 1 { r.pick(&[0, 4, 0x40, 0x1234, 0xf_ffff]) } else { r.pick(&[0, 5, 101, 106, 124]) };
@@ -149,16 +149,19 @@ fn scalar_memory(r: &mut Random, groups: &mut Vec<Group>) {
     });
 }
 
+/// Makes an instruction of an opcode number, but for its source field.
+type Head<'a> = &'a dyn Fn(&mut Random, u32) -> u32;
+
 fn short_vector(r: &mut Random, groups: &mut Vec<Group>) {
     // What comes before the source field, by encoding.
     let vop2 = |r: &mut Random, op: u32| op << 25 | r.vgpr() << 17 | r.vgpr() << 9;
     let vop1 = |r: &mut Random, op: u32| 0x7e00_0000 | r.pick(&[0, 4, 96, 200, 252]) << 17 | op << 9;
     let vopc = |r: &mut Random, op: u32| 0x7c00_0000 | op << 17 | r.vgpr() << 9;
-    let encodings: [(u32, &dyn Fn(&mut Random, u32) -> u32); 3] = [(62, &vop2), (256, &vop1), (256, &vopc)];
+    let encodings: [(u32, Head); 3] = [(62, &vop2), (256, &vop1), (256, &vopc)];
     for (opcodes, head) in encodings {
         each(groups, opcodes, 16, r, |r, op, n| match n {
             0 => vec![head(r, op) & 0xfe01_ffff], // all fields empty, for v_nop
-            1..3 => vec![head(r, op) | 256 + r.vgpr()],
+            1..3 => vec![head(r, op) | (256 + r.vgpr())],
             3..5 => vec![head(r, op) | LITERAL, r.literal()],
             5 => vec![head(r, op) | r.source(), r.literal()], // v_madmk, v_madak
             _ => vec![head(r, op) | r.source()],
@@ -172,8 +175,8 @@ fn short_vector(r: &mut Random, groups: &mut Vec<Group>) {
 fn sdwa(r: &mut Random, n: usize) -> u32 {
     let clamp = r.pick(&[0, 0, 1]) << 13;
     let destination = [r.below(7) << 8 | r.below(3) << 11, 6 << 8, 0][n % 3];
-    let modifiers = |r: &mut Random| if n % 2 == 0 { 0 } else { r.pick(&[1, 2, 4, 6]) };
-    let second = if n / 3 % 2 == 0 { r.below(7) << 24 | modifiers(r) << 27 } else { 0 };
+    let modifiers = |r: &mut Random| if n.is_multiple_of(2) { 0 } else { r.pick(&[1, 2, 4, 6]) };
+    let second = if (n / 3).is_multiple_of(2) { r.below(7) << 24 | modifiers(r) << 27 } else { 0 };
     r.vgpr() | destination | clamp | r.below(7) << 16 | modifiers(r) << 19 | second
 }
 
@@ -235,7 +238,7 @@ fn flat(r: &mut Random, groups: &mut Vec<Group>) {
             1 => address | data << 8,
             _ => address | data << 8 | destination << 24,
         };
-        vec![0xdc00_0000 | op << 18 | (n as u32 / 3 & 3) << 16, fields]
+        vec![0xdc00_0000 | op << 18 | ((n as u32 / 3) & 3) << 16, fields]
     });
 }
 

@@ -4,7 +4,7 @@ mod support;
 
 use gcn3::{
     dispatch::{Apertures, ArgumentValue, Dispatch, Places},
-    object::{CodeObject, Kernel},
+    object::{CodeObject, ImplicitLayout, Kernel},
 };
 use mem::VirtAddr;
 use support::Version2;
@@ -367,4 +367,20 @@ fn printf_finds_its_buffer_where_each_version_puts_it() {
         let dispatch = dispatch.with_printf_buffer(VirtAddr(0x7_1234_5678));
         assert_eq!(long(&dispatch.kernarg(&places()), slot), 0x7_1234_5678);
     }
+}
+
+#[test]
+fn implicit_arguments_that_old_metadata_does_not_list_are_the_global_offsets() {
+    // Compilers before hidden arguments were listed: the code reads them all the same.
+    let mut old = kernel(V4, "saxpy");
+    old.arguments.retain(|argument| !argument.kind.is_hidden());
+    old.kernarg_size = 20;
+    old.implicit = ImplicitLayout::Unlisted { offset: 24 };
+    let dispatch = Dispatch::new(&old, [64, 1, 1], [64, 1, 1], [100, 200, 300]).unwrap();
+    let segment = dispatch.kernarg(&places());
+    assert_eq!([long(&segment, 24), long(&segment, 32), long(&segment, 40)], [100, 200, 300]);
+    let mut new = kernel(V5, "saxpy");
+    new.implicit = ImplicitLayout::Unlisted { offset: 24 };
+    let text = refused(&new, [64, 1, 1], [64, 1, 1]);
+    assert!(text.contains("reads byte 24 of its arguments, which the metadata does not list"), "{text}");
 }

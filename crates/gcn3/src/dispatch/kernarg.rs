@@ -120,12 +120,15 @@ impl Dispatch {
         if let Some(start) = self.printf_slot().filter(|_| self.printf_buffer.0 != 0) {
             segment[start..start + 8].copy_from_slice(&self.printf_buffer.0.to_le_bytes());
         }
-        if let ImplicitLayout::Mesa { offset } = self.kernel.implicit {
-            let words = [self.dims.into(), self.offset[0] as u32, self.offset[1] as u32, self.offset[2] as u32];
-            for (word, place) in words.iter().zip(segment[offset as usize..].chunks_exact_mut(4)) {
-                place.copy_from_slice(&word.to_le_bytes());
+        let (start, words) = match self.kernel.implicit {
+            ImplicitLayout::Hsa => return segment,
+            ImplicitLayout::Mesa { offset } => {
+                let [x, y, z] = self.offset.map(|offset| offset as u32);
+                (offset, [u32::from(self.dims), x, y, z].map(u32::to_le_bytes).concat())
             }
-        }
+            ImplicitLayout::Unlisted { offset } => (offset, self.offset.map(u64::to_le_bytes).concat()),
+        };
+        segment[start as usize..start as usize + words.len()].copy_from_slice(&words);
         segment
     }
 

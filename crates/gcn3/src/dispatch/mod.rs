@@ -14,7 +14,7 @@ pub use error::DispatchError;
 pub use kernarg::ArgumentValue;
 pub use wave::{WAVE_LANES, WaveInit};
 
-use crate::object::{ImplicitLayout, Kernel};
+use crate::object::{ImplicitLayout, Kernel, Version};
 use mem::VirtAddr;
 
 /// Local data share of one compute unit that a work-group can have.
@@ -108,8 +108,16 @@ impl Dispatch {
         if offset != [0; 3] && !kernel.described {
             return Err(DispatchError::OffsetUndescribed { kernel: name() });
         }
-        if let ImplicitLayout::Unlisted { offset } = kernel.implicit {
-            return Err(DispatchError::ImplicitUnlisted { kernel: name(), offset });
+        let mut kernarg_size = kernel.kernarg_size;
+        match kernel.implicit {
+            ImplicitLayout::Hsa => {}
+            ImplicitLayout::Mesa { offset } => kernarg_size = kernarg_size.max(offset + 16),
+            ImplicitLayout::Unlisted { offset } if kernel.version < Version::V5 => {
+                kernarg_size = kernarg_size.max(offset + 56);
+            }
+            ImplicitLayout::Unlisted { offset } => {
+                return Err(DispatchError::ImplicitUnlisted { kernel: name(), offset });
+            }
         }
         if kernel.lds_size > MAX_LDS {
             return Err(DispatchError::LdsFull { kernel: name(), size: kernel.lds_size.into() });
@@ -123,8 +131,8 @@ impl Dispatch {
         }
         let used = |axis: usize| grid[axis] > 1 || group[axis] > 1 || offset[axis] != 0;
         let dims = if used(2) { 3 } else { 1 + u16::from(used(1)) };
-        let explicit = vec![0; kernel.kernarg_size as usize];
-        let kernel = kernel.clone();
+        let explicit = vec![0; kernarg_size as usize];
+        let kernel = Kernel { kernarg_size, ..kernel.clone() };
         let (lds_size, printf_buffer) = (kernel.lds_size, VirtAddr(0));
         Ok(Dispatch { kernel, grid, group, offset, dims, explicit, printf_buffer, lds_size })
     }

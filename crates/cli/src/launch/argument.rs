@@ -84,7 +84,7 @@ fn size_of(text: &str) -> Result<u64, String> {
         _ => (text, 0),
     };
     let number: u64 = digits.parse().map_err(|_| format!("'{text}' is no number of bytes (4096, 64K, 2M)"))?;
-    let size = number.checked_mul(1 << shift).unwrap_or(u64::MAX);
+    let size = number.saturating_mul(1 << shift);
     if size > BUFFER_LIMIT { Err(format!("{text} bytes are more than {}G", BUFFER_LIMIT >> 30)) } else { Ok(size) }
 }
 

@@ -133,7 +133,7 @@ fn to_f16(number: f64) -> u16 {
     let exponent = exponent.max(-14);
     let steps = (magnitude / 2f64.powi(exponent - 10)).round_ties_even() as u16;
     // 1024 steps and more carry the implicit bit into the exponent by themselves.
-    sign | (((exponent + 14) as u16) << 10) + steps
+    sign | ((((exponent + 14) as u16) << 10) + steps)
 }
 
 fn from_f16(bits: u16) -> f32 {

@@ -133,8 +133,8 @@ fn work_items(size: [u32; 3], wave: u32, ids: u8) -> ([[u32; WAVE_LANES]; 3], u6
     }
     let mut id = [first % size[0], first / size[0] % size[1], first / size[0] / size[1]];
     for lane in 0..lanes {
-        for axis in 0..usize::from(ids) {
-            vgprs[axis][lane] = id[axis];
+        for (vgpr, id) in vgprs.iter_mut().zip(id).take(ids.into()) {
+            vgpr[lane] = id;
         }
         id[0] += 1;
         if id[0] == size[0] {

@@ -108,9 +108,7 @@ impl Wavefront {
     #[inline(never)]
     fn prepare64<'a>(&self, inst: &Inst, n: usize, float: bool, spread: &'a mut Spread64) -> &'a [Row; 2] {
         let out = match inst.src[n].as_vgpr() {
-            Some(register) => {
-                spread.write([*self.vgpr(usize::from(register)), *self.vgpr(usize::from(register) + 1)])
-            }
+            Some(register) => spread.write([*self.vgpr(usize::from(register)), *self.vgpr(usize::from(register) + 1)]),
             None => {
                 let value = match inst.src[n].code() {
                     // A literal is the high half of a float.

@@ -191,8 +191,8 @@ pub fn gather(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64] {
 #[target_feature(enable = "avx512f")]
 fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64] {
     use std::arch::x86_64::{
-        _mm512_add_epi32, _mm512_cmplt_epu32_mask, _mm512_loadu_si512, _mm512_mask_i32gather_epi32,
-        _mm512_set1_epi32, _mm512_setzero_si512, _mm512_srli_epi32, _mm512_storeu_si512,
+        _mm512_add_epi32, _mm512_cmplt_epu32_mask, _mm512_loadu_si512, _mm512_mask_i32gather_epi32, _mm512_set1_epi32,
+        _mm512_setzero_si512, _mm512_srli_epi32, _mm512_storeu_si512,
     };
     // An index has 30 bits, so a longer slice makes no difference.
     let end = _mm512_set1_epi32(words.len().min(1 << 30) as i32);

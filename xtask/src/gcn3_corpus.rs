@@ -25,15 +25,33 @@ const HEADER: &str = "\
 # Made by `cargo xtask gcn3-corpus`; do not edit.
 ";
 
-pub fn run() -> Result<String, String> {
+/// Writes the files anew; with `--check` only compares them and fails at the first that would change.
+pub fn run(arguments: &[String]) -> Result<String, String> {
+    let put: Put = match arguments {
+        [] => write,
+        [option] if option == "--check" => compare,
+        _ => return Err("gcn3-corpus takes no argument but --check".to_owned()),
+    };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let data = root.join("crates/gcn3/tests/data");
-    let lines = corpus(&data.join("corpus.txt"))?;
-    let kernels = kernels::run(&data.join("kernels"))?;
+    let lines = corpus(&data.join("corpus.txt"), put)?;
+    let kernels = kernels::run(&data.join("kernels"), put)?;
     Ok(format!("gcn3-corpus: {lines} instructions in corpus.txt, {kernels} in kernels/"))
 }
 
-fn corpus(file: &Path) -> Result<usize, String> {
+/// What to do with the text that belongs into a file.
+type Put = fn(&Path, &str) -> Result<(), String>;
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+fn compare(file: &Path, text: &str) -> Result<(), String> {
+    let committed = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    if committed == text { Ok(()) } else { Err(format!("{} is not what LLVM makes here", file.display())) }
+}
+
+fn corpus(file: &Path, put: Put) -> Result<usize, String> {
     let groups = words::groups();
     let candidates: Vec<&[u32]> = groups.iter().flat_map(|group| &group.candidates).map(Vec::as_slice).collect();
     let texts = llvm::disassemble(&candidates)?;
@@ -59,7 +77,7 @@ fn corpus(file: &Path) -> Result<usize, String> {
             writeln!(out, "{}\t{text}", words.join(" ")).expect("a string takes every line");
         }
     }
-    fs::write(file, out).map_err(|e| format!("{}: {e}", file.display()))?;
+    put(file, &out)?;
     Ok(lines)
 }
 

@@ -1,44 +1,13 @@
 //! Whatever the bytes, the decoder answers: with an instruction that makes sense, or with a reason.
 
+#[path = "support/any_code.rs"]
+mod any_code;
+
+use any_code::check;
 use gcn3::decode::{Reason, decode};
-use gcn3::inst::{Flags, Inst, Operand};
-use gcn3::ops::{Kind, Op};
+use gcn3::inst::Operand;
+use gcn3::ops::Op;
 use proptest::prelude::*;
-
-/// The properties of every answer, shared with the fuzz target of the same purpose.
-fn check(code: &[u8], offset: usize) {
-    match decode(code, offset) {
-        Ok(inst) => {
-            assert!(inst.size == 4 || inst.size == 8);
-            assert!(offset + usize::from(inst.size) <= code.len(), "{inst} runs past the code");
-            assert!(inst.to_string().starts_with(inst.op.mnemonic()));
-            assert_operands_match_the_table(&inst);
-        }
-        Err(error) => {
-            assert_eq!(error.offset, offset);
-            assert!(error.to_string().contains(&error.reason.to_string()));
-        }
-    }
-}
-
-/// Every operand that the table promises is there, but for those that modifiers take away, and lies in the registers.
-fn assert_operands_match_the_table(inst: &Inst) {
-    let info = inst.op.info();
-    let operands = [(inst.dst, info.dst), (inst.sdst, info.sdst)].into_iter().chain(inst.src.into_iter().zip(info.src));
-    for (operand, kind) in operands {
-        if kind == Kind::None {
-            assert!(operand.is_none(), "{inst} has an operand too many: {inst:?}");
-        }
-        let short_resource = kind == Kind::B256 && inst.memory().flags.contains(Flags::R128);
-        let registers = if short_resource { 4 } else { u16::from(kind.registers()) };
-        if let Some(first) = operand.as_vgpr() {
-            assert!(u16::from(first) + registers <= 256, "{inst} runs past v255");
-        }
-        if let Some(first @ 0..=101) = operand.as_scalar_register() {
-            assert!(u16::from(first) + registers <= Operand::SGPRS, "{inst} runs past s101");
-        }
-    }
-}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]

@@ -77,7 +77,7 @@ fn every_sub_dword_and_lane_form_occurs_in_the_corpus() {
         let insts = corpus().iter().filter_map(|line| decode(&line.bytes(), 0).ok()).collect::<Vec<_>>();
         insts.iter().filter(|inst| inst.format == format).map(|inst| inst.op).collect()
     };
-    // 51 of VOP2 (all but v_madmk and v_madak), 54 of VOP1, 132 of VOPC: those without 64-bit operands.
+    // Of VOP2 all but v_madmk and v_madak; of the others those without 64-bit operands, lane or register numbers.
     let count = |ops: &BTreeSet<Op>, encoding| ops.iter().filter(|op| op.info().encoding == encoding).count();
     let (sdwa, dpp) = (seen(Format::Sdwa), seen(Format::Dpp));
     assert_eq!([Encoding::Vop2, Encoding::Vop1, Encoding::Vopc].map(|e| count(&sdwa, e)), [48, 54, 132]);

@@ -2,14 +2,14 @@
 
 use std::{ffi::OsStr, fs, path::Path};
 
-use super::llvm;
+use super::{Put, llvm};
 
 const DEVICE_LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode";
 
-/// Writes `name.txt` for every `name.cl` of the folder; answers with the number of instructions.
+/// Makes `name.txt` for every `name.cl` of the folder; answers with the number of instructions.
 ///
 /// The first line of a source may give options for clang after `// options:`.
-pub fn run(folder: &Path) -> Result<usize, String> {
+pub fn run(folder: &Path, put: Put) -> Result<usize, String> {
     let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut sources: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     sources.retain(|path| path.extension() == Some(OsStr::new("cl")));
@@ -18,8 +18,7 @@ pub fn run(folder: &Path) -> Result<usize, String> {
     for source in sources {
         let listing = disassembly(&source)?;
         instructions += listing.lines().count();
-        let file = source.with_extension("txt");
-        fs::write(&file, listing).map_err(|e| format!("{}: {e}", file.display()))?;
+        put(&source.with_extension("txt"), &listing)?;
     }
     Ok(instructions)
 }

@@ -8,6 +8,9 @@ pub(super) fn flat(word: Pair) -> Result<Inst, Reason> {
     let op = lookup(&by_opcode::FLAT, word.field(18, 7), "FLAT")?;
     let info = op.info();
     let mut inst = Inst::bare(op, Format::Flat, 8);
+    if word.field(0, 16) != 0 {
+        return Err(Reason::Modifier { op, what: "has an offset or a segment, which only later chips know" });
+    }
     let flags =
         Flags::default().with(Flags::GLC, word.bit(16)).with(Flags::SLC, word.bit(17)).with(Flags::TFE, word.bit(55));
     inst.src[0] = op.field("addr").vgpr(word.field(32, 8), info.src[0])?;

@@ -4,11 +4,10 @@
 //! outside. gfx803 counts the size of a buffer in bytes, whether it has a stride or not.
 
 use super::{
-    Group, Handler, Outcome, Step,
+    Group, Handler, Outcome, Step, active,
     address::Shape,
     format::{ElementFormat, select},
     image::Sampled,
-    lds_ops::active,
     simd::lanes,
 };
 use crate::{

@@ -4,11 +4,10 @@
 //! zero (or as the sampler says) and is not written.
 
 use super::{
-    Group, Handler, Outcome, Step,
+    Group, Handler, Outcome, Step, active,
     address::Shape,
     float::f32_to_f16,
     format::{ElementFormat, select},
-    lds_ops::active,
     simd::Row,
 };
 use crate::{

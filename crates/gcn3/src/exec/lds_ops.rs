@@ -1,7 +1,7 @@
 //! The instructions of the local data share, and the lane shuffles that use its crossbar.
 
 use super::{
-    Group, Handler, Outcome, Step,
+    Group, Handler, Outcome, Step, active,
     lds::{LdsAccess, LdsKind},
     simd::{Row, gather, lanes, mask as simd_mask},
 };
@@ -12,18 +12,6 @@ use crate::{
     ops::Op,
     wave::Wavefront,
 };
-
-/// The lanes of a mask, lowest first.
-pub(super) fn active(mask: u64) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            lane
-        })
-    })
-}
 
 /// Errs if an active lane's address is not a multiple of `bytes`.
 fn aligned(mask: u64, addresses: &[u32; 64], bytes: u32, access: Access) -> Result<(), Fault> {
@@ -186,9 +174,13 @@ impl Wavefront {
         aligned(mask, &addresses, 4, Access::Atomic)?;
         let (data, second) = (self.data_row(inst, 1, 0), self.data_row(inst, 2, 0));
         let mut old = [0; 64];
-        for lane in active(mask) {
+        let mut one = |lane: usize| {
             old[lane] = group.lds.word(addresses[lane]);
             group.lds.set_word(addresses[lane], f(old[lane], data[lane], second[lane]));
+        };
+        match mask {
+            u64::MAX => (0..64).for_each(&mut one),
+            _ => active(mask).for_each(&mut one),
         }
         if let Some(register) = inst.dst.as_vgpr() {
             self.write_vgpr(usize::from(register), &old, mask);

@@ -108,3 +108,15 @@ pub fn handler(op: Op) -> Option<Handler> {
         .or_else(|| buffer::handler(op))
         .or_else(|| image::handler(op))
 }
+
+/// The lanes of a mask, lowest first.
+pub(crate) fn active(mask: u64) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
+}

@@ -340,7 +340,11 @@ fn scratch_out_of_reach_is_an_error() {
     let far = Places { scratch: VirtAddr(0x6_0000_0000), ..places() };
     let dispatch = launch(&kernel(V5, "anywhere"), [64, 1, 1], [64, 1, 1]);
     assert!(
-        dispatch.wave_init(&far, [0, 0, 0], 0, 0).unwrap_err().to_string().contains("out of reach of FLAT_SCRATCH")
+        dispatch
+            .wave_init(&far, [0, 0, 0], 0, 0)
+            .unwrap_err()
+            .to_string()
+            .contains("is out of reach: registers count up to 4 GiB from 0x500000000")
     );
 }
 

@@ -229,7 +229,7 @@ fn libclc_is_recognised_by_what_its_code_reads() {
         let layout = |name: &str| object.kernel(name).unwrap().implicit;
         assert_eq!(layout("one"), ImplicitLayout::Mesa { offset: one });
         assert_eq!(layout("three"), ImplicitLayout::Mesa { offset: three });
-        assert_eq!(layout("local_only"), ImplicitLayout::Hsa, "it reads no implicit argument");
+        assert_eq!(layout("local_only"), ImplicitLayout::Mesa { offset: one }, "as its neighbours");
     }
     for file in [V4.to_vec(), V5.to_vec(), version_2(true, Some([8, 0, 3]))] {
         for kernel in CodeObject::parse(&file).unwrap().kernels() {

@@ -317,3 +317,14 @@ fn damaged_descriptors_are_refused() {
     assert!(patched(16, &[0xff; 8]).contains("outside the code"));
     assert!(patched(57, &[4]).contains("wavefronts other than 64"));
 }
+
+#[test]
+fn the_committed_version_2_object_is_what_the_writer_makes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/objects/v2.hsaco");
+    let made = version_2(true, Some([8, 0, 3]));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &made).unwrap();
+    }
+    let committed = std::fs::read(path).expect("run the test with BLESS=1 to write the file");
+    assert!(committed == made, "{path} is out of date: run the test with BLESS=1 to write it anew");
+}

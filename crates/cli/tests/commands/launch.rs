@@ -83,7 +83,7 @@ fn local_memory_and_barriers_work() {
 #[test]
 fn three_dimensions_offsets_and_partial_groups_are_the_same_in_every_version() {
     let mut results = Vec::new();
-    for version in ["v4.hsaco", "v5.hsaco", "kernels.o"] {
+    for version in ["v2.hsaco", "v4.hsaco", "v5.hsaco", "kernels.o"] {
         for threads in ["1", "3"] {
             let file = object(version);
             let run = cohesim(&[

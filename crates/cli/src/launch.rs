@@ -13,6 +13,7 @@ use argument::Given;
 use dump::{Dump, Dumped};
 use gcn3::{
     dispatch::{ArgumentValue, Dispatch},
+    functional::Options,
     object::{Argument, CodeObject, Kernel},
 };
 use gpu::{Buffer, Gpu};
@@ -50,6 +51,9 @@ pub struct Launch {
     /// Threads that run work-groups [default: all cores]; the result does not depend on it.
     #[arg(short, long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    /// Give up when one wavefront has executed so many instructions [default: never].
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
 }
 
 /// Sizes along x, y and z, and how many of them were given.
@@ -105,7 +109,7 @@ impl Launch {
         let start = Instant::now();
         let mut wave_instructions = 0;
         for _ in 0..self.repeat {
-            wave_instructions += gpu.launch(&dispatch, threads)?;
+            wave_instructions += gpu.launch(&dispatch, Options { threads, limit: self.limit })?;
         }
         let seconds = start.elapsed().as_secs_f64();
 
@@ -177,7 +181,9 @@ impl Launch {
     fn check_dumps(&self, buffers: &[Option<Buffer>]) -> miette::Result<()> {
         for dump in &self.dumps {
             match buffers.get(dump.argument) {
-                Some(Some(_)) => {}
+                Some(Some(buffer)) => {
+                    dump.elements(buffer.size).map_err(|error| miette!("--dump {}: {error}", dump.argument))?;
+                }
                 Some(None) => bail!("--dump {}: argument {} is no buffer", dump.argument, dump.argument),
                 None => bail!("--dump {}: there are {} arguments, counted from 0", dump.argument, buffers.len()),
             }

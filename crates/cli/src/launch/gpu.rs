@@ -19,7 +19,7 @@ pub struct Gpu {
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer {
     pub address: VirtAddr,
-    size: usize,
+    pub size: usize,
 }
 
 impl Gpu {
@@ -55,12 +55,11 @@ impl Gpu {
     }
 
     /// Runs a kernel to its end; answers with the wavefront instructions it took.
-    pub fn launch(&mut self, dispatch: &Dispatch, threads: usize) -> miette::Result<u64> {
+    pub fn launch(&mut self, dispatch: &Dispatch, options: Options) -> miette::Result<u64> {
         let dispatch = match self.printf {
             Some(buffer) => dispatch.clone().with_printf_buffer(buffer.address),
             None => dispatch.clone(),
         };
-        let options = Options { threads, ..Options::default() };
         let run = self.gpu.launch(&self.program, &dispatch, options).into_diagnostic();
         Ok(run.wrap_err("the launch failed")?.instructions)
     }

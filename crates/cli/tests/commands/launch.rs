@@ -237,3 +237,10 @@ fn files_that_are_no_gfx803_code_objects_are_refused() {
     let error = cohesim(&["launch", "/nowhere/x.hsaco", "--grid", "1", "--group", "1"]).error();
     assert!(error.contains("can't read '/nowhere/x.hsaco'"), "{error}");
 }
+
+#[test]
+fn an_endless_kernel_can_be_given_up() {
+    let error =
+        launch("--kernel scratch --grid 64 --group 64 --arg zero:1K --arg i32:1000000000 --limit 10000").error();
+    assert!(error.contains("no end after 10000 wavefront instructions"), "{error}");
+}

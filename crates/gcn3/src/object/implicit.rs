@@ -209,3 +209,84 @@ fn add(a: Option<Known>, b: Option<Known>) -> Option<Known> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::kernel::{ArgumentKind, Hidden};
+
+    /// `s_load_dword s0, s[4:5], 0x4`: from the dispatch packet.
+    const PACKET: [u32; 2] = [0xc002_0002, 4];
+
+    /// `s_load_dword s1, s[6:7], offset`: from the kernarg segment.
+    const fn dword(offset: u32) -> [u32; 2] {
+        [0xc002_0043, offset]
+    }
+
+    /// `s_load_dwordx4 s[12:15], s[6:7], offset`.
+    const fn four(offset: u32) -> [u32; 2] {
+        [0xc00a_0303, offset]
+    }
+
+    /// A kernel with one pointer, and what is hidden behind it.
+    fn found(version: Version, hidden: Option<Hidden>, code: &[[u32; 2]]) -> ImplicitLayout {
+        let argument = |kind, offset| Argument {
+            name: None,
+            type_name: None,
+            kind,
+            offset,
+            size: 8,
+            address_space: None,
+            pointee_align: None,
+            is_const: false,
+        };
+        let mut arguments = vec![argument(ArgumentKind::Buffer, 0)];
+        arguments.extend(hidden.map(|hidden| argument(ArgumentKind::Hidden(hidden), 8)));
+        let setup =
+            Setup { private_segment_buffer: true, dispatch_ptr: true, kernarg_segment_ptr: true, ..Setup::default() };
+        let code: Vec<u8> = code.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+        layout(version, setup, &arguments, &code)
+    }
+
+    const HSA: ImplicitLayout = ImplicitLayout::Hsa;
+    const MESA: ImplicitLayout = ImplicitLayout::Mesa { offset: 8 };
+
+    #[test]
+    fn before_version_5_libclc_reads_half_an_offset() {
+        let offsets = Some(Hidden::GlobalOffsetX);
+        for version in [Version::V2, Version::V3, Version::V4] {
+            assert_eq!(found(version, offsets, &[PACKET, dword(8)]), HSA, "the low half of the offset along x");
+            assert_eq!(found(version, offsets, &[PACKET, four(8)]), HSA, "the offsets along x and y");
+            assert_eq!(found(version, offsets, &[PACKET, dword(8 + 4)]), MESA, "Mesa's offset along x");
+            assert_eq!(found(version, offsets, &[PACKET, dword(8 + 12)]), MESA, "Mesa's offset along z");
+        }
+    }
+
+    #[test]
+    fn in_version_5_libclc_reads_the_packet_and_the_first_words_only() {
+        let counts = Some(Hidden::BlockCountX);
+        assert_eq!(found(Version::V5, counts, &[PACKET, dword(8 + 4)]), MESA);
+        assert_eq!(found(Version::V5, counts, &[PACKET, four(8)]), MESA);
+        assert_eq!(found(Version::V5, counts, &[dword(8 + 4)]), HSA, "a number of work-groups");
+        assert_eq!(found(Version::V5, counts, &[PACKET, dword(8 + 4), dword(8 + 40)]), HSA, "an offset of HSA's");
+        assert_eq!(found(Version::V5, counts, &[PACKET, dword(0)]), HSA, "an argument of the source");
+    }
+
+    #[test]
+    fn arguments_that_nobody_listed_are_noticed() {
+        assert_eq!(found(Version::V5, None, &[dword(0), dword(16)]), ImplicitLayout::Unlisted { offset: 8 });
+        assert_eq!(found(Version::V2, None, &[dword(8)]), ImplicitLayout::Unlisted { offset: 8 });
+        assert_eq!(found(Version::V2, None, &[dword(12)]), MESA);
+        assert_eq!(found(Version::V5, None, &[PACKET, dword(4)]), HSA);
+    }
+
+    #[test]
+    fn pointers_are_followed_through_moves_and_additions() {
+        // s_mov_b64 s[10:11], s[6:7]; s_add_u32 s10, s10, 8; s_addc_u32 s11, s11, 0; s_load_dword s1, s[10:11], 0x4
+        let code = [[0xbe8a_0106, 0x800a_880a], [0x820b_800b, 0xbf80_0000], PACKET, [0xc002_0045, 4]];
+        assert_eq!(found(Version::V4, Some(Hidden::GlobalOffsetX), &code), MESA);
+        // The same after the register was overwritten: s_mov_b32 s10, 0.
+        let code = [[0xbe8a_0106, 0x800a_880a], [0x820b_800b, 0xbe8a_0080], PACKET, [0xc002_0045, 4]];
+        assert_eq!(found(Version::V4, Some(Hidden::GlobalOffsetX), &code), HSA);
+    }
+}

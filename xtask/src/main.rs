@@ -1,6 +1,10 @@
 //! Chores of the workspace, run as `cargo xtask TASK`.
 
+mod clang;
+mod guests;
 mod layers;
+mod opencl;
+mod oracle;
 
 use std::process::ExitCode;
 
@@ -8,12 +12,16 @@ const USAGE: &str = "\
 Usage: cargo xtask TASK
 
 Tasks:
-  layers    fail when a crate depends on one that ARCHITECTURE.md puts below it";
+  layers                    fail when a crate depends on one that ARCHITECTURE.md puts below it
+  guests [--update]         rebuild the workloads' code objects and compare them with the committed ones
+  oracle [SIZE] [NAME]...   run the workloads on PoCL: do kernels and references agree without cohesim?";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
         Some("layers") => layers::check(),
+        Some("guests") => guests::run(&arguments[1..]),
+        Some("oracle") => oracle::run(&arguments[1..]),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

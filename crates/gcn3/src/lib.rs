@@ -1,7 +1,14 @@
 //! GCN3 (gfx803) machine code: decoder, disassembler, code objects and a functional GPU.
 
+pub mod code;
 pub mod decode;
+mod disasm;
 pub mod dispatch;
+pub mod error;
+pub mod exec;
+pub mod functional;
 pub mod inst;
+pub mod memop;
 pub mod object;
 pub mod ops;
+pub mod wave;

@@ -16,6 +16,8 @@ mod vector;
 mod vector_memory;
 mod vop3;
 
+pub(crate) use vector_memory::image_data_registers;
+
 pub use error::{DecodeError, Reason};
 
 use crate::inst::{Extra, Format, Inst, Mods, Operand};

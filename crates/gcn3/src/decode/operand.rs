@@ -1,7 +1,7 @@
 //! Operand fields, checked against the registers there are.
 
 use super::Reason;
-use crate::inst::Operand;
+use crate::inst::{Inst, Operand};
 use crate::ops::{Kind, Op};
 
 /// An operand field of an instruction, for messages.
@@ -62,7 +62,28 @@ impl Field {
 }
 
 impl Op {
+    /// Sources that may be negated or made absolute, one bit each.
+    pub(super) fn modified_sources(self) -> u8 {
+        if self == Op::VCndmaskB32 {
+            return 0b011;
+        }
+        let fields = if self.accumulates() { 2 } else { 3 };
+        (0..fields).filter(|&n| self.info().src[n].is_float()).fold(0, |bits, n| bits | 1 << n)
+    }
+
     pub(super) fn field(self, name: &'static str) -> Field {
         Field { op: self, name }
+    }
+}
+
+impl Inst {
+    /// Checks source 0 of the instructions that read lanes or registers by number, and so need a vector register.
+    pub(super) fn needs_vector_source(&self) -> Result<(), Reason> {
+        let by_number =
+            matches!(self.op, Op::VReadfirstlaneB32 | Op::VReadlaneB32 | Op::VMovrelsB32 | Op::VMovrelsdB32);
+        if by_number && !self.src[0].is_vgpr() {
+            return Err(self.op.field("src0").wrong(self.src[0].code(), "is no vector register"));
+        }
+        Ok(())
     }
 }

@@ -34,6 +34,10 @@ fn sop1(words: Words) -> Result<Inst, Reason> {
     if op.info().src[0] != Kind::None {
         inst.scalar_source(words, 0, 0)?;
     }
+    let by_number = matches!(op, Op::SSetpcB64 | Op::SRfeB64 | Op::SMovrelsB32 | Op::SMovrelsB64 | Op::SCbranchJoin);
+    if by_number && inst.src[0].as_scalar_register().is_none() {
+        return Err(op.field("ssrc0").wrong(inst.src[0].code(), "is no register"));
+    }
     Ok(inst)
 }
 

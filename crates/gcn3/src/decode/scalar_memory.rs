@@ -19,6 +19,9 @@ pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
         }
     }
     let data = word.field(6, 7);
+    if info.dst != Kind::None && data >= 124 {
+        return Err(op.field("sdata").wrong(data as u16, "cannot be loaded"));
+    }
     if info.dst != Kind::None {
         inst.dst = op.field("sdata").scalar_register(data, info.dst)?;
     }

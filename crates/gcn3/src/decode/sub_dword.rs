@@ -7,7 +7,7 @@ use crate::ops::{Encoding, Kind, Op};
 /// Sub-dword addressing.
 pub(super) fn sdwa(inst: &mut Inst, word: u32) -> Result<(), Reason> {
     let op = inst.op;
-    if has_wide_operand(op) || op.has_literal_term() || op == Op::VReadfirstlaneB32 {
+    if is_whole_only(op) {
         return Err(Reason::Modifier { op, what: "has no SDWA form" });
     }
     let field = |low: u32, width: u32| word >> low & ((1 << width) - 1);
@@ -39,6 +39,12 @@ pub(super) fn sdwa(inst: &mut Inst, word: u32) -> Result<(), Reason> {
         mods.abs |= ((bits >> 2 & 1) << n) as u8;
     }
 
+    if (mods.abs | mods.neg) & !op.modified_sources() != 0 {
+        return Err(Reason::Modifier { op, what: "cannot negate or make absolute an integer" });
+    }
+    if sdwa.sext & op.modified_sources() != 0 {
+        return Err(Reason::Modifier { op, what: "cannot sign-extend a float" });
+    }
     inst.src[0] = Operand::vgpr(field(0, 8) as u8);
     inst.format = Format::Sdwa;
     inst.size = 8;
@@ -55,9 +61,7 @@ fn select(code: u32) -> Option<Select> {
 /// Data-parallel primitives.
 pub(super) fn dpp(inst: &mut Inst, word: u32) -> Result<(), Reason> {
     let op = inst.op;
-    let indexed = matches!(op, Op::VMovreldB32 | Op::VMovrelsB32 | Op::VMovrelsdB32);
-    let compares = op.info().encoding == Encoding::Vopc;
-    if has_wide_operand(op) || op.has_literal_term() || op == Op::VReadfirstlaneB32 || compares || indexed {
+    if is_whole_only(op) || op.info().encoding == Encoding::Vopc {
         return Err(Reason::Modifier { op, what: "has no DPP form" });
     }
     let field = |low: u32, width: u32| word >> low & ((1 << width) - 1);
@@ -81,6 +85,9 @@ pub(super) fn dpp(inst: &mut Inst, word: u32) -> Result<(), Reason> {
     let sources = if two_sources { 0b11 } else { 0b01 };
     inst.mods.neg = (field(20, 1) | field(22, 1) << 1) as u8 & sources;
     inst.mods.abs = (field(21, 1) | field(23, 1) << 1) as u8 & sources;
+    if (inst.mods.abs | inst.mods.neg) & !op.modified_sources() != 0 {
+        return Err(Reason::Modifier { op, what: "cannot negate or make absolute an integer" });
+    }
     inst.src[0] = Operand::vgpr(field(0, 8) as u8);
     inst.format = Format::Dpp;
     inst.size = 8;
@@ -93,8 +100,10 @@ pub(super) fn dpp(inst: &mut Inst, word: u32) -> Result<(), Reason> {
     Ok(())
 }
 
-fn has_wide_operand(op: Op) -> bool {
+/// Whether an instruction has neither form: it has operands longer than a register, or reads registers by number.
+fn is_whole_only(op: Op) -> bool {
     let info = op.info();
     let wide = |kind: &Kind| *kind != Kind::Mask && kind.registers() > 1;
-    wide(&info.dst) || info.src.iter().any(wide)
+    let by_number = matches!(op, Op::VReadfirstlaneB32 | Op::VMovreldB32 | Op::VMovrelsB32 | Op::VMovrelsdB32);
+    wide(&info.dst) || info.src.iter().any(wide) || op.has_literal_term() || by_number
 }

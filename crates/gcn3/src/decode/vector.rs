@@ -38,10 +38,11 @@ pub(super) fn decode(words: Words) -> Result<Inst, Reason> {
         inst.src[2] = inst.dst;
     }
 
-    if info.src[0] == Kind::None {
-        return Ok(inst);
-    }
     match words.field(0, 9) {
+        code @ (SDWA | DPP | 255) if info.src[0] == Kind::None => {
+            return Err(op.field("src0").wrong(code as u16, "announces a second word, which it has not"));
+        }
+        _ if info.src[0] == Kind::None => return Ok(inst),
         SDWA => sub_dword::sdwa(&mut inst, words.second()?)?,
         DPP => sub_dword::dpp(&mut inst, words.second()?)?,
         code => {
@@ -56,11 +57,9 @@ pub(super) fn decode(words: Words) -> Result<Inst, Reason> {
         // Source 1 of the encoding is the term, not the factor.
         Op::VMadmkF32 | Op::VMadmkF16 => inst.src = [inst.src[0], Operand::LITERAL, inst.src[1]],
         Op::VMadakF32 | Op::VMadakF16 => inst.src[2] = Operand::LITERAL,
-        Op::VReadfirstlaneB32 if !inst.src[0].is_vgpr() && inst.src[0] != Operand::LDS_DIRECT => {
-            return Err(op.field("src0").wrong(inst.src[0].code(), "is no vector register"));
-        }
         _ => (),
     }
+    inst.needs_vector_source()?;
     Ok(inst)
 }
 

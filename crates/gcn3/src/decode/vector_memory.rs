@@ -27,6 +27,23 @@ pub(super) fn untyped_buffer(word: Pair) -> Result<Inst, Reason> {
     let op = lookup(&by_opcode::MUBUF, word.field(18, 7), "MUBUF")?;
     let mut inst = Inst::bare(op, Format::Mubuf, 8);
     let flags = Flags::default().with(Flags::LDS, word.bit(16)).with(Flags::SLC, word.bit(17));
+    let loads_one_register = matches!(
+        op,
+        Op::BufferLoadFormatX
+            | Op::BufferLoadUbyte
+            | Op::BufferLoadSbyte
+            | Op::BufferLoadUshort
+            | Op::BufferLoadSshort
+            | Op::BufferLoadDword
+    );
+    match (word.bit(16), op) {
+        (false, Op::BufferStoreLdsDword) => return Err(Reason::Modifier { op, what: "needs its lds bit" }),
+        (true, Op::BufferStoreLdsDword) => (),
+        (true, _) if !loads_one_register => {
+            return Err(Reason::Modifier { op, what: "cannot move data to the local data share" });
+        }
+        _ => (),
+    }
     buffer(&mut inst, word, Memory { flags, ..Memory::default() })?;
     Ok(inst)
 }
@@ -88,6 +105,16 @@ pub(super) fn image(word: Pair) -> Result<Inst, Reason> {
         .with(Flags::D16, word.bit(63));
     let memory = Memory { flags, dmask: word.field(8, 4) as u8, ..Memory::default() };
     inst.extra = Extra::Memory(memory);
+    let atomic = (Op::ImageAtomicSwap..=Op::ImageAtomicDec).contains(&op);
+    let data = (op, memory.dmask);
+    if atomic && !matches!(data, (Op::ImageAtomicCmpswap, 0x3 | 0xf) | (_, 0x1 | 0x3)) {
+        return Err(op.field("dmask").wrong(memory.dmask.into(), "selects neither a 32-bit nor a 64-bit element"));
+    }
+    let packs = info.opcode <= Op::ImageAtomicDec.info().opcode
+        && !matches!(op, Op::ImageLoad | Op::ImageLoadMip | Op::ImageStore | Op::ImageStoreMip);
+    if flags.contains(Flags::D16) && (packs || op == Op::ImageGetLod) {
+        return Err(Reason::Modifier { op, what: "has no 16-bit form" });
+    }
     inst.src[0] = op.field("vaddr").vgpr(word.field(32, 8), info.src[0])?;
     let resource = if flags.contains(Flags::R128) { Kind::B128 } else { Kind::B256 };
     inst.src[1] = op.field("srsrc").scalar_register(word.field(48, 5) * 4, resource)?;

@@ -34,6 +34,7 @@ pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
     if op.accumulates() {
         inst.src[2] = inst.dst;
     }
+    inst.needs_vector_source()?;
     inst.mods = modifiers(op, word, has_sdst)?;
     Ok(inst)
 }
@@ -45,11 +46,10 @@ fn source(op: Op, n: usize, name: &'static str, code: u32) -> Result<Operand, Re
     }
     let kind = op.info().src[n];
     let operand = field.source(code, kind)?;
-    let wrong = match (kind, op) {
+    let wrong = match kind {
         _ if operand == Operand::LITERAL => Some("is a literal, which VOP3 has no room for"),
-        (Kind::Mask, _) if code > 127 => Some("is no pair of scalar registers"),
-        (Kind::S32, _) if operand.is_vgpr() => Some("is a vector register where a scalar must stand"),
-        (_, Op::VReadlaneB32) if n == 0 && !operand.is_vgpr() => Some("is no vector register"),
+        Kind::Mask if code > 127 => Some("is no pair of scalar registers"),
+        Kind::S32 if operand.is_vgpr() => Some("is a vector register where a scalar must stand"),
         _ => None,
     };
     wrong.map_or(Ok(operand), |why| Err(field.wrong(code as u16, why)))
@@ -63,7 +63,7 @@ fn modifiers(op: Op, word: Pair, has_sdst: bool) -> Result<Mods, Reason> {
     let neg = word.field(61, 3) as u8;
     let omod = word.field(59, 2);
     let clamp = word.bit(15);
-    if (abs | neg) & !modified_sources(op) != 0 {
+    if (abs | neg) & !op.modified_sources() != 0 {
         return refuse("cannot negate or make absolute this source");
     }
     if omod != 0 && !has_omod(op, info) {
@@ -74,20 +74,6 @@ fn modifiers(op: Op, word: Pair, has_sdst: bool) -> Result<Mods, Reason> {
     }
     let omod = [Omod::None, Omod::Mul2, Omod::Mul4, Omod::Div2][omod as usize];
     Ok(Mods { abs, neg, omod, clamp })
-}
-
-/// Sources that may be negated or made absolute, one bit each.
-fn modified_sources(op: Op) -> u8 {
-    let info = op.info();
-    if op == Op::VCndmaskB32 {
-        return 0b011;
-    }
-    let first_is_float = info.src[0].is_float();
-    let tested = info.mnemonic.contains("_class_");
-    let count = if op.accumulates() { 2 } else { 3 };
-    (0..count)
-        .filter(|&n| info.src[n] != Kind::None && (info.src[n].is_float() || first_is_float && !tested))
-        .fold(0, |bits, n| bits | 1 << n)
 }
 
 fn touches_float(info: &Info) -> bool {

@@ -115,7 +115,8 @@ impl Pocl {
     /// Builds the kernels of `source`.
     pub fn build(&self, source: &str) -> Result<Program<'_>, GpuError> {
         let text = source.as_ptr().cast();
-        let options = CString::new("-cl-std=CL1.2").expect("has no zero byte");
+        // gfx803 code flushes denormal floats, as clang does by default for that target: so must the other side.
+        let options = CString::new("-cl-std=CL1.2 -cl-denorms-are-zero").expect("has no zero byte");
         let mut code = 0;
         // SAFETY: see the fields.
         unsafe {

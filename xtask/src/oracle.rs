@@ -31,3 +31,32 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         Err(wrong.join("\n"))
     }
 }
+
+/// PoCL for a test, or nothing where it is not installed, said loudly. With `COHESIM_REQUIRE_POCL` set, as in continuous
+/// integration, its absence is a failure.
+#[cfg(test)]
+pub fn pocl_for_test(test: &str) -> Option<Pocl> {
+    use std::io::Write;
+
+    match Pocl::open() {
+        Ok(pocl) => Some(pocl),
+        Err(why) if std::env::var_os("COHESIM_REQUIRE_POCL").is_some() => panic!("{test}: {why}"),
+        Err(why) => {
+            // Straight to the terminal: what a passing test prints would be swallowed.
+            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_agrees_with_its_reference_on_pocl() {
+        if pocl_for_test("every_workload_agrees_with_its_reference_on_pocl").is_some() {
+            run(&["tiny".to_owned()]).unwrap();
+        }
+    }
+}

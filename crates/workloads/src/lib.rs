@@ -15,6 +15,7 @@
 
 mod catalogue;
 mod check;
+mod functional;
 mod gpu;
 mod input;
 mod workload;
@@ -44,6 +45,7 @@ mod vecadd;
 
 pub use catalogue::{ALL, find};
 pub use check::{Checked, Mismatch, ulps_between};
+pub use functional::Functional;
 pub use gpu::{Arg, Buffer, Element, Gpu, GpuError, NdRange};
 pub use input::Rng;
 pub use workload::{Size, Workload, WorkloadError};

@@ -116,7 +116,7 @@ impl Pocl {
     pub fn build(&self, source: &str) -> Result<Program<'_>, GpuError> {
         let text = source.as_ptr().cast();
         // gfx803 code flushes denormal floats, as clang does by default for that target: so must the other side.
-        let options = CString::new("-cl-std=CL1.2 -cl-denorms-are-zero").expect("has no zero byte");
+        let options = CString::new("-cl-std=CL1.2 -cl-denorms-are-zero -w").expect("has no zero byte");
         let mut code = 0;
         // SAFETY: see the fields.
         unsafe {

@@ -3,7 +3,7 @@
 use workloads::{Arg, Gpu, GpuError, NdRange, Rng};
 
 use super::{
-    program::{Program, Role},
+    program::{BufferArg, Program, Role, Variable},
     types::{Base, random_bytes},
 };
 
@@ -22,23 +22,37 @@ pub struct Difference {
 
 /// The buffers of `program` after its run, started from the inputs that belong to `seed`.
 pub fn outputs(program: &Program, seed: u64, gpu: &mut dyn Gpu) -> Result<Vec<Vec<u8>>, GpuError> {
-    let mut rng = Rng::new(seed);
     let arguments = program.buffers();
-    let mut buffers = Vec::new();
-    for argument in &arguments {
-        let scalars = argument.count * argument.ty.lanes;
-        let contents = match argument.role {
-            Role::Variable(_) | Role::Table => random_bytes(&mut rng, argument.ty.base, scalars),
-            Role::Cells | Role::Counters => vec![0; scalars * argument.ty.base.bytes()],
-        };
-        buffers.push(gpu.upload(&contents)?);
-    }
+    let buffers = inputs(program, seed).iter().map(|bytes| gpu.upload(bytes)).collect::<Result<Vec<_>, _>>()?;
     let scalars = [Arg::U32(program.uniform.0), Arg::F32(program.uniform.1)];
     let args: Vec<Arg> = buffers.iter().map(|b| Arg::Buffer(*b)).chain(scalars).collect();
     let [grid, group] = [program.grid, program.group].map(|[x, y]| [x, y, 1]);
     gpu.launch("k", NdRange { grid, group }, &args)?;
     let sizes = arguments.iter().map(|argument| argument.count * argument.ty.bytes());
     buffers.iter().zip(sizes).map(|(buffer, size)| gpu.download(*buffer, size)).collect()
+}
+
+/// What the buffers of `program` hold at first.
+fn inputs(program: &Program, seed: u64) -> Vec<Vec<u8>> {
+    let mut rng = Rng::new(seed);
+    let contents = |argument: &BufferArg| {
+        let scalars = argument.count * argument.ty.lanes;
+        match argument.role {
+            Role::Variable(_) | Role::Table => random_bytes(&mut rng, argument.ty.base, scalars),
+            Role::Cells | Role::Counters => vec![0; scalars * argument.ty.base.bytes()],
+        }
+    };
+    program.buffers().iter().map(contents).collect()
+}
+
+/// The values with which the variables of one work-item start, as text.
+pub fn inputs_of(program: &Program, seed: u64, item: usize) -> String {
+    let variable = |v: &Variable, bytes: &Vec<u8>| {
+        let scalars = bytes.chunks(v.ty.base.bytes()).skip(item * v.ty.lanes).take(v.ty.lanes);
+        format!("{} = {}", v.name, scalars.map(|s| show(v.ty.base, s)).collect::<Vec<_>>().join(" "))
+    };
+    let values = inputs(program, seed);
+    program.variables.iter().zip(&values).map(|(v, bytes)| variable(v, bytes)).collect::<Vec<_>>().join(", ")
 }
 
 /// The first difference between two runs that OpenCL does not allow.

@@ -270,7 +270,12 @@ impl Scope<'_> {
             22 => format!("rotate({a}, {})", self.expression(ty, depth)),
             23 => format!("{}({a})", self.pick(&["clz", "popcount"])),
             24 => format!("as_{name}(abs({a}))"),
-            25 => format!("as_{name}(abs_diff({a}, {}))", self.expression(ty, depth)),
+            25 => {
+                let b = self.expression(ty, depth);
+                // The device library takes the absolute value of a difference that may have overflowed: halve both.
+                let half = |x: String| if base.is_signed() { format!("({name})({x} >> ({name})(1))") } else { x };
+                format!("as_{name}(abs_diff({}, {}))", half(a), half(b))
+            }
             26 => {
                 let (b, c) = (self.expression(ty, depth), self.expression(ty, depth.min(1)));
                 format!("bitselect({a}, {b}, {c})")

@@ -25,6 +25,12 @@ const USAGE: &str = "usage: cargo xtask diff-kernels [--count N] [--seed S] [--o
 /// No generated kernel comes near this many instructions of one wavefront.
 const LIMIT: u64 = 10_000_000;
 
+/// How an error begins when clang itself has a bug.
+const COMPILER_CRASH: &str = "clang crashed";
+
+/// The most smaller kernels to try of one that differs.
+const SMALLER: usize = 150;
+
 /// What a run is asked to do.
 struct Options {
     count: usize,
@@ -61,7 +67,7 @@ fn compare_all(options: &Options) -> Result<String, String> {
         Some(index) => index..index + 1,
         None => 0..options.count,
     };
-    let (kernels, mut wrong) = (indices.len(), Vec::new());
+    let (kernels, mut wrong, mut crashed) = (indices.len(), Vec::new(), 0);
     for index in indices {
         let program = generate::program(options.seed, index);
         match bench.compare(&program, index) {
@@ -70,6 +76,10 @@ fn compare_all(options: &Options) -> Result<String, String> {
                 println!("{}", bench.report(program, index));
                 wrong.push(index.to_string());
             }
+            Err(error) if error.to_string().starts_with(COMPILER_CRASH) => {
+                println!("kernel {index}: clang breaks down on it, left out");
+                crashed += 1;
+            }
             Err(error) => {
                 println!("kernel {index} (seed {}, {}): {error}\n{}", options.seed, program.theme, program.source());
                 wrong.push(index.to_string());
@@ -77,7 +87,8 @@ fn compare_all(options: &Options) -> Result<String, String> {
         }
     }
     if wrong.is_empty() {
-        Ok(format!("diff-kernels: {kernels} kernels, seed {}: cohesim and PoCL agree", options.seed))
+        let compared = kernels - crashed;
+        Ok(format!("diff-kernels: {compared} kernels of seed {} compared: cohesim and PoCL agree", options.seed))
     } else {
         let (count, wrong) = (wrong.len(), wrong.join(", "));
         Err(format!("{count} of {kernels} kernels of seed {} differ or failed: {wrong}", options.seed))
@@ -92,10 +103,14 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    fn input_seed(&self, index: usize) -> u64 {
+        self.options.seed ^ index as u64
+    }
+
     /// Where the two sides differ on `program`, if they do.
     fn compare(&self, program: &Program, index: usize) -> Result<Option<Difference>, GpuError> {
         let source = program.source();
-        let input_seed = self.options.seed ^ index as u64;
+        let input_seed = self.input_seed(index);
         let mut theirs = self.pocl.build(&source).map_err(|e| format!("PoCL: {e}"))?;
         let theirs = compare::outputs(program, input_seed, &mut theirs).map_err(|e| format!("PoCL: {e}"))?;
         let mut ours = self.functional(program)?;
@@ -108,15 +123,19 @@ impl Bench<'_> {
         fs::write(&text, program.source())?;
         let exact = ["-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt"];
         let flags = if program.exact_division { &exact[..] } else { &exact[..1] };
-        clang::compile(&text, &object, flags)?;
+        clang::compile(&text, &object, flags).map_err(|e| {
+            if e.contains(clang::CRASHED) { COMPILER_CRASH.to_owned() } else { e }
+        })?;
         Ok(Functional::new(&fs::read(&object)?, NonZero::<usize>::MIN)?.with_limit(LIMIT))
     }
 
     /// The smallest kernel found that still differs, with where and how.
     fn report(&self, mut program: Program, index: usize) -> String {
         let mut last = None;
-        'smaller: loop {
+        let mut tries = 0;
+        'smaller: while tries < SMALLER {
             for smaller in program.smaller() {
+                tries += 1;
                 if let Ok(Some(difference)) = self.compare(&smaller, index) {
                     last = Some(difference);
                     program = smaller;
@@ -136,12 +155,14 @@ impl Bench<'_> {
         let apart = ulps.map_or(String::new(), |ulps| format!(", {ulps} ulps apart where {allowed} are allowed"));
         format!(
             "kernel {index} (seed {}, {}), grid {:?}, group {:?}, arguments {:?}:\n\
-             {buffer}[{element}] lane {lane}: cohesim {ours}, PoCL {theirs}{apart}\n{}",
+             {buffer}[{element}] lane {lane}: cohesim {ours}, PoCL {theirs}{apart}\n\
+             work-item {element} starts with {}\n{}",
             self.options.seed,
             program.theme,
             program.grid,
             program.group,
             program.uniform,
+            compare::inputs_of(&program, self.input_seed(index), element),
             program.source()
         )
     }

@@ -1,6 +1,5 @@
 //! `cohesim list workloads`: the names of the built-in workloads.
 
-use miette::IntoDiagnostic;
 use serde::Serialize;
 use workloads::ALL;
 
@@ -16,17 +15,15 @@ struct Listed {
     about: &'static str,
 }
 
+#[derive(Serialize)]
+struct Workloads {
+    workloads: Vec<Listed>,
+}
+
 impl ListWorkloads {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
-        if ui.json {
-            let workloads: Vec<_> = ALL.iter().map(|w| Listed { name: w.name, about: w.about }).collect();
-            let all = serde_json::json!({ "workloads": workloads });
-            println!("{}", serde_json::to_string_pretty(&all).into_diagnostic()?);
-        } else {
-            for workload in ALL {
-                println!("{:17} {}", workload.name, workload.about);
-            }
-        }
-        Ok(())
+        let workloads: Vec<_> = ALL.iter().map(|w| Listed { name: w.name, about: w.about }).collect();
+        ui.print(&workloads.iter().map(|w| format!("{:17} {}\n", w.name, w.about)).collect::<String>())?;
+        ui.report(&Workloads { workloads })
     }
 }

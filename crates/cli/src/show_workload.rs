@@ -24,6 +24,7 @@ struct Shown {
     tiny: String,
     default: String,
     kernels: Vec<ShownKernel>,
+    source: &'static str,
 }
 
 #[derive(Serialize)]
@@ -39,17 +40,9 @@ impl ShowWorkload {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let workload = workloads::find(&self.name)
             .ok_or_else(|| miette!("there is no workload '{}': `cohesim list workloads` names them all", self.name))?;
-        if self.source {
-            print!("{}", workload.source);
-            return Ok(());
-        }
         let shown = Shown::new(workload)?;
-        if ui.json {
-            println!("{}", serde_json::to_string_pretty(&shown).into_diagnostic()?);
-        } else {
-            shown.print();
-        }
-        Ok(())
+        ui.print(&if self.source { workload.source.to_owned() } else { shown.text() })?;
+        ui.report(&shown)
     }
 }
 
@@ -62,17 +55,18 @@ impl Shown {
             tiny: (workload.sizes)(Size::Tiny),
             default: (workload.sizes)(Size::Default),
             kernels: object.kernels().iter().map(ShownKernel::new).collect(),
+            source: workload.source,
         })
     }
 
-    fn print(&self) {
-        println!("{}: {}", self.name, self.about);
-        println!("  tiny     {}", self.tiny);
-        println!("  default  {}", self.default);
-        for kernel in &self.kernels {
-            println!("kernel {}({})", kernel.name, kernel.arguments.join(", "));
-            println!("  {} SGPRs, {} VGPRs, {} bytes of LDS", kernel.sgprs, kernel.vgprs, kernel.lds_bytes);
-        }
+    fn text(&self) -> String {
+        let Shown { name, about, tiny, default, kernels, .. } = self;
+        let kernels = kernels.iter().map(|k| {
+            let ShownKernel { name, arguments, sgprs, vgprs, lds_bytes } = k;
+            let arguments = arguments.join(", ");
+            format!("kernel {name}({arguments})\n  {sgprs} SGPRs, {vgprs} VGPRs, {lds_bytes} bytes of LDS\n")
+        });
+        format!("{name}: {about}\n  tiny     {tiny}\n  default  {default}\n{}", kernels.collect::<String>())
     }
 }
 

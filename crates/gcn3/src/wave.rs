@@ -9,7 +9,7 @@ use crate::{
     error::Fault,
     exec::{
         float::Mode,
-        simd::{Row, lanes},
+        simd::{Row, blend, lanes},
     },
     inst::{Inst, Operand},
     memop::{Destination, Extension, MemOp, ScalarOp},
@@ -143,13 +143,7 @@ impl Wavefront {
     /// Writes the lanes of `mask` of a vector register.
     #[inline(always)]
     pub fn write_vgpr(&mut self, n: usize, values: &[u32; 64], mask: u64) {
-        let row = &mut self.vgprs[n & 255];
-        if mask == !0 {
-            row.0 = *values;
-        } else {
-            let old = row.0;
-            row.0 = lanes(|lane| if mask >> lane & 1 == 1 { values[lane] } else { old[lane] });
-        }
+        blend(&mut self.vgprs[n & 255], values, mask);
     }
 
     /// A scalar operand of 32 bits: a register or any constant.

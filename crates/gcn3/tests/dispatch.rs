@@ -4,7 +4,7 @@ mod support;
 
 use gcn3::{
     dispatch::{Apertures, ArgumentValue, Dispatch, Places},
-    object::{CodeObject, Kernel},
+    object::{CodeObject, ImplicitLayout, Kernel},
 };
 use mem::VirtAddr;
 use support::Version2;
@@ -349,4 +349,38 @@ fn a_kernel_with_an_unbounded_stack_gets_more_scratch() {
     let mut recursive = kernel(V5, "scratch");
     recursive.dynamic_stack = true;
     assert_eq!(launch(&recursive, [64, 1, 1], [64, 1, 1]).private_size(), 16384);
+}
+
+#[test]
+fn more_scratch_than_the_hardware_has_is_refused() {
+    let mut greedy = kernel(V5, "scratch");
+    greedy.private_size = u32::MAX;
+    let text = refused(&greedy, [64, 1, 1], [64, 1, 1]);
+    assert!(text.contains("asks for 4294967295 bytes of scratch memory for each work-item; at most 131072"), "{text}");
+}
+
+#[test]
+fn printf_finds_its_buffer_where_each_version_puts_it() {
+    for (file, slot) in [(V4, 24 + 24), (V5, 24 + 72)] {
+        let dispatch = launch(&kernel(file, "saxpy"), [64, 1, 1], [64, 1, 1]);
+        assert_eq!(long(&dispatch.kernarg(&places()), slot), 0);
+        let dispatch = dispatch.with_printf_buffer(VirtAddr(0x7_1234_5678));
+        assert_eq!(long(&dispatch.kernarg(&places()), slot), 0x7_1234_5678);
+    }
+}
+
+#[test]
+fn implicit_arguments_that_old_metadata_does_not_list_are_the_global_offsets() {
+    // Compilers before hidden arguments were listed: the code reads them all the same.
+    let mut old = kernel(V4, "saxpy");
+    old.arguments.retain(|argument| !argument.kind.is_hidden());
+    old.kernarg_size = 20;
+    old.implicit = ImplicitLayout::Unlisted { offset: 24 };
+    let dispatch = Dispatch::new(&old, [64, 1, 1], [64, 1, 1], [100, 200, 300]).unwrap();
+    let segment = dispatch.kernarg(&places());
+    assert_eq!([long(&segment, 24), long(&segment, 32), long(&segment, 40)], [100, 200, 300]);
+    let mut new = kernel(V5, "saxpy");
+    new.implicit = ImplicitLayout::Unlisted { offset: 24 };
+    let text = refused(&new, [64, 1, 1], [64, 1, 1]);
+    assert!(text.contains("reads byte 24 of its arguments, which the metadata does not list"), "{text}");
 }

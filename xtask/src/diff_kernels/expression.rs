@@ -265,7 +265,10 @@ impl Scope<'_> {
                 let (low, high) = (self.expression(ty, depth.min(1)), self.expression(ty, depth.min(1)));
                 format!("clamp({a}, min({low}, {high}), max({low}, {high}))")
             }
-            20 => format!("{}({a}, {})", self.pick(&["add_sat", "sub_sat"]), self.expression(ty, depth)),
+            20 => {
+                let (a, b) = (self.unknown(ty, a), self.expression(ty, depth));
+                format!("{}({a}, {})", self.pick(&["add_sat", "sub_sat"]), self.unknown(ty, b))
+            }
             21 => format!("{}({a}, {})", self.pick(&["hadd", "rhadd", "mul_hi"]), self.expression(ty, depth)),
             22 => format!("rotate({a}, {})", self.expression(ty, depth)),
             23 => format!("{}({a})", self.pick(&["clz", "popcount"])),
@@ -285,7 +288,10 @@ impl Scope<'_> {
                     let low = self.expression(ty.with(half.unsigned()), depth);
                     format!("upsample({}, {low})", self.expression(ty.with(half), depth))
                 }
-                _ => format!("mad_sat({a}, {}, {})", self.expression(ty, depth), self.expression(ty, depth.min(1))),
+                _ => {
+                    let (b, c) = (self.expression(ty, depth), self.expression(ty, depth.min(1)));
+                    format!("mad_sat({}, {}, {})", self.unknown(ty, a), self.unknown(ty, b), self.unknown(ty, c))
+                }
             },
             28 if base.bits() == 32 => {
                 // Only 24 bits count, and the product of signed ones must not overflow.
@@ -301,6 +307,16 @@ impl Scope<'_> {
             28 => format!("mul_hi({a}, {})", self.expression(ty, depth)),
             _ => self.reinterpretation(ty, depth),
         }
+    }
+
+    /// `x`, mixed with something that the compiler can't know. LLVM 19 forgets to saturate an unsigned addition when it
+    /// puts a constant into it.
+    fn unknown(&mut self, ty: Ty, x: String) -> String {
+        if ty.base.is_signed() {
+            return x;
+        }
+        let blind = if self.in_kernel { "uniform_uint" } else { "(*blind)" };
+        format!("({})({x} ^ ({})({})({blind}))", ty.name(), ty.name(), ty.base.name())
     }
 
     /// The bits of an integer type of the same size.

@@ -356,11 +356,12 @@ impl Writer<'_> {
         };
         let value = inner.expression(ty, 3);
         let t = ty.name();
-        let text =
-            format!("__attribute__((noinline)) static {t} {helper}({t} p0, {t} p1)\n{{\n    return {value};\n}}\n");
+        let text = format!(
+            "__attribute__((noinline)) static {t} {helper}({t} p0, {t} p1, const uint *blind)\n{{\n    return {value};\n}}\n"
+        );
         self.helpers.push(text);
         let (a, b) = (self.scope.expression(ty, 1), self.scope.expression(ty, 1));
-        Statement::Line(format!("{name} = {helper}({a}, {b});"))
+        Statement::Line(format!("{name} = {helper}({a}, {b}, &blind);"))
     }
 
     /// The result `variables[i]`, by its function.

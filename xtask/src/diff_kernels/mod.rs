@@ -123,9 +123,8 @@ impl Bench<'_> {
         fs::write(&text, program.source())?;
         let exact = ["-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt"];
         let flags = if program.exact_division { &exact[..] } else { &exact[..1] };
-        clang::compile(&text, &object, flags).map_err(|e| {
-            if e.contains(clang::CRASHED) { COMPILER_CRASH.to_owned() } else { e }
-        })?;
+        clang::compile(&text, &object, flags)
+            .map_err(|e| if e.contains(clang::CRASHED) { COMPILER_CRASH.to_owned() } else { e })?;
         Ok(Functional::new(&fs::read(&object)?, NonZero::<usize>::MIN)?.with_limit(LIMIT))
     }
 

@@ -161,6 +161,7 @@ impl Program {
             "    for (uint i = 0; i < {ARRAY}; i++) array[i] = {array}_table[(gid + i) & {}];",
             TABLE - 1
         );
+        text.push_str("    uint blind = uniform_uint;\n");
         render(&mut text, &self.body, 1);
         for v in &self.variables {
             let _ = writeln!(text, "    {}_memory[gid] = {};", v.name, v.name);

@@ -41,22 +41,16 @@ struct Results {
 impl Gcn3 {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let chosen = self.chosen()?;
-        if !ui.json {
-            println!("{:17} {:>17} {:>9} {:>14}", "workload", "instructions", "seconds", "million/s");
-        }
+        ui.print(&format!("{:17} {:>17} {:>9} {:>14}\n", "workload", "instructions", "seconds", "million/s"))?;
         let mut results = Vec::new();
         for workload in chosen {
             let measured = self.measure(workload).wrap_err_with(|| format!("workload {}", workload.name))?;
-            if !ui.json {
-                let Measured { workload, wave_instructions, seconds, per_second } = &measured;
-                println!("{workload:17} {wave_instructions:17} {seconds:9.3} {:14.1}", per_second / 1e6);
-            }
+            let Measured { workload, wave_instructions, seconds, per_second } = &measured;
+            let millions = per_second / 1e6;
+            ui.print(&format!("{workload:17} {wave_instructions:17} {seconds:9.3} {millions:14.1}\n"))?;
             results.push(measured);
         }
-        if ui.json {
-            println!("{}", serde_json::to_string_pretty(&Results { results }).into_diagnostic()?);
-        }
-        Ok(())
+        ui.report(&Results { results })
     }
 
     fn chosen(&self) -> miette::Result<Vec<&'static Workload>> {

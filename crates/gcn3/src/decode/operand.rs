@@ -12,7 +12,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// A scalar register field of seven bits.
+    /// A scalar register field of seven or eight bits.
     pub fn scalar_register(self, code: u32, kind: Kind) -> Result<Operand, Reason> {
         let code = code as u16;
         let registers = u16::from(kind.registers());
@@ -24,7 +24,7 @@ impl Field {
             126..=127 => 127,      // EXEC
             _ => return Err(self.wrong(code, "names no register")),
         };
-        if code % registers.clamp(1, 4) != 0 && registers != 3 {
+        if !code.is_multiple_of(registers.clamp(1, 4)) && registers != 3 {
             return Err(self.wrong(code, "is no multiple of the number of registers (at most 4)"));
         }
         if code + registers > end + 1 {

@@ -20,7 +20,7 @@ pub(super) fn decode(words: Words) -> Result<Inst, Reason> {
     // The destination: VOPC has none of this kind, VOP1 and VOP2 keep it in the same place.
     inst.dst = match info.dst {
         Kind::None => Operand::NONE,
-        Kind::S32 => op.field("sdst").scalar_register(words.field(17, 7), info.dst)?,
+        Kind::S32 => op.field("sdst").scalar_register(words.field(17, 8), info.dst)?,
         kind => op.field("vdst").vgpr(words.field(17, 8), kind)?,
     };
     if info.sdst != Kind::None {

@@ -38,6 +38,9 @@ pub(super) fn untyped_buffer(word: Pair) -> Result<Inst, Reason> {
     );
     match (word.bit(16), op) {
         (false, Op::BufferStoreLdsDword) => return Err(Reason::Modifier { op, what: "needs its lds bit" }),
+        (true, Op::BufferStoreLdsDword) if word.field(12, 2) != 0 => {
+            return Err(Reason::Modifier { op, what: "has no VGPR address" });
+        }
         (true, Op::BufferStoreLdsDword) => (),
         (true, _) if !loads_one_register => {
             return Err(Reason::Modifier { op, what: "cannot move data to the local data share" });
@@ -106,8 +109,8 @@ pub(super) fn image(word: Pair) -> Result<Inst, Reason> {
     let memory = Memory { flags, dmask: word.field(8, 4) as u8, ..Memory::default() };
     inst.extra = Extra::Memory(memory);
     let atomic = (Op::ImageAtomicSwap..=Op::ImageAtomicDec).contains(&op);
-    let data = (op, memory.dmask);
-    if atomic && !matches!(data, (Op::ImageAtomicCmpswap, 0x3 | 0xf) | (_, 0x1 | 0x3)) {
+    let elements = if op == Op::ImageAtomicCmpswap { [0x3, 0xf] } else { [0x1, 0x3] };
+    if atomic && !elements.contains(&memory.dmask) {
         return Err(op.field("dmask").wrong(memory.dmask.into(), "selects neither a 32-bit nor a 64-bit element"));
     }
     let packs = info.opcode <= Op::ImageAtomicDec.info().opcode

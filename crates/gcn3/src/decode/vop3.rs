@@ -17,11 +17,11 @@ pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
 
     inst.dst = match info.dst {
         Kind::None => Operand::NONE,
-        Kind::S32 => op.field("sdst").scalar_register(word.field(0, 7), info.dst)?,
+        Kind::S32 => op.field("sdst").scalar_register(word.field(0, 8), info.dst)?,
         kind => op.field("vdst").vgpr(word.field(0, 8), kind)?,
     };
     if compares {
-        inst.sdst = op.field("sdst").scalar_register(word.field(0, 7), info.sdst)?;
+        inst.sdst = op.field("sdst").scalar_register(word.field(0, 8), info.sdst)?;
     } else if has_sdst {
         inst.sdst = op.field("sdst").scalar_register(word.field(8, 7), info.sdst)?;
     }

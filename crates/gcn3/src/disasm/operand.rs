@@ -112,15 +112,18 @@ fn inline_float(f: &mut Formatter<'_>, code: u16, kind: Kind) -> fmt::Result {
 
 /// A constant behind an instruction. One that an inline constant could have given reads like that constant.
 fn literal(f: &mut Formatter<'_>, value: u32, kind: Kind) -> fmt::Result {
-    // A 16-bit operand takes the low half, but LLVM recognises an integer's constants by all 32 bits. In a 64-bit
-    // operand the literal is never negative.
+    // A 16-bit operand takes the low half, but LLVM recognises an integer's constants by all 32 bits. A 64-bit integer
+    // is zero-extended; of a double the literal is the high half.
+    let double = u64::from(value) << 32;
     let integer = match kind {
         Kind::F16 => i64::from(value as i16),
-        Kind::I64 | Kind::F64 | Kind::Mask => i64::from(value),
+        Kind::F64 => double as i64,
+        Kind::I64 | Kind::Mask => i64::from(value),
         _ => i64::from(value as i32),
     };
     let float = match kind {
         Kind::F16 => INLINE_F16.iter().position(|&float| float == value as u16),
+        Kind::F64 => INLINE_F32.iter().position(|&float| f64::from(float).to_bits() == double),
         Kind::I16 | Kind::I32 | Kind::F32 | Kind::S32 => INLINE_F32.iter().position(|f| f.to_bits() == value),
         _ => None,
     };

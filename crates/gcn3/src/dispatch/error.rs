@@ -40,6 +40,10 @@ pub enum DispatchError {
     #[error("kernel '{kernel}' would need {size} bytes of local memory in each work-group; there are 65536")]
     LdsFull { kernel: String, size: u64 },
     #[error(
+        "kernel '{kernel}' asks for {size} bytes of scratch memory for each work-item; at most {limit} are possible"
+    )]
+    ScratchTooLarge { kernel: String, size: u32, limit: u32 },
+    #[error(
         "kernel '{kernel}': scratch memory at {scratch:#x} is out of reach of FLAT_SCRATCH, which counts up to 4 GiB from {base:#x}"
     )]
     ScratchOutOfReach { kernel: String, scratch: u64, base: u64 },

@@ -1,7 +1,7 @@
 //! The kernarg segment: the arguments of the source as the caller gives them, then the hidden ones.
 
 use super::{Dispatch, DispatchError, MAX_LDS, Places};
-use crate::object::{Argument, ArgumentKind, Hidden, ImplicitLayout, Kernel};
+use crate::object::{Argument, ArgumentKind, Hidden, ImplicitLayout, Kernel, Version};
 use mem::VirtAddr;
 
 /// Alignment of local memory whose element type is not known: that of the largest OpenCL vector in use.
@@ -92,6 +92,7 @@ impl Dispatch {
         self.explicit.clear();
         self.explicit.extend_from_slice(bytes);
         self.explicit.resize(bytes.len().max(expected as usize), 0);
+        self.kernel.kernarg_size = self.explicit.len() as u32;
         Ok(())
     }
 
@@ -116,13 +117,26 @@ impl Dispatch {
             let size = (argument.size as usize).min(value.len());
             segment[start..start + size].copy_from_slice(&value[..size]);
         }
-        if let ImplicitLayout::Mesa { offset } = self.kernel.implicit {
-            let words = [self.dims.into(), self.offset[0] as u32, self.offset[1] as u32, self.offset[2] as u32];
-            for (word, place) in words.iter().zip(segment[offset as usize..].chunks_exact_mut(4)) {
-                place.copy_from_slice(&word.to_le_bytes());
-            }
+        if let Some(start) = self.printf_slot().filter(|_| self.printf_buffer.0 != 0) {
+            segment[start..start + 8].copy_from_slice(&self.printf_buffer.0.to_le_bytes());
         }
+        let (start, words) = match self.kernel.implicit {
+            ImplicitLayout::Hsa => return segment,
+            ImplicitLayout::Mesa { offset } => {
+                let [x, y, z] = self.offset.map(|offset| offset as u32);
+                (offset, [u32::from(self.dims), x, y, z].map(u32::to_le_bytes).concat())
+            }
+            ImplicitLayout::Unlisted { offset } => (offset, self.offset.map(u64::to_le_bytes).concat()),
+        };
+        segment[start as usize..start as usize + words.len()].copy_from_slice(&words);
         segment
+    }
+
+    /// Where `printf` looks for its buffer, whether or not the compiler noticed that it does and listed the argument.
+    fn printf_slot(&self) -> Option<usize> {
+        let first = self.kernel.hidden_arguments().next()?.offset as usize;
+        let start = first + if self.kernel.version >= Version::V5 { 72 } else { 24 };
+        (start + 8 <= self.explicit.len()).then_some(start)
     }
 
     fn hidden(&self, hidden: Hidden, places: &Places) -> u64 {
@@ -149,7 +163,7 @@ impl Dispatch {
             Hidden::PrivateBase => places.apertures.scratch.0 >> 32,
             Hidden::SharedBase => places.apertures.lds.0 >> 32,
             Hidden::QueuePtr => places.queue.0,
-            Hidden::PrintfBuffer => places.printf_buffer.0,
+            Hidden::PrintfBuffer => self.printf_buffer.0,
             Hidden::HostcallBuffer => places.hostcall_buffer.0,
             Hidden::HeapV1 => places.heap.0,
             Hidden::DefaultQueue => places.default_queue.0,
@@ -157,10 +171,6 @@ impl Dispatch {
             Hidden::MultigridSync => places.multigrid_sync.0,
         }
     }
-}
-
-pub fn has_hidden(kernel: &Kernel, hidden: Hidden) -> bool {
-    kernel.hidden_arguments().any(|argument| argument.kind == ArgumentKind::Hidden(hidden))
 }
 
 /// An argument as its owner would recognise it: `float* a`.

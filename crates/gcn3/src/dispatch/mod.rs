@@ -14,14 +14,15 @@ pub use error::DispatchError;
 pub use kernarg::ArgumentValue;
 pub use wave::{WAVE_LANES, WaveInit};
 
-use crate::object::{Hidden, ImplicitLayout, Kernel};
-use kernarg::has_hidden;
+use crate::object::{ImplicitLayout, Kernel, Version};
 use mem::VirtAddr;
 
 /// Local data share of one compute unit that a work-group can have.
 pub const MAX_LDS: u32 = 64 << 10;
 /// Work-items in the largest work-group of gfx803.
 pub const MAX_GROUP: u32 = 1024;
+/// Scratch that the hardware can give a work-item: 8 MiB for a wavefront.
+pub const MAX_PRIVATE: u32 = 128 << 10;
 /// Scratch of a work-item when the compiler could not bound the stack.
 const UNBOUNDED_STACK: u32 = 16 << 10;
 
@@ -63,7 +64,6 @@ pub struct Places {
     pub scratch_size: u64,
     pub apertures: Apertures,
     /// Buffers of hidden arguments; zero where there is none.
-    pub printf_buffer: VirtAddr,
     pub hostcall_buffer: VirtAddr,
     pub heap: VirtAddr,
     pub default_queue: VirtAddr,
@@ -81,6 +81,8 @@ pub struct Dispatch {
     dims: u16,
     /// The kernarg segment with the arguments of the source; the hidden ones are still zero.
     explicit: Vec<u8>,
+    /// Where the kernel's `printf` writes; zero if it has nowhere to.
+    printf_buffer: VirtAddr,
     /// LDS handed out so far: the kernel's own, then that of its arguments.
     lds_size: u32,
 }
@@ -106,16 +108,33 @@ impl Dispatch {
         if offset != [0; 3] && !kernel.described {
             return Err(DispatchError::OffsetUndescribed { kernel: name() });
         }
-        if let ImplicitLayout::Unlisted { offset } = kernel.implicit {
-            return Err(DispatchError::ImplicitUnlisted { kernel: name(), offset });
+        let mut kernarg_size = kernel.kernarg_size;
+        match kernel.implicit {
+            ImplicitLayout::Hsa => {}
+            ImplicitLayout::Mesa { offset } => kernarg_size = kernarg_size.max(offset + 16),
+            ImplicitLayout::Unlisted { offset } if kernel.version < Version::V5 => {
+                kernarg_size = kernarg_size.max(offset + 56);
+            }
+            ImplicitLayout::Unlisted { offset } => {
+                return Err(DispatchError::ImplicitUnlisted { kernel: name(), offset });
+            }
         }
         if kernel.lds_size > MAX_LDS {
             return Err(DispatchError::LdsFull { kernel: name(), size: kernel.lds_size.into() });
         }
+        if kernel.private_size > MAX_PRIVATE {
+            return Err(DispatchError::ScratchTooLarge {
+                kernel: name(),
+                size: kernel.private_size,
+                limit: MAX_PRIVATE,
+            });
+        }
         let used = |axis: usize| grid[axis] > 1 || group[axis] > 1 || offset[axis] != 0;
         let dims = if used(2) { 3 } else { 1 + u16::from(used(1)) };
-        let explicit = vec![0; kernel.kernarg_size as usize];
-        Ok(Dispatch { kernel: kernel.clone(), grid, group, offset, dims, explicit, lds_size: kernel.lds_size })
+        let explicit = vec![0; kernarg_size as usize];
+        let kernel = Kernel { kernarg_size, ..kernel.clone() };
+        let (lds_size, printf_buffer) = (kernel.lds_size, VirtAddr(0));
+        Ok(Dispatch { kernel, grid, group, offset, dims, explicit, printf_buffer, lds_size })
     }
 
     /// Sets the number of dimensions that `get_work_dim` answers; otherwise it is the highest that is not trivial.
@@ -176,8 +195,9 @@ impl Dispatch {
         (u64::from(self.private_size()) * WAVE_LANES as u64).next_multiple_of(1024)
     }
 
-    /// Whether the kernel asks for a buffer to print into.
-    pub fn prints(&self) -> bool {
-        has_hidden(&self.kernel, Hidden::PrintfBuffer)
+    /// Gives `printf` a buffer: two words, how many bytes are used and how many there are, then what was printed.
+    pub fn with_printf_buffer(mut self, address: VirtAddr) -> Dispatch {
+        self.printf_buffer = address;
+        self
     }
 }

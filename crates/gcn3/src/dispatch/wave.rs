@@ -41,12 +41,10 @@ impl Dispatch {
         let (vgprs, exec) = work_items(size, wave, descriptor.setup.workitem_ids);
         let scratch_offset = self.scratch_per_wave() * u64::from(scratch_slot);
         let sgprs = self.scalar_registers(places, group_id, wave, scratch_offset)?;
-        let mut filled = [0; MAX_SGPRS];
-        filled[..sgprs.len()].copy_from_slice(&sgprs);
         Ok(WaveInit {
             pc: places.image + Bytes(descriptor.entry.0),
-            sgprs: filled,
-            sgpr_count: sgprs.len(),
+            sgprs: sgprs.registers,
+            sgpr_count: sgprs.count,
             vgprs,
             exec,
             mode: descriptor.float_mode.mode_register(),
@@ -62,42 +60,30 @@ impl Dispatch {
         group_id: [u32; 3],
         wave: u32,
         scratch_offset: u64,
-    ) -> Result<Vec<u32>, DispatchError> {
+    ) -> Result<Scalars, DispatchError> {
         let descriptor = &self.kernel.descriptor;
         let setup = descriptor.setup;
-        let mut sgprs: Vec<u32> = Vec::with_capacity(MAX_SGPRS);
-        // A request that would pass the sixteenth register is ignored.
-        let user = |sgprs: &mut Vec<u32>, wanted: bool, words: &[u32]| {
-            if wanted && sgprs.len() + words.len() <= MAX_USER_SGPRS as usize {
-                sgprs.extend_from_slice(words);
-            }
-        };
+        let mut sgprs = Scalars { registers: [0; MAX_SGPRS], count: 0 };
         let address = |address: VirtAddr| [address.0 as u32, (address.0 >> 32) as u32];
         let buffer = scratch_buffer(descriptor, places.scratch, places.scratch_size);
-        user(&mut sgprs, setup.private_segment_buffer, &buffer);
-        user(&mut sgprs, setup.dispatch_ptr, &address(places.packet));
-        user(&mut sgprs, setup.queue_ptr, &address(places.queue));
-        user(&mut sgprs, setup.kernarg_segment_ptr, &address(places.kernarg));
-        user(&mut sgprs, setup.dispatch_id, &[0, 0]);
+        sgprs.user(setup.private_segment_buffer, &buffer);
+        sgprs.user(setup.dispatch_ptr, &address(places.packet));
+        sgprs.user(setup.queue_ptr, &address(places.queue));
+        sgprs.user(setup.kernarg_segment_ptr, &address(places.kernarg));
+        sgprs.user(setup.dispatch_id, &[0, 0]);
         if setup.flat_scratch_init {
-            user(&mut sgprs, true, &[self.flat_scratch_offset(places)?, self.private_size()]);
+            sgprs.user(true, &[self.flat_scratch_offset(places)?, self.private_size()]);
         }
-        user(&mut sgprs, setup.private_segment_size, &[self.private_size()]);
+        sgprs.user(setup.private_segment_size, &[self.private_size()]);
         for (wanted, count) in setup.grid_workgroup_count.into_iter().zip(self.groups()) {
-            user(&mut sgprs, wanted, &[count]);
+            sgprs.user(wanted, &[count]);
         }
-        sgprs.resize(descriptor.user_sgprs as usize, 0);
+        sgprs.count = descriptor.user_sgprs.min(MAX_USER_SGPRS) as usize;
         for (wanted, id) in setup.workgroup_id.into_iter().zip(group_id) {
-            if wanted {
-                sgprs.push(id);
-            }
+            sgprs.system(wanted, id);
         }
-        if setup.workgroup_info {
-            sgprs.push(u32::from(wave == 0) << 31 | self.waves(group_id));
-        }
-        if setup.scratch_wave_offset {
-            sgprs.push(scratch_offset as u32);
-        }
+        sgprs.system(setup.workgroup_info, u32::from(wave == 0) << 31 | self.waves(group_id));
+        sgprs.system(setup.scratch_wave_offset, scratch_offset as u32);
         Ok(sgprs)
     }
 
@@ -111,21 +97,52 @@ impl Dispatch {
     }
 }
 
+/// Scalar registers as they are filled in.
+struct Scalars {
+    registers: [u32; MAX_SGPRS],
+    count: usize,
+}
+
+impl Scalars {
+    /// What the command processor fills in; a request that would pass the sixteenth register is ignored.
+    fn user(&mut self, wanted: bool, words: &[u32]) {
+        let end = self.count + words.len();
+        if wanted && end <= MAX_USER_SGPRS as usize {
+            self.registers[self.count..end].copy_from_slice(words);
+            self.count = end;
+        }
+    }
+
+    /// What the dispatcher fills in behind it.
+    fn system(&mut self, wanted: bool, word: u32) {
+        if wanted {
+            self.registers[self.count] = word;
+            self.count += 1;
+        }
+    }
+}
+
 /// The ids of a wavefront's work-items, x running fastest, and which lanes have one.
 fn work_items(size: [u32; 3], wave: u32, ids: u8) -> ([[u32; WAVE_LANES]; 3], u64) {
     let mut vgprs = [[0; WAVE_LANES]; 3];
-    let mut exec = 0;
     let items: u32 = size.iter().product();
-    for lane in 0..WAVE_LANES {
-        let item = wave * WAVE_LANES as u32 + lane as u32;
-        if item >= items {
-            break;
+    let first = wave.saturating_mul(WAVE_LANES as u32);
+    let lanes = items.saturating_sub(first).min(WAVE_LANES as u32) as usize;
+    if lanes == 0 {
+        return (vgprs, 0);
+    }
+    let mut id = [first % size[0], first / size[0] % size[1], first / size[0] / size[1]];
+    for lane in 0..lanes {
+        for (vgpr, id) in vgprs.iter_mut().zip(id).take(ids.into()) {
+            vgpr[lane] = id;
         }
-        exec |= 1 << lane;
-        let id = [item % size[0], item / size[0] % size[1], item / size[0] / size[1]];
-        for axis in 0..usize::from(ids) {
-            vgprs[axis][lane] = id[axis];
+        id[0] += 1;
+        if id[0] == size[0] {
+            id = [0, id[1] + 1, id[2]];
+        }
+        if id[1] == size[1] {
+            id = [id[0], 0, id[2] + 1];
         }
     }
-    (vgprs, exec)
+    (vgprs, u64::MAX >> (WAVE_LANES - lanes))
 }

@@ -5,7 +5,7 @@
 use super::{
     Handler, Outcome, Step,
     float::{f16_to_f32, flush16, flush32, flush64},
-    operand::Width,
+    operand::{Spread, Spread64, Width},
     simd::{Row, mask},
     wide::join,
 };
@@ -28,8 +28,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn cmp32(&mut self, inst: &Inst, f: impl Fn(u32, u32) -> bool) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::I32, p);
         let b = self.source(inst, 1, Width::I32, q);
         let result = mask(|lane| f(a[lane], b[lane]));
@@ -38,8 +37,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn cmp16(&mut self, inst: &Inst, f: impl Fn(u16, u16) -> bool) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::I16, p);
         let b = self.source(inst, 1, Width::I16, q);
         let result = mask(|lane| f(a[lane] as u16, b[lane] as u16));
@@ -48,8 +46,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn cmp64(&mut self, inst: &Inst, f: impl Fn(u64, u64) -> bool) -> Outcome {
-        let mut spread = [[Row::default(); 2]; 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread64::uninit(); 2];
         let (a_low, a_high) = self.source64(inst, 0, false, p);
         let (b_low, b_high) = self.source64(inst, 1, false, q);
         let result = mask(|lane| f(join(a_low[lane], a_high[lane]), join(b_low[lane], b_high[lane])));
@@ -58,8 +55,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn cmp_f32(&mut self, inst: &Inst, f: impl Fn(f32, f32) -> bool) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::F32, p);
         let b = self.source(inst, 1, Width::F32, q);
         let keep = self.mode.denormals32().keep_in32();
@@ -70,8 +66,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn cmp_f16(&mut self, inst: &Inst, f: impl Fn(f32, f32) -> bool) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::F16, p);
         let b = self.source(inst, 1, Width::F16, q);
         let keep = self.mode.denormals64().keep_in16();
@@ -82,8 +77,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn cmp_f64(&mut self, inst: &Inst, f: impl Fn(f64, f64) -> bool) -> Outcome {
-        let mut spread = [[Row::default(); 2]; 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread64::uninit(); 2];
         let (a_low, a_high) = self.source64(inst, 0, true, p);
         let (b_low, b_high) = self.source64(inst, 1, true, q);
         let keep = self.mode.denormals64().keep_in64();
@@ -94,8 +88,7 @@ impl Wavefront {
 
     /// Whether a number belongs to one of the classes whose bits the second source sets.
     fn class(&mut self, inst: &Inst, width: Width) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, width, p);
         let classes = self.source(inst, 1, Width::I32, q);
         let result = match width {
@@ -106,7 +99,7 @@ impl Wavefront {
     }
 
     fn class64(&mut self, inst: &Inst) -> Outcome {
-        let (mut spread, mut q) = ([Row::default(); 2], Row::default());
+        let (mut spread, mut q) = (Spread64::uninit(), Spread::uninit());
         let (low, high) = self.source64(inst, 0, true, &mut spread);
         let classes = self.source(inst, 1, Width::I32, &mut q);
         let result = mask(|lane| classes[lane] >> class(join(low[lane], high[lane]), 52, 11) & 1 == 1);

@@ -5,7 +5,7 @@
 use super::{
     Handler, Outcome,
     float::{f16_to_f32, f32_to_f16, flush16, flush32, flush64},
-    operand::Width,
+    operand::{Spread, Spread64, Width},
     simd::{Row, lanes},
     soft::{self, Round},
     wide::join,
@@ -15,7 +15,7 @@ use crate::{inst::Inst, ops::Op, wave::Wavefront};
 impl Wavefront {
     #[inline(always)]
     fn f32_to_bits(&mut self, inst: &Inst, f: impl Fn(f32) -> u32) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, Width::F32, &mut spread);
         let keep = self.mode.denormals32().keep_in32();
         let out = lanes(|lane| f(f32::from_bits(flush32(a[lane], keep))));
@@ -24,8 +24,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn f32_pair_to_bits(&mut self, inst: &Inst, f: impl Fn(f32, f32) -> u32) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::F32, p);
         let b = self.source(inst, 1, Width::F32, q);
         let keep = self.mode.denormals32().keep_in32();
@@ -36,7 +35,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn f64_to_bits(&mut self, inst: &Inst, f: impl Fn(f64) -> u32) -> Outcome {
-        let mut spread = [Row::default(); 2];
+        let mut spread = Spread64::uninit();
         let (low, high) = self.source64(inst, 0, true, &mut spread);
         let keep = self.mode.denormals64().keep_in64();
         let out = lanes(|lane| f(f64::from_bits(flush64(join(low[lane], high[lane]), keep))));
@@ -45,7 +44,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn bits_to_f32(&mut self, inst: &Inst, f: impl Fn(u32) -> f32) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, Width::I32, &mut spread);
         let out = lanes(|lane| f(a[lane]).to_bits());
         self.write_f32(inst, out)
@@ -66,14 +65,14 @@ impl Wavefront {
 
     #[inline(always)]
     fn bits_to_f64(&mut self, inst: &Inst, width: Width, f: impl Fn(u32) -> f64) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, width, &mut spread);
         let out = lanes(|lane| f(a[lane]).to_bits());
         self.write_f64(inst, &out)
     }
 
     fn integer_to_f16(&mut self, inst: &Inst, signed: bool) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, Width::I16, &mut spread);
         let round = self.mode.round64();
         let out = lanes(|lane| {
@@ -84,7 +83,7 @@ impl Wavefront {
     }
 
     fn f16_to_bits(&mut self, inst: &Inst, f: impl Fn(f32) -> u32) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, Width::F16, &mut spread);
         let keep = self.mode.denormals64().keep_in16();
         let out = lanes(|lane| f(f16_to_f32(flush16(a[lane] & 0xffff, keep))));
@@ -92,7 +91,7 @@ impl Wavefront {
     }
 
     fn f32_to_half(&mut self, inst: &Inst) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, Width::F32, &mut spread);
         let (keep_in, keep_out) = (self.mode.denormals32().keep_in32(), self.mode.denormals64().keep_out16());
         let out = match self.mode.round64() {
@@ -108,7 +107,7 @@ impl Wavefront {
     }
 
     fn half_to_f32(&mut self, inst: &Inst) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, Width::F16, &mut spread);
         let keep_in = self.mode.denormals64().keep_in16();
         let out = lanes(|lane| f16_to_f32(flush16(a[lane] & 0xffff, keep_in)).to_bits());
@@ -116,7 +115,7 @@ impl Wavefront {
     }
 
     fn double_to_f32(&mut self, inst: &Inst) -> Outcome {
-        let mut spread = [Row::default(); 2];
+        let mut spread = Spread64::uninit();
         let (low, high) = self.source64(inst, 0, true, &mut spread);
         let (keep_in, keep_out) = (self.mode.denormals64().keep_in64(), self.mode.denormals32().keep_out32());
         let operand = |lane: usize| flush64(join(low[lane], high[lane]), keep_in);
@@ -129,8 +128,7 @@ impl Wavefront {
 
     /// Puts a float, as an unsigned byte, in the byte of another register that the second source names.
     fn pack_byte(&mut self, inst: &Inst, into: usize) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let value = self.source(inst, 0, Width::F32, p);
         let place = self.source(inst, 1, Width::I32, q);
         let old = match into {

@@ -7,7 +7,7 @@
 use super::{
     Handler, Outcome,
     float::{flush32, flush64},
-    operand::Width,
+    operand::{Spread, Spread64, Width},
     simd::{Row, lanes, mask},
     soft::{self, Round},
     wide::join,
@@ -118,8 +118,7 @@ impl Precision {
 
 impl Wavefront {
     fn div_scale32(&mut self, inst: &Inst) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::F32, p);
         let b = self.source(inst, 1, Width::F32, q);
         let c = self.source(inst, 2, Width::F32, r);
@@ -139,7 +138,7 @@ impl Wavefront {
 
     fn three_f64(&self, inst: &Inst) -> [[u64; 64]; 3] {
         std::array::from_fn(|n| {
-            let mut spread = [Row::default(); 2];
+            let mut spread = Spread64::uninit();
             let (low, high) = self.source64(inst, n, true, &mut spread);
             lanes(|lane| join(low[lane], high[lane]))
         })
@@ -147,8 +146,7 @@ impl Wavefront {
 
     /// The last multiply-add of a division, times the power of two that undoes the scale.
     fn div_fmas32(&mut self, inst: &Inst) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::F32, p);
         let b = self.source(inst, 1, Width::F32, q);
         let c = self.source(inst, 2, Width::F32, r);
@@ -202,8 +200,7 @@ impl Wavefront {
     }
 
     fn div_fixup32(&mut self, inst: &Inst) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::F32, p);
         let b = self.source(inst, 1, Width::F32, q);
         let c = self.source(inst, 2, Width::F32, r);
@@ -219,8 +216,7 @@ impl Wavefront {
 
     /// As the wider ones; a 16-bit division is done in 32 bits, so that only the special cases are left.
     fn div_fixup16(&mut self, inst: &Inst) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::F16, p);
         let b = self.source(inst, 1, Width::F16, q);
         let c = self.source(inst, 2, Width::F16, r);
@@ -246,7 +242,7 @@ impl Wavefront {
 
     /// A piece of 2/pi, chosen by the size of the argument that is to be reduced.
     fn trig_preop(&mut self, inst: &Inst) -> Outcome {
-        let (mut spread, mut segments) = ([Row::default(); 2], Row::default());
+        let (mut spread, mut segments) = (Spread64::uninit(), Spread::uninit());
         let (_, high) = self.source64(inst, 0, true, &mut spread);
         let segment = self.source(inst, 1, Width::I32, &mut segments);
         let out = lanes(|lane| {

@@ -9,7 +9,7 @@ use super::{
     elementary::{cos_turns, exp2, log2, sin_turns},
     f32::fract,
     float::{f16_to_f32, f32_to_f16, flush16},
-    operand::Width,
+    operand::{Spread, Width},
     simd::{Row, lanes},
     soft::{self, F16, Round},
 };
@@ -20,7 +20,7 @@ type Exact2 = fn(soft::Format, u64, u64, Round) -> u64;
 impl Wavefront {
     #[inline(always)]
     fn unary_f16(&mut self, inst: &Inst, f: impl Fn(f32) -> f32) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, Width::F16, &mut spread);
         let denormals = self.mode.denormals64();
         let (keep_in, keep_out) = (denormals.keep_in16(), denormals.keep_out16());
@@ -33,8 +33,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn binary_f16(&mut self, inst: &Inst, f: impl Fn(f32, f32) -> f32, exact: Exact2, flip: u32) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::F16, p);
         let b = self.source(inst, 1, Width::F16, q);
         let denormals = self.mode.denormals64();
@@ -56,8 +55,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn ternary_f16(&mut self, inst: &Inst, f: impl Fn(u64, u64, u64, Round) -> u64) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::F16, p);
         let b = self.source(inst, 1, Width::F16, q);
         let c = self.source(inst, 2, Width::F16, r);
@@ -73,8 +71,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn choose_f16(&mut self, inst: &Inst, less: bool) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::F16, p);
         let b = self.source(inst, 1, Width::F16, q);
         let ieee = self.mode.ieee();
@@ -116,8 +113,7 @@ pub fn handler(op: Op) -> Option<Handler> {
         Op::VMinF16 => |w, i, _| w.choose_f16(i, true),
         Op::VMaxF16 => |w, i, _| w.choose_f16(i, false),
         Op::VLdexpF16 => |w, i, _| {
-            let mut spread = [Row::default(); 2];
-            let [p, q] = &mut spread;
+            let [p, q] = &mut [Spread::uninit(); 2];
             let a = w.source(i, 0, Width::F16, p);
             let power = w.source(i, 1, Width::I16, q);
             let denormals = w.mode.denormals64();
@@ -144,7 +140,7 @@ pub fn handler(op: Op) -> Option<Handler> {
         Op::VFractF16 => |w, i, _| w.unary_f16(i, |a| if a.is_nan() { a } else { fract(a).min(1.0 - 1.0 / 2048.0) }),
         Op::VFrexpMantF16 => |w, i, _| w.unary_f16(i, |a| super::f64::frexp(a.into()).0 as f32),
         Op::VFrexpExpI16F16 => |w, i, _| {
-            let mut spread = Row::default();
+            let mut spread = Spread::uninit();
             let a = w.source(i, 0, Width::F16, &mut spread);
             let out = lanes(|lane| super::f64::frexp(f16_to_f32(a[lane] & 0xffff).into()).1 as u32 & 0xffff);
             w.write(i, &out)

@@ -7,7 +7,7 @@
 use super::{
     Handler, Outcome,
     float::{Denormals, flush32},
-    operand::Width,
+    operand::{Spread, Width},
     simd::{Row, lanes},
     soft::{self, Round},
 };
@@ -20,7 +20,7 @@ impl Wavefront {
     /// One operand, denormals as MODE says, no rounding.
     #[inline(always)]
     pub(super) fn unary_f32(&mut self, inst: &Inst, denormals: Denormals, f: impl Fn(f32) -> f32) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, Width::F32, &mut spread);
         let (keep_in, keep_out) = (denormals.keep_in32(), denormals.keep_out32());
         let out = lanes(|lane| flush32(f(f32::from_bits(flush32(a[lane], keep_in))).to_bits(), keep_out));
@@ -30,8 +30,7 @@ impl Wavefront {
     /// Two operands, denormals and rounding as MODE says.
     #[inline(always)]
     fn binary_f32(&mut self, inst: &Inst, f: impl Fn(f32, f32) -> f32, exact: Exact2, flip: u32) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::F32, p);
         let b = self.source(inst, 1, Width::F32, q);
         let denormals = self.mode.denormals32();
@@ -54,8 +53,7 @@ impl Wavefront {
     /// Two operands of which one is the result, or that are combined without rounding: bits in, bits out.
     #[inline(always)]
     fn choose_f32(&mut self, inst: &Inst, f: impl Fn(u32, u32) -> u32) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::F32, p);
         let b = self.source(inst, 1, Width::F32, q);
         let out = lanes(|lane| f(a[lane], b[lane]));
@@ -64,8 +62,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn choose3_f32(&mut self, inst: &Inst, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::F32, p);
         let b = self.source(inst, 1, Width::F32, q);
         let c = self.source(inst, 2, Width::F32, r);
@@ -82,8 +79,7 @@ impl Wavefront {
         f: impl Fn(f32, f32, f32) -> f32,
         exact: impl Fn(u64, u64, u64, Round) -> u64,
     ) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::F32, p);
         let b = self.source(inst, 1, Width::F32, q);
         let c = self.source(inst, 2, Width::F32, r);
@@ -256,8 +252,7 @@ pub fn handler(op: Op) -> Option<Handler> {
         Op::VRndneF32 => |w, i, _| w.unary_f32(i, w.mode.denormals32(), f32::round_ties_even),
         Op::VFractF32 => |w, i, _| w.unary_f32(i, w.mode.denormals32(), fract),
         Op::VLdexpF32 => |w, i, _| {
-            let mut spread = [Row::default(); 2];
-            let [p, q] = &mut spread;
+            let [p, q] = &mut [Spread::uninit(); 2];
             let a = w.source(i, 0, Width::F32, p);
             let power = w.source(i, 1, Width::I32, q);
             let denormals = w.mode.denormals32();

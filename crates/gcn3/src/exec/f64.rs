@@ -3,8 +3,8 @@
 use super::{
     Handler, Outcome,
     float::flush64,
-    operand::Width,
-    simd::{Row, lanes},
+    operand::{Spread, Spread64, Width},
+    simd::lanes,
     soft::{self, Round},
     wide::join,
 };
@@ -15,7 +15,7 @@ type Exact2 = fn(soft::Format, u64, u64, Round) -> u64;
 impl Wavefront {
     #[inline(always)]
     pub(super) fn unary_f64(&mut self, inst: &Inst, f: impl Fn(f64) -> f64) -> Outcome {
-        let mut spread = [Row::default(); 2];
+        let mut spread = Spread64::uninit();
         let (low, high) = self.source64(inst, 0, true, &mut spread);
         let denormals = self.mode.denormals64();
         let (keep_in, keep_out) = (denormals.keep_in64(), denormals.keep_out64());
@@ -28,8 +28,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn binary_f64(&mut self, inst: &Inst, f: impl Fn(f64, f64) -> f64, exact: Exact2) -> Outcome {
-        let mut spread = [[Row::default(); 2]; 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread64::uninit(); 2];
         let (a_low, a_high) = self.source64(inst, 0, true, p);
         let (b_low, b_high) = self.source64(inst, 1, true, q);
         let denormals = self.mode.denormals64();
@@ -48,8 +47,7 @@ impl Wavefront {
     /// Two operands of which one is the result.
     #[inline(always)]
     fn choose_f64(&mut self, inst: &Inst, f: impl Fn(u64, u64) -> u64) -> Outcome {
-        let mut spread = [[Row::default(); 2]; 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread64::uninit(); 2];
         let (a_low, a_high) = self.source64(inst, 0, true, p);
         let (b_low, b_high) = self.source64(inst, 1, true, q);
         let out = lanes(|lane| f(join(a_low[lane], a_high[lane]), join(b_low[lane], b_high[lane])));
@@ -113,8 +111,7 @@ pub fn handler(op: Op) -> Option<Handler> {
         Op::VAddF64 => |w, i, _| w.binary_f64(i, |a, b| a + b, soft::add),
         Op::VMulF64 => |w, i, _| w.binary_f64(i, |a, b| a * b, soft::mul),
         Op::VFmaF64 => |w, i, _| {
-            let mut spread = [[Row::default(); 2]; 3];
-            let [p, q, r] = &mut spread;
+            let [p, q, r] = &mut [Spread64::uninit(); 3];
             let (a_low, a_high) = w.source64(i, 0, true, p);
             let (b_low, b_high) = w.source64(i, 1, true, q);
             let (c_low, c_high) = w.source64(i, 2, true, r);
@@ -154,7 +151,7 @@ pub fn handler(op: Op) -> Option<Handler> {
         },
         Op::VFrexpMantF64 => |w, i, _| w.unary_f64(i, |a| frexp(a).0),
         Op::VLdexpF64 => |w, i, _| {
-            let (mut spread, mut powers) = ([Row::default(); 2], Row::default());
+            let (mut spread, mut powers) = (Spread64::uninit(), Spread::uninit());
             let (low, high) = w.source64(i, 0, true, &mut spread);
             let power = w.source(i, 1, Width::I32, &mut powers);
             let denormals = w.mode.denormals64();

@@ -95,19 +95,23 @@ impl Denormals {
 /// A 32-bit number, or only the bits of `keep` if it is denormal.
 #[inline(always)]
 pub fn flush32(bits: u32, keep: u32) -> u32 {
-    if bits & 0x7f80_0000 == 0 { bits & keep } else { bits }
+    // Not `if .. { bits & keep }`: an unconditional use of `keep` is what lets the compiler vectorise this well.
+    let normal = if bits & 0x7f80_0000 == 0 { 0 } else { !0 };
+    bits & (keep | normal)
 }
 
 /// A 64-bit number, or only the bits of `keep` if it is denormal.
 #[inline(always)]
 pub fn flush64(bits: u64, keep: u64) -> u64 {
-    if bits & 0x7ff0_0000_0000_0000 == 0 { bits & keep } else { bits }
+    let normal = if bits & 0x7ff0_0000_0000_0000 == 0 { 0 } else { !0 };
+    bits & (keep | normal)
 }
 
 /// A 16-bit number, or only the bits of `keep` if it is denormal.
 #[inline(always)]
 pub fn flush16(bits: u32, keep: u32) -> u32 {
-    if bits & 0x7c00 == 0 { bits & keep } else { bits }
+    let normal = if bits & 0x7c00 == 0 { 0 } else { !0 };
+    bits & (keep | normal)
 }
 
 /// A 16-bit number as a 32-bit one, exactly.

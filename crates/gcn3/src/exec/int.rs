@@ -2,15 +2,15 @@
 
 use super::{
     Handler, Outcome,
-    operand::Width,
-    simd::{Row, lanes, mask},
+    operand::{Spread, Width},
+    simd::{lanes, mask},
 };
 use crate::{inst::Inst, ops::Op, wave::Wavefront};
 
 impl Wavefront {
     #[inline(always)]
     pub(super) fn unary(&mut self, inst: &Inst, f: impl Fn(u32) -> u32) -> Outcome {
-        let mut spread = Row::default();
+        let mut spread = Spread::uninit();
         let a = self.source(inst, 0, Width::I32, &mut spread);
         let out = lanes(|lane| f(a[lane]));
         self.write(inst, &out)
@@ -18,8 +18,7 @@ impl Wavefront {
 
     #[inline(always)]
     pub(super) fn binary(&mut self, inst: &Inst, f: impl Fn(u32, u32) -> u32) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::I32, p);
         let b = self.source(inst, 1, Width::I32, q);
         let out = lanes(|lane| f(a[lane], b[lane]));
@@ -28,8 +27,7 @@ impl Wavefront {
 
     #[inline(always)]
     pub(super) fn ternary(&mut self, inst: &Inst, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::I32, p);
         let b = self.source(inst, 1, Width::I32, q);
         let c = self.source(inst, 2, Width::I32, r);
@@ -41,8 +39,7 @@ impl Wavefront {
     /// carry out. `limit` is where a clamped result ends.
     #[inline(always)]
     fn carrying(&mut self, inst: &Inst, limit: u32, f: impl Fn(u32, u32) -> (u32, bool)) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::I32, p);
         let b = self.source(inst, 1, Width::I32, q);
         let mut out = lanes(|lane| f(a[lane], b[lane]).0);
@@ -57,8 +54,7 @@ impl Wavefront {
     /// As `carrying`, with a carry in.
     #[inline(always)]
     fn carrying_in(&mut self, inst: &Inst, limit: u32, f: impl Fn(u32, u32, u32) -> (u32, bool)) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::I32, p);
         let b = self.source(inst, 1, Width::I32, q);
         let carry_in = self.scalar64(inst, inst.src[2]);
@@ -73,8 +69,7 @@ impl Wavefront {
     }
 
     fn mbcnt(&mut self, inst: &Inst, first: usize) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::I32, p);
         let b = self.source(inst, 1, Width::I32, q);
         // The lanes below this one, among the 32 lanes that the operand stands for.
@@ -191,8 +186,7 @@ pub fn handler(op: Op) -> Option<Handler> {
             })
         },
         Op::VCndmaskB32 => |w, i, _| {
-            let mut spread = [Row::default(); 2];
-            let [p, q] = &mut spread;
+            let [p, q] = &mut [Spread::uninit(); 2];
             let a = w.source(i, 0, Width::F32, p);
             let b = w.source(i, 1, Width::F32, q);
             let condition = w.scalar64(i, i.src[2]);

@@ -2,16 +2,15 @@
 
 use super::{
     Handler, Outcome,
-    operand::Width,
-    simd::{Row, lanes},
+    operand::{Spread, Width},
+    simd::lanes,
 };
 use crate::{inst::Inst, ops::Op, wave::Wavefront};
 
 impl Wavefront {
     #[inline(always)]
     fn binary16(&mut self, inst: &Inst, f: impl Fn(u16, u16) -> u16) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
+        let [p, q] = &mut [Spread::uninit(); 2];
         let a = self.source(inst, 0, Width::I16, p);
         let b = self.source(inst, 1, Width::I16, q);
         let out = lanes(|lane| u32::from(f(a[lane] as u16, b[lane] as u16)));
@@ -26,8 +25,7 @@ impl Wavefront {
 
     #[inline(always)]
     fn ternary16(&mut self, inst: &Inst, f: impl Fn(u16, u16, u16) -> u16) -> Outcome {
-        let mut spread = [Row::default(); 3];
-        let [p, q, r] = &mut spread;
+        let [p, q, r] = &mut [Spread::uninit(); 3];
         let a = self.source(inst, 0, Width::I16, p);
         let b = self.source(inst, 1, Width::I16, q);
         let c = self.source(inst, 2, Width::I16, r);

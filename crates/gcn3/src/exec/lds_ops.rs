@@ -3,8 +3,7 @@
 use super::{
     Group, Handler, Outcome, Step,
     lds::{LdsAccess, LdsKind},
-    operand::Width,
-    simd::{Row, lanes},
+    simd::{Row, gather, lanes, mask as simd_mask},
 };
 use crate::{
     error::{Access, Fault},
@@ -28,14 +27,11 @@ pub(super) fn active(mask: u64) -> impl Iterator<Item = usize> {
 
 /// Errs if an active lane's address is not a multiple of `bytes`.
 fn aligned(mask: u64, addresses: &[u32; 64], bytes: u32, access: Access) -> Result<(), Fault> {
-    let wrong = addresses.iter().enumerate().fold(0, |wrong, (lane, address)| {
-        let active = (mask >> lane) as u32 & 1;
-        wrong | (address & (bytes - 1)) * active
-    });
+    let wrong = simd_mask(|lane| addresses[lane] & (bytes - 1) != 0) & mask;
     if wrong == 0 {
         return Ok(());
     }
-    let lane = active(mask).find(|&lane| addresses[lane] & (bytes - 1) != 0).unwrap_or(0);
+    let lane = wrong.trailing_zeros() as usize;
     Err(Fault::Unaligned {
         access,
         address: addresses[lane].into(),
@@ -51,8 +47,7 @@ impl Wavefront {
         if inst.memory().flags.contains(Flags::GDS) {
             return Err(Fault::Unsupported("there is no global data share"));
         }
-        let mut spread = Row::default();
-        let address = self.source(inst, 0, Width::I32, &mut spread);
+        let address = self.vgpr(inst.src[0].as_vgpr().map_or(0, usize::from));
         // M0 limits what may be accessed: an address at or beyond it is out of range.
         let limit = self.m0();
         Ok(lanes(|lane| {
@@ -87,7 +82,7 @@ impl Wavefront {
         aligned(mask, &addresses, 4, Access::Load)?;
         let first = inst.dst.as_vgpr().map_or(0, usize::from);
         for word in 0..words {
-            let out = gather(group, &addresses, 4 * word as u32);
+            let out = gather(group.lds.words(), &addresses, 4 * word as u32);
             self.write_vgpr(first + word, &out, mask);
         }
         Ok(self.lds_done(group, &addresses, 4 * words as u8, LdsKind::Read, None))
@@ -98,11 +93,18 @@ impl Wavefront {
         let mask = self.exec();
         let addresses = self.lds_addresses(inst, inst.imm)?;
         aligned(mask, &addresses, 4, Access::Store)?;
-        let data: [Row; 4] =
-            std::array::from_fn(|word| if word < words { self.data_row(inst, 1, word) } else { Row::default() });
-        for lane in active(mask) {
-            for (word, row) in data.iter().take(words).enumerate() {
-                group.lds.set_word(addresses[lane].wrapping_add(4 * word as u32), row[lane]);
+        let first = inst.src[1].as_vgpr().map_or(0, usize::from);
+        for word in 0..words {
+            let row = self.vgpr(first + word);
+            let offset = 4 * word as u32;
+            if mask == !0 {
+                for (address, value) in addresses.iter().zip(row.iter()) {
+                    group.lds.set_word(address.wrapping_add(offset), *value);
+                }
+            } else {
+                for lane in active(mask) {
+                    group.lds.set_word(addresses[lane].wrapping_add(offset), row[lane]);
+                }
             }
         }
         Ok(self.lds_done(group, &addresses, 4 * words as u8, LdsKind::Write, None))
@@ -138,13 +140,11 @@ impl Wavefront {
         let others = self.lds_addresses(inst, far)?;
         aligned(mask, &addresses, 4, Access::Load)?;
         let first = inst.dst.as_vgpr().map_or(0, usize::from);
-        let out: [[u32; 64]; 4] = std::array::from_fn(|n| match n {
-            _ if n < words => gather(group, &addresses, 4 * n as u32),
-            _ if n < 2 * words => gather(group, &others, 4 * (n - words) as u32),
-            _ => [0; 64],
-        });
-        for (n, row) in out.iter().take(2 * words).enumerate() {
-            self.write_vgpr(first + n, row, mask);
+        for word in 0..words {
+            let near = gather(group.lds.words(), &addresses, 4 * word as u32);
+            let far = gather(group.lds.words(), &others, 4 * word as u32);
+            self.write_vgpr(first + word, &near, mask);
+            self.write_vgpr(first + words + word, &far, mask);
         }
         let second = far.wrapping_sub(near) as i32;
         Ok(self.lds_done(group, &addresses, 4 * words as u8, LdsKind::Read, Some(second)))
@@ -265,11 +265,6 @@ impl Wavefront {
         self.write_vgpr(inst.dst.as_vgpr().map_or(0, usize::from), &out, mask);
         Ok(self.lds_done(group, &[0; 64], 4, LdsKind::Permute, None))
     }
-}
-
-#[inline(always)]
-fn gather(group: &Group, addresses: &[u32; 64], offset: u32) -> [u32; 64] {
-    std::array::from_fn(|lane| group.lds.word(addresses[lane].wrapping_add(offset)))
 }
 
 /// The two offsets of an instruction, in bytes.

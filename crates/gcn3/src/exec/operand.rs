@@ -4,6 +4,8 @@
 //! lanes, absolute value and negation, the parts of registers that SDWA selects, the lanes that DPP shuffles, the
 //! factor and the clamp on the result, and EXEC.
 
+use std::mem::MaybeUninit;
+
 use super::{
     Step,
     float::{f16_to_f32, f32_to_f16},
@@ -14,6 +16,10 @@ use crate::{
     inst::{DppControl, Extra, Inst, Omod, Sdwa, Select, Unused},
     wave::Wavefront,
 };
+
+/// Room for the lanes of an operand that lies in no vector register, or not as it is to be used.
+pub type Spread = MaybeUninit<Row>;
+pub type Spread64 = MaybeUninit<[Row; 2]>;
 
 /// How wide an operand is and whether it is a float, which decides what constants and modifiers mean.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,24 +33,20 @@ pub enum Width {
 impl Wavefront {
     /// The lanes of source `n`, an operand of up to 32 bits. `spread` is room for values that are in no register.
     #[inline(always)]
-    pub(super) fn source<'a>(&'a self, inst: &Inst, n: usize, width: Width, spread: &'a mut Row) -> &'a Row {
+    pub(super) fn source<'a>(&'a self, inst: &Inst, n: usize, width: Width, spread: &'a mut Spread) -> &'a Row {
         let plain = (inst.mods.abs | inst.mods.neg) >> n & 1 == 0;
         match (inst.src[n].as_vgpr(), inst.extra) {
             (Some(register), Extra::None) if plain => &self.vgprs[usize::from(register)],
-            _ => {
-                self.prepare(inst, n, width, spread);
-                spread
-            }
+            _ => self.prepare(inst, n, width, spread),
         }
     }
 
     #[inline(never)]
-    fn prepare(&self, inst: &Inst, n: usize, width: Width, out: &mut Row) {
-        let operand = inst.src[n];
-        match operand.as_vgpr() {
-            Some(register) => *out = self.vgprs[usize::from(register)],
-            None => *out = Row::splat(self.constant_of_width(inst, n, width)),
-        }
+    fn prepare<'a>(&self, inst: &Inst, n: usize, width: Width, spread: &'a mut Spread) -> &'a Row {
+        let out = match inst.src[n].as_vgpr() {
+            Some(register) => spread.write(self.vgprs[usize::from(register)]),
+            None => spread.write(Row::splat(self.constant_of_width(inst, n, width))),
+        };
         match inst.extra {
             Extra::Sdwa(sdwa) if n < 2 => {
                 let row = *out;
@@ -73,6 +75,7 @@ impl Wavefront {
                 *value = (*value & !clear) ^ flip;
             }
         }
+        out
     }
 
     fn constant_of_width(&self, inst: &Inst, n: usize, width: Width) -> u32 {
@@ -90,31 +93,31 @@ impl Wavefront {
         inst: &Inst,
         n: usize,
         float: bool,
-        spread: &'a mut [Row; 2],
+        spread: &'a mut Spread64,
     ) -> (&'a Row, &'a Row) {
         let plain = (inst.mods.abs | inst.mods.neg) >> n & 1 == 0;
         match inst.src[n].as_vgpr() {
             Some(register) if plain => (self.vgpr(usize::from(register)), self.vgpr(usize::from(register) + 1)),
             _ => {
-                self.prepare64(inst, n, float, spread);
-                (&spread[0], &spread[1])
+                let [low, high] = self.prepare64(inst, n, float, spread);
+                (low, high)
             }
         }
     }
 
     #[inline(never)]
-    fn prepare64(&self, inst: &Inst, n: usize, float: bool, out: &mut [Row; 2]) {
-        match inst.src[n].as_vgpr() {
-            Some(register) => *out = [*self.vgpr(usize::from(register)), *self.vgpr(usize::from(register) + 1)],
+    fn prepare64<'a>(&self, inst: &Inst, n: usize, float: bool, spread: &'a mut Spread64) -> &'a [Row; 2] {
+        let out = match inst.src[n].as_vgpr() {
+            Some(register) => spread.write([*self.vgpr(usize::from(register)), *self.vgpr(usize::from(register) + 1)]),
             None => {
                 let value = match inst.src[n].code() {
                     // A literal is the high half of a float.
                     255 if float => u64::from(inst.imm) << 32,
                     _ => self.scalar64(inst, inst.src[n]),
                 };
-                *out = [Row::splat(value as u32), Row::splat((value >> 32) as u32)];
+                spread.write([Row::splat(value as u32), Row::splat((value >> 32) as u32)])
             }
-        }
+        };
         if float {
             let clear = if inst.mods.abs >> n & 1 == 1 { 1 << 31 } else { 0 };
             let flip = if inst.mods.neg >> n & 1 == 1 { 1 << 31 } else { 0 };
@@ -122,6 +125,7 @@ impl Wavefront {
                 *value = (*value & !clear) ^ flip;
             }
         }
+        out
     }
 
     /// Writes the result of an operation that is no float.

@@ -11,6 +11,7 @@
 #![allow(unsafe_code)]
 
 use std::{
+    mem::MaybeUninit,
     ops::{Deref, DerefMut},
     sync::atomic::{AtomicU8, Ordering},
 };
@@ -93,39 +94,123 @@ fn level() -> u8 {
     }
 }
 
-#[inline(always)]
-fn each_lane<R: Copy + Default>(out: &mut [R; 64], f: impl Fn(usize) -> R) {
-    for (lane, out) in out.iter_mut().enumerate() {
-        *out = f(lane);
+/// A result per lane on its way: every lane is written before any is read.
+type Filling<R> = [MaybeUninit<R>; 64];
+
+/// Compiles a loop over the lanes three times and picks a version at run time.
+macro_rules! dispatched {
+    ($(#[$doc:meta])* $visibility:vis fn $name:ident$(<$($generic:ident: $bound:path),*>)?($($argument:ident: $type:ty),*) $body:block) => {
+        $(#[$doc])*
+        #[inline(always)]
+        $visibility fn $name$(<$($generic: $bound),*>)?($($argument: $type),*) {
+            #[inline(always)]
+            fn anywhere$(<$($generic: $bound),*>)?($($argument: $type),*) $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+            fn avx2$(<$($generic: $bound),*>)?($($argument: $type),*) {
+                anywhere($($argument),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+            fn avx512$(<$($generic: $bound),*>)?($($argument: $type),*) {
+                anywhere($($argument),*)
+            }
+
+            match level() {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: `detect` found AVX2 and FMA here (every such processor has the bit-manipulation sets).
+                l if l == Level::Avx2 as u8 => unsafe { avx2($($argument),*) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: `detect` found these AVX-512 sets, AVX2 and FMA here.
+                l if l == Level::Avx512 as u8 => unsafe { avx512($($argument),*) },
+                _ => anywhere($($argument),*),
+            }
+        }
+    };
+}
+
+dispatched! {
+    fn fill<R: Copy, F: LaneFn<R>>(out: &mut Filling<R>, f: F) {
+        for (lane, out) in out.iter_mut().enumerate() {
+            out.write(f.at(lane));
+        }
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn each_lane_avx2<R: Copy + Default>(out: &mut [R; 64], f: impl Fn(usize) -> R) {
-    each_lane(out, f);
+/// A closure from a lane to its result, under a name that a macro can take.
+trait LaneFn<R> {
+    fn at(&self, lane: usize) -> R;
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn each_lane_avx512<R: Copy + Default>(out: &mut [R; 64], f: impl Fn(usize) -> R) {
-    each_lane(out, f);
+impl<R, F: Fn(usize) -> R> LaneFn<R> for F {
+    #[inline(always)]
+    fn at(&self, lane: usize) -> R {
+        self(lane)
+    }
 }
 
 /// The results of `f` for every lane.
-#[inline]
-pub fn lanes<R: Copy + Default>(f: impl Fn(usize) -> R) -> [R; 64] {
-    let mut out = [R::default(); 64];
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: `detect` found AVX2 and FMA on this processor (every such processor has the bit-manipulation sets).
-        l if l == Level::Avx2 as u8 => unsafe { each_lane_avx2(&mut out, f) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: `detect` found these AVX-512 sets, AVX2 and FMA on this processor.
-        l if l == Level::Avx512 as u8 => unsafe { each_lane_avx512(&mut out, f) },
-        _ => each_lane(&mut out, f),
+#[inline(always)]
+pub fn lanes<R: Copy>(f: impl Fn(usize) -> R) -> [R; 64] {
+    let mut out = MaybeUninit::<[R; 64]>::uninit();
+    // SAFETY: an array that may be uninitialised has the layout of an array of values that may be.
+    fill(unsafe { &mut *out.as_mut_ptr().cast::<Filling<R>>() }, f);
+    // SAFETY: `fill` has written every lane.
+    unsafe { out.assume_init() }
+}
+
+dispatched! {
+    /// Copies the lanes of `mask`.
+    pub fn blend(row: &mut Row, values: &[u32; 64], mask: u64) {
+        if mask == !0 {
+            for (to, from) in row.iter_mut().zip(values) {
+                *to = *from;
+            }
+        } else {
+            for (lane, (to, from)) in row.iter_mut().zip(values).enumerate() {
+                *to = if mask >> lane & 1 == 1 { *from } else { *to };
+            }
+        }
     }
-    out
+}
+
+/// The words at the lanes' byte addresses (whose low two bits are ignored), 0 beyond the end.
+#[inline(always)]
+pub fn gather(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64] {
+    #[cfg(target_arch = "x86_64")]
+    if level() == Level::Avx512 as u8 {
+        // SAFETY: `detect` found AVX-512 here.
+        return unsafe { gather_avx512(words, addresses, offset) };
+    }
+    std::array::from_fn(|lane| words.get(addresses[lane].wrapping_add(offset) as usize / 4).copied().unwrap_or(0))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64] {
+    use std::arch::x86_64::{
+        _mm512_add_epi32, _mm512_cmplt_epu32_mask, _mm512_loadu_si512, _mm512_mask_i32gather_epi32, _mm512_set1_epi32,
+        _mm512_setzero_si512, _mm512_srli_epi32, _mm512_storeu_si512,
+    };
+    // An index has 30 bits, so a longer slice makes no difference.
+    let end = _mm512_set1_epi32(words.len().min(1 << 30) as i32);
+    let offset = _mm512_set1_epi32(offset as i32);
+    let mut out = MaybeUninit::<[u32; 64]>::uninit();
+    for quarter in 0..4 {
+        // SAFETY: sixteen addresses lie there.
+        let address = unsafe { _mm512_loadu_si512(addresses.as_ptr().add(16 * quarter).cast()) };
+        let index = _mm512_srli_epi32::<2>(_mm512_add_epi32(address, offset));
+        let inside = _mm512_cmplt_epu32_mask(index, end);
+        // SAFETY: only words whose index is below the length are read.
+        let values =
+            unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, index, words.as_ptr().cast()) };
+        // SAFETY: sixteen lanes of the result lie there.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast::<u32>().add(16 * quarter).cast(), values) };
+    }
+    // SAFETY: the four quarters are written.
+    unsafe { out.assume_init() }
 }
 
 /// The lanes for which `f` holds, as a mask like EXEC and VCC.
@@ -153,11 +238,25 @@ mod tests {
     }
 
     #[test]
+    fn gathering_reads_zero_beyond_the_end() {
+        let words: Vec<u32> = (100..150).collect();
+        let addresses: [u32; 64] = std::array::from_fn(|lane| if lane == 7 { u32::MAX - 3 } else { 4 * lane as u32 });
+        let got = gather(&words, &addresses, 8);
+        for (lane, value) in got.into_iter().enumerate() {
+            let want = match lane {
+                7 => 101,
+                lane if lane + 2 < 50 => 102 + lane as u32,
+                _ => 0,
+            };
+            assert_eq!(value, want, "lane {lane}");
+        }
+    }
+
+    #[test]
     fn every_version_of_the_loop_computes_the_same_bits() {
         let a: [f32; 64] = std::array::from_fn(|i| 1.0 + (i as f32) * 1e-3);
         let f = |lane: usize| a[lane].mul_add(a[63 - lane], -1.0).to_bits();
-        let mut baseline = [0; 64];
-        each_lane(&mut baseline, f);
-        assert_eq!(lanes(f), baseline);
+        let one_by_one: [u32; 64] = std::array::from_fn(f);
+        assert_eq!(lanes(f), one_by_one);
     }
 }

@@ -3,8 +3,8 @@
 use super::{
     Handler, Outcome, Step,
     int::{msad_u8, sad_u8},
-    operand::Width,
-    simd::{Row, lanes, mask},
+    operand::{Spread, Spread64, Width},
+    simd::{lanes, mask},
 };
 use crate::{inst::Inst, ops::Op, wave::Wavefront};
 
@@ -18,8 +18,8 @@ impl Wavefront {
     /// A 64-bit second operand shifted by a 32-bit first one.
     #[inline(always)]
     fn shift_wide(&mut self, inst: &Inst, f: impl Fn(u64, u32) -> u64) -> Outcome {
-        let mut amount = Row::default();
-        let mut spread = [Row::default(); 2];
+        let mut amount = Spread::uninit();
+        let mut spread = Spread64::uninit();
         let amount = self.source(inst, 0, Width::I32, &mut amount);
         let (low, high) = self.source64(inst, 1, false, &mut spread);
         let out = lanes(|lane| f(join(low[lane], high[lane]), amount[lane]));
@@ -28,9 +28,8 @@ impl Wavefront {
 
     #[inline(always)]
     fn mad_wide(&mut self, inst: &Inst, f: impl Fn(u32, u32, u64) -> (u64, bool)) -> Outcome {
-        let mut spread = [Row::default(); 2];
-        let [p, q] = &mut spread;
-        let mut wide = [Row::default(); 2];
+        let [p, q] = &mut [Spread::uninit(); 2];
+        let mut wide = Spread64::uninit();
         let a = self.source(inst, 0, Width::I32, p);
         let b = self.source(inst, 1, Width::I32, q);
         let (low, high) = self.source64(inst, 2, false, &mut wide);
@@ -42,7 +41,7 @@ impl Wavefront {
 
     /// Four sums of differences of a window that slides over eight bytes, each 16 bits wide.
     fn sliding_sad(&mut self, inst: &Inst, sad: fn(u32, u32) -> u32) -> Outcome {
-        let (mut window, mut reference, mut sums) = ([Row::default(); 2], Row::default(), [Row::default(); 2]);
+        let (mut window, mut reference, mut sums) = (Spread64::uninit(), Spread::uninit(), Spread64::uninit());
         let (low, high) = self.source64(inst, 0, false, &mut window);
         let reference = self.source(inst, 1, Width::I32, &mut reference);
         let (sum_low, sum_high) = self.source64(inst, 2, false, &mut sums);
@@ -58,7 +57,7 @@ impl Wavefront {
 
     /// As `sliding_sad`, with sums of 32 bits in four registers.
     fn sliding_sad32(&mut self, inst: &Inst) -> Outcome {
-        let (mut window, mut reference) = ([Row::default(); 2], Row::default());
+        let (mut window, mut reference) = (Spread64::uninit(), Spread::uninit());
         let (low, high) = self.source64(inst, 0, false, &mut window);
         let reference = self.source(inst, 1, Width::I32, &mut reference);
         let first = inst.src[2].as_vgpr().map(usize::from);

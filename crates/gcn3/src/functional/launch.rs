@@ -167,7 +167,8 @@ impl Gpu {
     fn place_parts(&mut self, program: &Program, dispatch: &Dispatch, slots: u64) -> Result<Parts, LaunchError> {
         let saved = self.next;
         let scratch_size = dispatch.scratch_per_wave() * slots;
-        let kernarg = self.alloc(Bytes(u64::from(dispatch.kernel().kernarg_size)))?;
+        // Whole cache lines: compilers may load a little more than the arguments.
+        let kernarg = self.alloc(Bytes(u64::from(dispatch.kernel().kernarg_size).next_multiple_of(64)))?;
         let packet = self.alloc(Bytes(64))?;
         let queue = self.alloc(Bytes(256))?;
         let scratch = self.alloc(Bytes(scratch_size))?;

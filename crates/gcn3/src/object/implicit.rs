@@ -33,7 +33,8 @@ pub enum ImplicitLayout {
     Hsa,
     /// Mesa's four words: dimensions and global offsets, at this offset in the kernarg segment.
     Mesa { offset: u32 },
-    /// The code reads arguments here that the metadata does not list.
+    /// The code reads arguments from this offset on that the metadata does not list. Before version 5 they start with
+    /// the global offsets.
     Unlisted { offset: u32 },
 }
 
@@ -45,13 +46,8 @@ pub fn layout(version: Version, setup: Setup, arguments: &[Argument], code: &[u8
     let reads = Reads::of(setup, code);
     let end = |argument: &Argument| argument.offset + argument.size;
     let explicit_end = arguments.iter().filter(|argument| !argument.kind.is_hidden()).map(end).max().unwrap_or(0);
-    let Some(hidden) = arguments.iter().find(|argument| argument.kind.is_hidden()) else {
-        return match reads.kernarg.iter().find(|read| read.start >= explicit_end.next_multiple_of(4)) {
-            Some(read) => ImplicitLayout::Unlisted { offset: read.start },
-            None => ImplicitLayout::Hsa,
-        };
-    };
-    let base = hidden.offset;
+    let hidden = arguments.iter().find(|argument| argument.kind.is_hidden());
+    let base = hidden.map_or(explicit_end.next_multiple_of(8), |argument| argument.offset);
     let behind = |read: &&Read| read.start >= base && read.start < base + MESA_BYTES;
     let mesa = if version >= Version::V5 {
         let beyond = reads.kernarg.iter().any(|read| read.start + read.size > base + MESA_BYTES);
@@ -59,10 +55,15 @@ pub fn layout(version: Version, setup: Setup, arguments: &[Argument], code: &[u8
     } else {
         reads.kernarg.iter().filter(behind).any(|read| (read.start - base) % 8 == 4)
     };
-    if mesa { ImplicitLayout::Mesa { offset: base } } else { ImplicitLayout::Hsa }
+    let unlisted = hidden.is_none() && reads.kernarg.iter().any(|read| read.start >= base);
+    match (mesa, unlisted) {
+        (true, _) => ImplicitLayout::Mesa { offset: base },
+        (false, true) => ImplicitLayout::Unlisted { offset: base },
+        (false, false) => ImplicitLayout::Hsa,
+    }
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Read {
     start: u32,
     size: u32,

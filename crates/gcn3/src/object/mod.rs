@@ -58,6 +58,15 @@ pub struct Variable {
     pub size: u64,
 }
 
+/// Code of a code object that no launch starts but kernels may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    pub name: String,
+    /// Counted from the base of the loaded object.
+    pub address: VirtAddr,
+    pub size: u64,
+}
+
 impl CodeObject {
     /// Reads a file.
     pub fn parse(file: &[u8]) -> Result<CodeObject, ObjectError> {
@@ -109,6 +118,20 @@ impl CodeObject {
     /// Formats of the `printf` calls in the kernels: `id:number of arguments:their sizes:format`.
     pub fn printf_formats(&self) -> &[String] {
         &self.printf
+    }
+
+    /// The functions that are no kernels, in the order of their code.
+    pub fn functions(&self) -> Vec<Function> {
+        let is_kernel = |address: u64| {
+            let mut kernels = self.kernels.iter().map(|kernel| &kernel.descriptor);
+            kernels.any(|descriptor| descriptor.entry.0 == address || descriptor.address.0 == address)
+        };
+        let functions = self.elf.symbols.iter().filter(|symbol| symbol.kind == STT_FUNC && !is_kernel(symbol.address));
+        let mut functions: Vec<Function> = functions
+            .map(|symbol| Function { name: symbol.name.clone(), address: VirtAddr(symbol.address), size: symbol.size })
+            .collect();
+        functions.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
+        functions
     }
 
     /// The variables of the program that have a name, in the order of the symbol table.

@@ -143,6 +143,9 @@ fn note(kind: u32, content: &[u8]) -> Vec<u8> {
     note
 }
 
+/// A section header.
+struct Section(u32, u32, u64, u64, (usize, usize), [u32; 2], [u64; 2]);
+
 /// Puts the parts one after the other: header, program headers, notes, code, symbols, names, section headers.
 fn elf(text_address: u64, notes: &[u8], text: &[u8], symbols: &[u8], names: &[u8], section_names: &[u8]) -> Vec<u8> {
     let mut file = vec![0u8; 64 + 3 * 56];
@@ -158,22 +161,22 @@ fn elf(text_address: u64, notes: &[u8], text: &[u8], symbols: &[u8], names: &[u8
     let names_at = place(names, 1);
     let section_names_at = place(section_names, 1);
 
-    //                name, type, flags, address, (offset, size), link, info, align, entry size
-    let sections: [(u32, u32, u64, u64, (usize, usize), u32, u32, u64, u64); 6] = [
-        (0, 0, 0, 0, (0, 0), 0, 0, 0, 0),
-        (1, 7, 2, note_at.0 as u64, note_at, 0, 0, 4, 0),
-        (7, 1, 6, text_address, text_at, 0, 0, 256, 0),
-        (13, 2, 0, 0, symbols_at, 4, 1, 8, 24),
-        (21, 3, 0, 0, names_at, 0, 0, 1, 0),
-        (29, 3, 0, 0, section_names_at, 0, 0, 1, 0),
+    // Name, type, flags, address, place in the file, link and info, alignment and size of entries.
+    let sections = [
+        Section(0, 0, 0, 0, (0, 0), [0, 0], [0, 0]),
+        Section(1, 7, 2, note_at.0 as u64, note_at, [0, 0], [4, 0]),
+        Section(7, 1, 6, text_address, text_at, [0, 0], [256, 0]),
+        Section(13, 2, 0, 0, symbols_at, [4, 1], [8, 24]),
+        Section(21, 3, 0, 0, names_at, [0, 0], [1, 0]),
+        Section(29, 3, 0, 0, section_names_at, [0, 0], [1, 0]),
     ];
     file.resize(file.len().next_multiple_of(8), 0);
     let sections_at = file.len() as u64;
-    for (name, kind, flags, address, (offset, size), link, info, align, entry) in sections {
+    for Section(name, kind, flags, address, (offset, size), link_and_info, align_and_entry) in sections {
         file.extend([name, kind].map(u32::to_le_bytes).concat());
         file.extend([flags, address, offset as u64, size as u64].map(u64::to_le_bytes).concat());
-        file.extend([link, info].map(u32::to_le_bytes).concat());
-        file.extend([align, entry].map(u64::to_le_bytes).concat());
+        file.extend(link_and_info.map(u32::to_le_bytes).concat());
+        file.extend(align_and_entry.map(u64::to_le_bytes).concat());
     }
 
     let mut header = b"\x7fELF\x02\x01\x01\x40\0\0\0\0\0\0\0\0".to_vec();

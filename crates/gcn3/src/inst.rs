@@ -353,6 +353,11 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// How many registers follow the loaded data for a status word: 0 or 1.
+    pub fn status_registers(self) -> u8 {
+        self.flags.contains(Flags::TFE).into()
+    }
+
     /// Globally coherent; for an atomic, return the value before.
     pub fn glc(self) -> bool {
         self.flags.contains(Flags::GLC)

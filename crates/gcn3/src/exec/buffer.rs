@@ -173,9 +173,8 @@ impl Wavefront {
                 });
                 format.pack(given)
             });
-            for word in 0..usize::from(words) {
-                op.data.push(super::simd::Row(lanes(|lane| packed[lane][word])));
-            }
+            let row = |word: usize| super::simd::Row(lanes(|lane| packed[lane][word]));
+            op.data.extend((0..usize::from(words)).map(row));
         }
         let all = op.mask;
         self.buffer_addresses(inst, &mut op, resource)?;

@@ -13,6 +13,9 @@ use crate::{
     wave::Wavefront,
 };
 
+/// An address beyond any local data share, even with a few bytes added.
+const BEYOND: u32 = !15;
+
 /// Errs if an active lane's address is not a multiple of `bytes`.
 fn aligned(mask: u64, addresses: &[u32; 64], bytes: u32, access: Access) -> Result<(), Fault> {
     let wrong = simd_mask(|lane| addresses[lane] & (bytes - 1) != 0) & mask;
@@ -40,7 +43,7 @@ impl Wavefront {
         let limit = self.m0();
         Ok(lanes(|lane| {
             let address = address[lane].wrapping_add(offset);
-            if address >= limit { u32::MAX & !15 } else { address }
+            if address >= limit { BEYOND } else { address }
         }))
     }
 

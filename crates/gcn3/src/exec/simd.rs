@@ -210,11 +210,11 @@ fn blend_avx512(row: &mut Row, values: &[u32; 64], mask: u64) {
 dispatched! {
     fn distances(out: &mut Distances, addresses: &[u64; 64], mask: u64, base: u64, last: u64) {
         let mut wrong = 0;
-        for lane in 0..64 {
+        for (lane, (of, address)) in out.of.iter_mut().zip(addresses).enumerate() {
             let active = 0u64.wrapping_sub(mask >> lane & 1);
-            let distance = addresses[lane].wrapping_sub(base) & active;
+            let distance = address.wrapping_sub(base) & active;
             wrong |= u64::from(distance > last);
-            out.of[lane] = distance as u32;
+            *of = distance as u32;
         }
         out.wrong = wrong != 0;
     }

@@ -29,6 +29,8 @@ pub enum MemoryError {
     Overlap { base: VirtAddr, size: Bytes, other: VirtAddr },
     #[error("{size} at {base}: a region starts at a multiple of 4 and ends below 2^64")]
     Shape { base: VirtAddr, size: Bytes },
+    #[error("{size} is more memory than this computer can give")]
+    TooLarge { size: Bytes },
     #[error("{size} at {address}: not all of it is mapped")]
     Unmapped { address: VirtAddr, size: Bytes },
 }
@@ -126,7 +128,10 @@ impl Memory {
         if let Some(other) = behind.or(before) {
             return Err(MemoryError::Overlap { base, size, other: VirtAddr(other.base) });
         }
-        let words = (0..rounded / 4).map(|_| AtomicU32::new(0)).collect();
+        let mut words = Vec::new();
+        let count = usize::try_from(rounded / 4).map_err(|_| MemoryError::TooLarge { size })?;
+        words.try_reserve_exact(count).map_err(|_| MemoryError::TooLarge { size })?;
+        words.resize_with(count, || AtomicU32::new(0));
         self.regions.insert(place, Region { base: base.0, words, writable });
         Ok(())
     }

@@ -202,7 +202,7 @@ fn a_barrier_waits_for_the_wavefronts_that_are_left() {
 
 #[test]
 fn counts_are_right_on_any_number_of_threads() {
-    let input: Vec<u8> = (0..4096u32).map(|n| (n * n >> 4) as u8).collect();
+    let input: Vec<u8> = (0..4096u32).map(|n| ((n * n) >> 4) as u8).collect();
     for threads in [1, 4] {
         let mut device = Device::new(threads);
         let (counts, total) = (device.words(&[0; 16]), device.longs(&[0]));

@@ -2,7 +2,7 @@
 
 use super::support::{Bench, inst, int, s, v};
 use gcn3::{
-    inst::{Dpp, DppControl, Extra, Operand, Sdwa, Select, Unused},
+    inst::{Dpp, DppControl, Extra, Sdwa, Select, Unused},
     ops::Op,
 };
 
@@ -124,5 +124,4 @@ fn indexed_operands_are_found_relative_to_m0() {
     }
     assert_eq!((bench.get(5, 9), bench.get(6, 9)), (3, 1009));
     assert_eq!(bench.wave.scalars[124] & 0xf0ff, 0x1002);
-    let _ = Operand::NONE;
 }

@@ -341,3 +341,30 @@ fn images_that_are_not_linear_are_refused_by_name() {
     let load = with_dmask(inst(Op::ImageLoad, v(0), &[v(2), s(4)]), 1, Flags::UNORM);
     assert!(bench.try_run(&load).unwrap_err().to_string().contains("tiling index 13"));
 }
+
+#[test]
+fn regions_do_not_overlap_and_have_ends() {
+    let mut memory = memory();
+    assert!(memory.map(VirtAddr(BASE + 0xfffc), Bytes(8), true).is_err());
+    assert!(memory.map(VirtAddr(BASE - 4), Bytes(8), true).is_err());
+    assert!(memory.map(VirtAddr(BASE + 2), Bytes(8), true).is_err());
+    assert!(memory.map(VirtAddr(u64::MAX - 3), Bytes(8), true).is_err());
+    assert!(memory.map(VirtAddr(1 << 40), Bytes(1 << 62), true).is_err(), "no computer has that much");
+    memory.map(VirtAddr(BASE + 0x10000), Bytes(4), true).unwrap();
+    assert!(memory.write(VirtAddr(BASE + 0xfffe), &[1, 2, 3, 4]).is_err(), "an access lies in one region");
+    assert!(memory.unmap(VirtAddr(BASE)) && !memory.unmap(VirtAddr(BASE)));
+    assert!(memory.read(VirtAddr(BASE), &mut [0]).is_err());
+}
+
+#[test]
+fn the_host_reads_and_writes_any_bytes() {
+    let mut memory = memory();
+    for (address, length) in [(BASE, 7), (BASE + 1, 2), (BASE + 3, 9), (BASE + 4, 8)] {
+        let bytes: Vec<u8> = (0..length).map(|n| (address as u8) ^ (n + 100)).collect();
+        memory.write(VirtAddr(address), &bytes).unwrap();
+        let mut back = vec![0; bytes.len()];
+        memory.read(VirtAddr(address), &mut back).unwrap();
+        assert_eq!(back, bytes, "{length} bytes at {address:#x}");
+    }
+    assert_eq!(word(&memory, BASE + 12), 9, "what follows is untouched");
+}

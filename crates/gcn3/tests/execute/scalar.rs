@@ -223,6 +223,7 @@ fn constants_have_their_values() {
     assert_eq!(value(Operand::INV_2PI, Op::SMovB32), 0x3e22_f983);
     assert_eq!(value(Operand::LITERAL, Op::SMovB32), 0x8000_0001);
     assert_eq!(value(Operand::LITERAL, Op::SMovB64), 0x8000_0001);
+    assert_eq!(value(Operand::LITERAL, Op::SAshrI64), 0xffff_ffff_8000_0001, "shifted by the NONE operand, 0");
     assert_eq!(value(Operand::SCC, Op::SMovB32), 1);
     assert_eq!(value(Operand::VCCZ, Op::SMovB32), 1);
     assert_eq!(value(Operand::EXECZ, Op::SMovB32), 0);

@@ -1,0 +1,3 @@
+//! `cohesim bench`: how fast the simulator itself is.
+
+pub mod gcn3;

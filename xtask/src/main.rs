@@ -1,6 +1,12 @@
 //! Chores of the workspace, run as `cargo xtask TASK`.
 
+mod clang;
+mod diff_kernels;
+mod gcn3_corpus;
+mod guests;
 mod layers;
+mod opencl;
+mod oracle;
 
 use std::process::ExitCode;
 
@@ -8,12 +14,22 @@ const USAGE: &str = "\
 Usage: cargo xtask TASK
 
 Tasks:
-  layers    fail when a crate depends on one that ARCHITECTURE.md puts below it";
+  diff-kernels [--count N] [--seed S]
+                            run generated kernels on the functional GPU and on PoCL and compare
+  gcn3-corpus [--check]     write crates/gcn3/tests/data with LLVM 19: texts of all GCN3 instructions and of some
+                            kernels (--check: compare instead)
+  guests [--update]         rebuild the workloads' code objects and compare them with the committed ones
+  layers                    fail when a crate depends on one that ARCHITECTURE.md puts below it
+  oracle [SIZE] [NAME]...   run the workloads on PoCL: do kernels and references agree without cohesim?";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
+        Some("diff-kernels") => diff_kernels::run(&arguments[1..]),
+        Some("gcn3-corpus") => gcn3_corpus::run(&arguments[1..]),
+        Some("guests") => guests::run(&arguments[1..]),
         Some("layers") => layers::check(),
+        Some("oracle") => oracle::run(&arguments[1..]),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -1,26 +1,37 @@
 //! The command `cohesim`.
+#![forbid(unsafe_code)]
 
 mod bench;
+mod cc;
+mod disasm;
+mod files;
+mod launch;
+mod list_workloads;
+mod show_workload;
 mod ui;
 
 use clap::{Parser, Subcommand};
-use std::process::ExitCode;
 use ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
-  cohesim bench engine                 how fast the event engine is, beside three others
-  cohesim bench engine --figure 2.3    the same as a figure of the KnightSim thesis
-  cohesim --json bench engine          for another program to read
+  cohesim list workloads                 the programs that are built in
+  cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
+  cohesim disasm vecadd.hsaco            its machine code, registers and arguments
+  cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
+      --arg rand-f32:1024:1 --arg rand-f32:1024:2 --arg zero:4096 --dump 2:f32:0..8
+                                         run it, and look at its results
+  cohesim bench gcn3                     how fast kernels run
+  cohesim bench engine                   how fast the event engine is, beside three others
 
-Every command takes --json and prints one JSON object; errors go to standard error.
+Every command takes --json and prints one JSON document; everything but results goes to standard error.
 The exit code is 0 only if everything asked for was done and found right.";
 
 /// Simulates computers in which CPUs and GPUs share memory
 #[derive(Parser)]
 #[command(name = "cohesim", version, after_help = EXAMPLES, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
-    /// Print one JSON object instead of text for people
+    /// Print results as one JSON document instead of text for people
     #[arg(long, global = true)]
     json: bool,
     /// Say more about what is going on, on standard error
@@ -32,22 +43,39 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Launch(launch::Launch),
+    Cc(cc::Cc),
+    Disasm(disasm::Disasm),
+    /// List what is built in
+    #[command(subcommand)]
+    List(List),
+    /// Show something that is built in
+    #[command(subcommand)]
+    Show(Show),
     /// Measure how fast cohesim is on this computer
     #[command(subcommand)]
     Bench(bench::Bench),
 }
 
-fn main() -> ExitCode {
+#[derive(Subcommand)]
+enum List {
+    Workloads(list_workloads::ListWorkloads),
+}
+
+#[derive(Subcommand)]
+enum Show {
+    Workload(show_workload::ShowWorkload),
+}
+
+fn main() -> miette::Result<()> {
     let cli = Cli::parse();
-    let ui = Ui::new(cli.json, cli.verbose);
-    let done = match &cli.command {
-        Command::Bench(bench) => bench.run(&ui),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:?}");
-            ExitCode::FAILURE
-        }
+    let ui = Ui { json: cli.json, verbose: cli.verbose };
+    match cli.command {
+        Command::Launch(command) => command.run(&ui),
+        Command::Cc(command) => command.run(&ui),
+        Command::Disasm(command) => command.run(&ui),
+        Command::List(List::Workloads(command)) => command.run(&ui),
+        Command::Show(Show::Workload(command)) => command.run(&ui),
+        Command::Bench(command) => command.run(&ui),
     }
 }

@@ -1,21 +1,23 @@
 //! `cohesim bench`: measurements of cohesim itself.
 
 mod engine;
+mod gcn3;
 
 use crate::ui::Ui;
 use clap::Subcommand;
-use miette::Result;
 
 #[derive(Subcommand)]
 pub enum Bench {
     /// The event engine, beside three other ways to build one
     Engine(engine::EngineBench),
+    Gcn3(gcn3::Gcn3),
 }
 
 impl Bench {
-    pub fn run(&self, ui: &Ui) -> Result<()> {
+    pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         match self {
             Bench::Engine(bench) => bench.run(ui),
+            Bench::Gcn3(bench) => bench.run(ui),
         }
     }
 }

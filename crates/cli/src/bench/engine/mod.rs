@@ -130,15 +130,17 @@ struct Report {
 
 impl EngineBench {
     pub fn run(&self, ui: &Ui) -> Result<()> {
-        let report = self.measure(ui)?;
+        let report = self.measure(ui);
         ui.progress_done();
-        ui.result(&report, |report| match self.figure {
-            None => figures::tables(report),
-            Some(figure) => figures::figure(report, figure),
-        })
+        let text = match self.figure {
+            None => figures::tables(&report),
+            Some(figure) => figures::figure(&report, figure),
+        };
+        ui.print(&text)?;
+        ui.report(&report)
     }
 
-    fn measure(&self, ui: &Ui) -> Result<Report> {
+    fn measure(&self, ui: &Ui) -> Report {
         let all = self.figure.is_none();
         let rounds = self.rounds as usize;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -168,7 +170,7 @@ impl EngineBench {
         }
         let trace_off_percent = if all { trace_off(ui, rounds) } else { 0.0 };
         let memory = if all { memory(ui) } else { Memory { contexts: 0, peak_mb: 0 } };
-        Ok(Report { pause1, wake, parallel, trace_off_percent, memory })
+        Report { pause1, wake, parallel, trace_off_percent, memory }
     }
 
     fn single(

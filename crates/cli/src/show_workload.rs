@@ -1,0 +1,89 @@
+//! `cohesim show workload NAME`: what a built-in workload computes, and with which kernels.
+
+use gcn3::object::{Argument, CodeObject, Kernel};
+use miette::{IntoDiagnostic, miette};
+use serde::Serialize;
+use workloads::{Size, Workload};
+
+use crate::ui::Ui;
+
+/// Show a built-in workload: what it computes, its sizes and its kernels.
+#[derive(clap::Args)]
+pub struct ShowWorkload {
+    /// Its name (see `cohesim list workloads`).
+    name: String,
+    /// Print the kernels' source in OpenCL C.
+    #[arg(long)]
+    source: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    name: &'static str,
+    about: &'static str,
+    tiny: String,
+    default: String,
+    kernels: Vec<ShownKernel>,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct ShownKernel {
+    name: String,
+    arguments: Vec<String>,
+    sgprs: u16,
+    vgprs: u16,
+    lds_bytes: u32,
+}
+
+impl ShowWorkload {
+    pub fn run(&self, ui: &Ui) -> miette::Result<()> {
+        let workload = workloads::find(&self.name)
+            .ok_or_else(|| miette!("there is no workload '{}': `cohesim list workloads` names them all", self.name))?;
+        let shown = Shown::new(workload)?;
+        ui.print(&if self.source { workload.source.to_owned() } else { shown.text() })?;
+        ui.report(&shown)
+    }
+}
+
+impl Shown {
+    fn new(workload: &Workload) -> miette::Result<Self> {
+        let object = CodeObject::parse(workload.object).into_diagnostic()?;
+        Ok(Self {
+            name: workload.name,
+            about: workload.about,
+            tiny: (workload.sizes)(Size::Tiny),
+            default: (workload.sizes)(Size::Default),
+            kernels: object.kernels().iter().map(ShownKernel::new).collect(),
+            source: workload.source,
+        })
+    }
+
+    fn text(&self) -> String {
+        let Shown { name, about, tiny, default, kernels, .. } = self;
+        let kernels = kernels.iter().map(|k| {
+            let ShownKernel { name, arguments, sgprs, vgprs, lds_bytes } = k;
+            let arguments = arguments.join(", ");
+            format!("kernel {name}({arguments})\n  {sgprs} SGPRs, {vgprs} VGPRs, {lds_bytes} bytes of LDS\n")
+        });
+        format!("{name}: {about}\n  tiny     {tiny}\n  default  {default}\n{}", kernels.collect::<String>())
+    }
+}
+
+impl ShownKernel {
+    fn new(kernel: &Kernel) -> Self {
+        Self {
+            name: kernel.name.clone(),
+            arguments: kernel.explicit_arguments().map(describe).collect(),
+            sgprs: kernel.sgprs,
+            vgprs: kernel.vgprs,
+            lds_bytes: kernel.lds_size,
+        }
+    }
+}
+
+/// What the metadata says of an argument: its type, and its name where the compiler kept it.
+fn describe(argument: &Argument) -> String {
+    let type_name = argument.type_name.clone().unwrap_or_else(|| format!("{} bytes", argument.size));
+    argument.name.iter().fold(type_name, |type_name, name| format!("{type_name} {name}"))
+}

@@ -1,0 +1,6 @@
+//! The commands from outside: what they print, write and refuse.
+
+mod cc;
+mod disasm;
+mod launch;
+mod support;

@@ -1,0 +1,148 @@
+//! Loaded machine code, decoded once.
+//!
+//! A kernel executes the same instructions millions of times, so each is decoded and its handler looked up when the
+//! code is loaded. Instructions start at multiples of four bytes; every such place is decoded by itself, because
+//! code may be followed by data, and a jump may go anywhere.
+
+use crate::{
+    decode::{DecodeError, decode},
+    error::Fault,
+    exec::{Group, Handler, Outcome, Step, handler},
+    inst::{Inst, Operand},
+    ops::{Encoding, Op},
+    wave::Wavefront,
+};
+
+/// A place where an instruction may start.
+#[derive(Clone, Copy)]
+struct Slot {
+    handler: Handler,
+    inst: Inst,
+}
+
+/// A piece of code at its address, ready to be executed.
+pub struct Code {
+    start: u64,
+    slots: Vec<Slot>,
+    bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code").field("start", &self.start).field("words", &self.slots.len()).finish()
+    }
+}
+
+impl Code {
+    /// Decodes `bytes`, which lie at address `start`.
+    pub fn new(start: u64, bytes: &[u8]) -> Self {
+        let slots = (0..bytes.len() / 4).map(|word| slot(bytes, 4 * word)).collect();
+        Self { start, slots, bytes: bytes.to_vec() }
+    }
+
+    /// The address of the first byte.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// The address behind the last byte.
+    pub fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+
+    /// The instruction at an address, if there is one.
+    pub fn instruction(&self, pc: u64) -> Option<Result<Inst, DecodeError>> {
+        let offset = pc.checked_sub(self.start).filter(|offset| *offset < self.bytes.len() as u64)?;
+        Some(decode(&self.bytes, offset as usize))
+    }
+
+    fn outside(&self) -> Fault {
+        Fault::OutsideCode { start: self.start, end: self.end() }
+    }
+}
+
+fn slot(bytes: &[u8], offset: usize) -> Slot {
+    match decode(bytes, offset) {
+        Ok(inst) => Slot { handler: supported(&inst).unwrap_or(unsupported), inst },
+        Err(_) => Slot { handler: illegal, inst: NOWHERE },
+    }
+}
+
+/// The handler of an instruction, unless it asks for something that its handler would ignore.
+fn supported(inst: &Inst) -> Option<Handler> {
+    let info = inst.op.info();
+    let vector = matches!(info.encoding, Encoding::Vop1 | Encoding::Vop2 | Encoding::Vop3 | Encoding::Vopc);
+    let direct = vector && inst.src.contains(&Operand::LDS_DIRECT);
+    let clamps = matches!(
+        inst.op,
+        Op::VAddU32
+            | Op::VSubU32
+            | Op::VSubrevU32
+            | Op::VAddcU32
+            | Op::VSubbU32
+            | Op::VSubbrevU32
+            | Op::VAddU16
+            | Op::VSubU16
+            | Op::VSubrevU16
+    );
+    let clamped_integer = vector && inst.mods.clamp && !info.dst.is_float() && !clamps;
+    if direct || clamped_integer { None } else { handler(inst.op) }
+}
+
+fn unsupported(_: &mut Wavefront, inst: &Inst, _: &mut Group) -> Outcome {
+    Err(Fault::Unsupported(inst.op.mnemonic()))
+}
+
+fn illegal(_: &mut Wavefront, _: &Inst, _: &mut Group) -> Outcome {
+    Err(Fault::Illegal("it does not decode".into()))
+}
+
+/// What stands in for an instruction that does not decode.
+const NOWHERE: Inst = Inst {
+    op: Op::SNop,
+    format: crate::inst::Format::Sopp,
+    size: 4,
+    dst: Operand::NONE,
+    sdst: Operand::NONE,
+    src: [Operand::NONE; 3],
+    imm: 0,
+    mods: crate::inst::Mods { abs: 0, neg: 0, omod: crate::inst::Omod::None, clamp: false },
+    extra: crate::inst::Extra::None,
+};
+
+impl Wavefront {
+    /// Executes the instruction at the program counter.
+    ///
+    /// After an error the program counter is that of the instruction that failed.
+    #[inline]
+    pub fn step(&mut self, code: &Code, group: &mut Group) -> Result<Step, Fault> {
+        let pc = self.pc;
+        let offset = pc.wrapping_sub(code.start);
+        let slot = match code.slots.get((offset / 4) as usize) {
+            Some(slot) if offset & 3 == 0 => slot,
+            _ => return Err(code.outside()),
+        };
+        self.pc = pc.wrapping_add(u64::from(slot.inst.size));
+        self.executed += 1;
+        let outcome = if self.gpr_index && is_indexed(&slot.inst) {
+            (slot.handler)(self, &self.indexed(&slot.inst), group)
+        } else {
+            (slot.handler)(self, &slot.inst, group)
+        };
+        if outcome.is_err() {
+            self.pc = pc;
+        }
+        match outcome {
+            Err(Fault::Illegal(_)) => {
+                let why = code.instruction(pc).and_then(Result::err).map(|error| error.to_string());
+                Err(Fault::Illegal(why.unwrap_or_default().into()))
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// Whether the index in M0 applies: it does to vector arithmetic only.
+fn is_indexed(inst: &Inst) -> bool {
+    matches!(inst.op.info().encoding, Encoding::Vop1 | Encoding::Vop2 | Encoding::Vop3 | Encoding::Vopc)
+}

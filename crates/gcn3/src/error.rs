@@ -1,0 +1,76 @@
+//! What can go wrong while a kernel runs, told so that its author finds the place.
+
+use thiserror::Error;
+
+/// What an instruction ran into.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum Fault {
+    #[error("the bytes at this address are no instruction of gfx803: {0}")]
+    Illegal(Box<str>),
+    #[error("this instruction is not supported: {0}")]
+    Unsupported(&'static str),
+    #[error("the program counter left the loaded code ({start:#x} to {end:#x})")]
+    OutsideCode { start: u64, end: u64 },
+    #[error("{access} of {bytes} bytes at {address:#x}, where nothing is mapped")]
+    Unmapped { access: Access, address: u64, bytes: u64, lane: Option<u8> },
+    #[error("{access} of {bytes} bytes at {address:#x}, which is not aligned: {rule}")]
+    Unaligned { access: Access, address: u64, bytes: u64, rule: &'static str, lane: Option<u8> },
+    #[error("{access} at {address:#x}, which is read-only")]
+    ReadOnly { access: Access, address: u64, lane: Option<u8> },
+    #[error("a scratch access at offset {offset:#x} lies outside the work-item's {size} bytes")]
+    OutsideScratch { offset: u64, size: u32, lane: u8 },
+    #[error("{0}")]
+    Descriptor(Box<str>),
+    #[error("the kernel trapped (s_trap {0}); compilers emit this for abort() and unreachable code")]
+    Trap(u32),
+    #[error("no end after {0} wavefront instructions, the limit given: probably an endless loop")]
+    Limit(u64),
+}
+
+impl Fault {
+    /// The lane at fault, where it is one.
+    pub fn lane(&self) -> Option<u8> {
+        match self {
+            Self::Unmapped { lane, .. } | Self::Unaligned { lane, .. } | Self::ReadOnly { lane, .. } => *lane,
+            Self::OutsideScratch { lane, .. } => Some(*lane),
+            _ => None,
+        }
+    }
+}
+
+/// What was done to memory, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Load,
+    Store,
+    Atomic,
+}
+
+impl std::fmt::Display for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Load => "a load",
+            Self::Store => "a store",
+            Self::Atomic => "an atomic access",
+        })
+    }
+}
+
+/// A fault and the place where it happened.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error(
+    "kernel '{kernel}', workgroup ({}, {}, {}), wavefront {wavefront}{}, at {pc:#x} (+{offset:#x}) `{text}`: {fault}",
+    workgroup[0], workgroup[1], workgroup[2],
+    .fault.lane().map(|lane| format!(", lane {lane}")).unwrap_or_default()
+)]
+pub struct ExecError {
+    pub kernel: String,
+    /// Address of the instruction, and its distance from the kernel's entry.
+    pub pc: u64,
+    pub offset: u64,
+    /// The instruction in assembly language.
+    pub text: String,
+    pub workgroup: [u32; 3],
+    pub wavefront: u32,
+    pub fault: Fault,
+}

@@ -1,0 +1,365 @@
+//! The instructions of the local data share, and the lane shuffles that use its crossbar.
+
+use super::{
+    Group, Handler, Outcome, Step, active,
+    lds::{LdsAccess, LdsKind},
+    simd::{Row, gather, lanes, mask as simd_mask},
+};
+use crate::{
+    error::{Access, Fault},
+    inst::{Flags, Inst},
+    memop::AtomicOp,
+    ops::Op,
+    wave::Wavefront,
+};
+
+/// An address beyond any local data share, even with a few bytes added.
+const BEYOND: u32 = !15;
+
+/// Errs if an active lane's address is not a multiple of `bytes`.
+fn aligned(mask: u64, addresses: &[u32; 64], bytes: u32, access: Access) -> Result<(), Fault> {
+    let wrong = simd_mask(|lane| addresses[lane] & (bytes - 1) != 0) & mask;
+    if wrong == 0 {
+        return Ok(());
+    }
+    let lane = wrong.trailing_zeros() as usize;
+    Err(Fault::Unaligned {
+        access,
+        address: addresses[lane].into(),
+        bytes: bytes.into(),
+        rule: "the local data share is accessed at multiples of the size, at most of 4",
+        lane: Some(lane as u8),
+    })
+}
+
+impl Wavefront {
+    /// Checks what all instructions of this family have in common, and gives the lanes' addresses.
+    fn lds_addresses(&self, inst: &Inst, offset: u32) -> Result<[u32; 64], Fault> {
+        if inst.memory().flags.contains(Flags::GDS) {
+            return Err(Fault::Unsupported("there is no global data share"));
+        }
+        let address = self.vgpr(inst.src[0].as_vgpr().map_or(0, usize::from));
+        // M0 limits what may be accessed: an address at or beyond it is out of range.
+        let limit = self.m0();
+        Ok(lanes(|lane| {
+            let address = address[lane].wrapping_add(offset);
+            if address >= limit { BEYOND } else { address }
+        }))
+    }
+
+    fn data_row(&self, inst: &Inst, n: usize, word: usize) -> Row {
+        match inst.src[n].as_vgpr() {
+            Some(register) => *self.vgpr(usize::from(register) + word),
+            None => Row::splat(self.scalar32(inst, inst.src[n])),
+        }
+    }
+
+    fn lds_done(
+        &self,
+        group: &mut Group,
+        addresses: &[u32; 64],
+        bytes: u8,
+        kind: LdsKind,
+        second: Option<i32>,
+    ) -> Step {
+        group.lds.last = LdsAccess { mask: self.exec(), addresses: Row(*addresses), second, bytes, kind };
+        Step::Lds
+    }
+
+    #[inline(always)]
+    fn lds_read_words(&mut self, inst: &Inst, group: &mut Group, words: usize) -> Outcome {
+        let mask = self.exec();
+        let addresses = self.lds_addresses(inst, inst.imm)?;
+        aligned(mask, &addresses, 4, Access::Load)?;
+        let first = inst.dst.as_vgpr().map_or(0, usize::from);
+        for word in 0..words {
+            let out = gather(group.lds.words(), &addresses, 4 * word as u32);
+            self.write_vgpr(first + word, &out, mask);
+        }
+        Ok(self.lds_done(group, &addresses, 4 * words as u8, LdsKind::Read, None))
+    }
+
+    #[inline(always)]
+    fn lds_write_words(&mut self, inst: &Inst, group: &mut Group, words: usize) -> Outcome {
+        let mask = self.exec();
+        let addresses = self.lds_addresses(inst, inst.imm)?;
+        aligned(mask, &addresses, 4, Access::Store)?;
+        let first = inst.src[1].as_vgpr().map_or(0, usize::from);
+        for word in 0..words {
+            let row = self.vgpr(first + word);
+            let offset = 4 * word as u32;
+            if mask == !0 {
+                for (address, value) in addresses.iter().zip(row.iter()) {
+                    group.lds.set_word(address.wrapping_add(offset), *value);
+                }
+            } else {
+                for lane in active(mask) {
+                    group.lds.set_word(addresses[lane].wrapping_add(offset), row[lane]);
+                }
+            }
+        }
+        Ok(self.lds_done(group, &addresses, 4 * words as u8, LdsKind::Write, None))
+    }
+
+    #[inline(always)]
+    fn lds_read_narrow(&mut self, inst: &Inst, group: &mut Group, bytes: u32, f: impl Fn(u32) -> u32) -> Outcome {
+        let mask = self.exec();
+        let addresses = self.lds_addresses(inst, inst.imm)?;
+        aligned(mask, &addresses, bytes, Access::Load)?;
+        let out: [u32; 64] = std::array::from_fn(|lane| f(group.lds.narrow(addresses[lane], bytes)));
+        self.write_vgpr(inst.dst.as_vgpr().map_or(0, usize::from), &out, mask);
+        Ok(self.lds_done(group, &addresses, bytes as u8, LdsKind::Read, None))
+    }
+
+    fn lds_write_narrow(&mut self, inst: &Inst, group: &mut Group, bytes: u32) -> Outcome {
+        let mask = self.exec();
+        let addresses = self.lds_addresses(inst, inst.imm)?;
+        aligned(mask, &addresses, bytes, Access::Store)?;
+        let data = self.data_row(inst, 1, 0);
+        for lane in active(mask) {
+            group.lds.set_narrow(addresses[lane], bytes, data[lane]);
+        }
+        Ok(self.lds_done(group, &addresses, bytes as u8, LdsKind::Write, None))
+    }
+
+    /// Two reads at offsets counted in elements of `words` words, or in 64 of them.
+    #[inline(always)]
+    fn lds_read_two(&mut self, inst: &Inst, group: &mut Group, words: usize, unit: u32) -> Outcome {
+        let mask = self.exec();
+        let (near, far) = two_offsets(inst, unit);
+        let addresses = self.lds_addresses(inst, near)?;
+        let others = self.lds_addresses(inst, far)?;
+        aligned(mask, &addresses, 4, Access::Load)?;
+        let first = inst.dst.as_vgpr().map_or(0, usize::from);
+        for word in 0..words {
+            let near = gather(group.lds.words(), &addresses, 4 * word as u32);
+            let far = gather(group.lds.words(), &others, 4 * word as u32);
+            self.write_vgpr(first + word, &near, mask);
+            self.write_vgpr(first + words + word, &far, mask);
+        }
+        let second = far.wrapping_sub(near) as i32;
+        Ok(self.lds_done(group, &addresses, 4 * words as u8, LdsKind::Read, Some(second)))
+    }
+
+    /// Two writes; with `exchange`, the old values are returned.
+    #[inline(always)]
+    fn lds_write_two(&mut self, inst: &Inst, group: &mut Group, words: usize, unit: u32, exchange: bool) -> Outcome {
+        let mask = self.exec();
+        let (near, far) = two_offsets(inst, unit);
+        let addresses = self.lds_addresses(inst, near)?;
+        let others = self.lds_addresses(inst, far)?;
+        aligned(mask, &addresses, 4, Access::Store)?;
+        let mut old = [[0; 64]; 4];
+        for (place, addresses) in [&addresses, &others].into_iter().enumerate() {
+            for word in 0..words {
+                let data = self.data_row(inst, 1 + place, word);
+                for lane in active(mask) {
+                    let address = addresses[lane].wrapping_add(4 * word as u32);
+                    old[words * place + word][lane] = group.lds.word(address);
+                    group.lds.set_word(address, data[lane]);
+                }
+            }
+        }
+        if exchange {
+            let first = inst.dst.as_vgpr().map_or(0, usize::from);
+            for (n, row) in old.iter().take(2 * words).enumerate() {
+                self.write_vgpr(first + n, row, mask);
+            }
+        }
+        let kind = if exchange { LdsKind::Atomic } else { LdsKind::Write };
+        Ok(self.lds_done(group, &addresses, 4 * words as u8, kind, Some(far.wrapping_sub(near) as i32)))
+    }
+
+    /// A read-modify-write of 32 bits per lane, lane after lane.
+    fn lds_atomic32(&mut self, inst: &Inst, group: &mut Group, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
+        let mask = self.exec();
+        let addresses = self.lds_addresses(inst, inst.imm)?;
+        aligned(mask, &addresses, 4, Access::Atomic)?;
+        let (data, second) = (self.data_row(inst, 1, 0), self.data_row(inst, 2, 0));
+        let mut old = [0; 64];
+        let mut one = |lane: usize| {
+            old[lane] = group.lds.word(addresses[lane]);
+            group.lds.set_word(addresses[lane], f(old[lane], data[lane], second[lane]));
+        };
+        match mask {
+            u64::MAX => (0..64).for_each(&mut one),
+            _ => active(mask).for_each(&mut one),
+        }
+        if let Some(register) = inst.dst.as_vgpr() {
+            self.write_vgpr(usize::from(register), &old, mask);
+        }
+        Ok(self.lds_done(group, &addresses, 4, LdsKind::Atomic, None))
+    }
+
+    fn lds_atomic64(&mut self, inst: &Inst, group: &mut Group, f: impl Fn(u64, u64, u64) -> u64) -> Outcome {
+        let mask = self.exec();
+        let addresses = self.lds_addresses(inst, inst.imm)?;
+        aligned(mask, &addresses, 4, Access::Atomic)?;
+        let rows: [Row; 4] = std::array::from_fn(|n| self.data_row(inst, 1 + n / 2, n % 2));
+        let join = |n: usize, lane: usize| u64::from(rows[n][lane]) | u64::from(rows[n + 1][lane]) << 32;
+        let mut old = [0u64; 64];
+        for lane in active(mask) {
+            old[lane] = group.lds.double(addresses[lane]);
+            group.lds.set_double(addresses[lane], f(old[lane], join(0, lane), join(2, lane)));
+        }
+        if inst.dst.is_vgpr() {
+            self.write64(inst, &old)?;
+        }
+        Ok(self.lds_done(group, &addresses, 8, LdsKind::Atomic, None))
+    }
+
+    /// Counts the active lanes onto (or off) a word at M0; every lane gets the value before.
+    fn lds_count(&mut self, inst: &Inst, group: &mut Group, up: bool) -> Outcome {
+        if inst.memory().flags.contains(Flags::GDS) {
+            return Err(Fault::Unsupported("there is no global data share"));
+        }
+        let mask = self.exec();
+        let address = (self.m0() & 0xffff).wrapping_add(inst.imm);
+        let old = group.lds.word(address);
+        let lanes = mask.count_ones();
+        group.lds.set_word(address, if up { old.wrapping_add(lanes) } else { old.wrapping_sub(lanes) });
+        self.write_vgpr(inst.dst.as_vgpr().map_or(0, usize::from), &[old; 64], mask);
+        Ok(self.lds_done(group, &[address; 64], 4, LdsKind::Atomic, None))
+    }
+
+    /// Each lane takes the value of the lane that `from` names; that of a lane that is off is 0.
+    fn pull(&mut self, inst: &Inst, group: &mut Group, n: usize, from: impl Fn(usize) -> usize) -> Outcome {
+        let mask = self.exec();
+        let data = self.data_row(inst, n, 0);
+        let out: [u32; 64] = std::array::from_fn(|lane| {
+            let from = from(lane) & 63;
+            if mask >> from & 1 == 1 { data[from] } else { 0 }
+        });
+        self.write_vgpr(inst.dst.as_vgpr().map_or(0, usize::from), &out, mask);
+        Ok(self.lds_done(group, &[0; 64], 4, LdsKind::Permute, None))
+    }
+
+    fn swizzle(&mut self, inst: &Inst, group: &mut Group) -> Outcome {
+        let pattern = inst.imm as usize;
+        if pattern >> 15 & 1 == 1 {
+            self.pull(inst, group, 0, |lane| lane & !3 | pattern >> (2 * (lane & 3)) & 3)
+        } else {
+            let (and, or, xor) = (pattern & 31, pattern >> 5 & 31, pattern >> 10 & 31);
+            self.pull(inst, group, 0, |lane| lane & 32 | ((lane & 31 & and | or) ^ xor))
+        }
+    }
+
+    fn bpermute(&mut self, inst: &Inst, group: &mut Group) -> Outcome {
+        let address = self.data_row(inst, 0, 0);
+        self.pull(inst, group, 1, |lane| (address[lane].wrapping_add(inst.imm) >> 2) as usize)
+    }
+
+    /// Each active lane gives its value to another; the highest wins, a lane that gets none has 0.
+    fn permute(&mut self, inst: &Inst, group: &mut Group) -> Outcome {
+        let mask = self.exec();
+        let (address, data) = (self.data_row(inst, 0, 0), self.data_row(inst, 1, 0));
+        let mut out = [0; 64];
+        for lane in active(mask) {
+            out[(address[lane].wrapping_add(inst.imm) >> 2) as usize & 63] = data[lane];
+        }
+        self.write_vgpr(inst.dst.as_vgpr().map_or(0, usize::from), &out, mask);
+        Ok(self.lds_done(group, &[0; 64], 4, LdsKind::Permute, None))
+    }
+}
+
+/// The two offsets of an instruction, in bytes.
+fn two_offsets(inst: &Inst, unit: u32) -> (u32, u32) {
+    ((inst.imm & 0xff) * unit, (inst.imm >> 8 & 0xff) * unit)
+}
+
+pub fn handler(op: Op) -> Option<Handler> {
+    moves(op).or_else(|| atomics(op))
+}
+
+fn moves(op: Op) -> Option<Handler> {
+    Some(match op {
+        Op::DsNop => |_, _, _| Ok(Step::Done),
+        Op::DsReadB32 => |w, i, g| w.lds_read_words(i, g, 1),
+        Op::DsReadB64 => |w, i, g| w.lds_read_words(i, g, 2),
+        Op::DsReadB96 => |w, i, g| w.lds_read_words(i, g, 3),
+        Op::DsReadB128 => |w, i, g| w.lds_read_words(i, g, 4),
+        Op::DsReadU8 => |w, i, g| w.lds_read_narrow(i, g, 1, |byte| byte),
+        Op::DsReadI8 => |w, i, g| w.lds_read_narrow(i, g, 1, |byte| byte as i8 as u32),
+        Op::DsReadU16 => |w, i, g| w.lds_read_narrow(i, g, 2, |short| short),
+        Op::DsReadI16 => |w, i, g| w.lds_read_narrow(i, g, 2, |short| short as i16 as u32),
+        Op::DsRead2B32 => |w, i, g| w.lds_read_two(i, g, 1, 4),
+        Op::DsRead2st64B32 => |w, i, g| w.lds_read_two(i, g, 1, 256),
+        Op::DsRead2B64 => |w, i, g| w.lds_read_two(i, g, 2, 8),
+        Op::DsRead2st64B64 => |w, i, g| w.lds_read_two(i, g, 2, 512),
+        Op::DsWriteB8 => |w, i, g| w.lds_write_narrow(i, g, 1),
+        Op::DsWriteB16 => |w, i, g| w.lds_write_narrow(i, g, 2),
+        Op::DsWriteB32 => |w, i, g| w.lds_write_words(i, g, 1),
+        Op::DsWriteB64 => |w, i, g| w.lds_write_words(i, g, 2),
+        Op::DsWriteB96 => |w, i, g| w.lds_write_words(i, g, 3),
+        Op::DsWriteB128 => |w, i, g| w.lds_write_words(i, g, 4),
+        Op::DsWrite2B32 => |w, i, g| w.lds_write_two(i, g, 1, 4, false),
+        Op::DsWrite2st64B32 => |w, i, g| w.lds_write_two(i, g, 1, 256, false),
+        Op::DsWrite2B64 => |w, i, g| w.lds_write_two(i, g, 2, 8, false),
+        Op::DsWrite2st64B64 => |w, i, g| w.lds_write_two(i, g, 2, 512, false),
+        Op::DsWrxchg2RtnB32 => |w, i, g| w.lds_write_two(i, g, 1, 4, true),
+        Op::DsWrxchg2st64RtnB32 => |w, i, g| w.lds_write_two(i, g, 1, 256, true),
+        Op::DsWrxchg2RtnB64 => |w, i, g| w.lds_write_two(i, g, 2, 8, true),
+        Op::DsWrxchg2st64RtnB64 => |w, i, g| w.lds_write_two(i, g, 2, 512, true),
+        Op::DsSwizzleB32 => |w, i, g| w.swizzle(i, g),
+        Op::DsPermuteB32 => |w, i, g| w.permute(i, g),
+        Op::DsBpermuteB32 => |w, i, g| w.bpermute(i, g),
+        Op::DsAppend => |w, i, g| w.lds_count(i, g, true),
+        Op::DsConsume => |w, i, g| w.lds_count(i, g, false),
+        _ => return None,
+    })
+}
+
+/// A table of atomic operations: the 32-bit instructions, then the 64-bit ones. Those that return the old value
+/// differ only in having a destination.
+macro_rules! atomics {
+    ($op:expr; $($operation:ident: $($narrow:ident)*, $($wide:ident)*;)*) => {
+        Some(match $op {
+            $(
+                $(Op::$narrow)|* => |w, i, g| w.lds_atomic32(i, g, |m, a, b| AtomicOp::$operation.apply32(m, a, b)),
+                $(Op::$wide)|* => |w, i, g| w.lds_atomic64(i, g, |m, a, b| AtomicOp::$operation.apply64(m, a, b)),
+            )*
+            // The first data operand is what memory must hold, the second what it then gets.
+            Op::DsCmpstB32 | Op::DsCmpstRtnB32 => {
+                |w, i, g| w.lds_atomic32(i, g, |m, a, b| AtomicOp::CompareSwap.apply32(m, b, a))
+            }
+            Op::DsCmpstB64 | Op::DsCmpstRtnB64 => {
+                |w, i, g| w.lds_atomic64(i, g, |m, a, b| AtomicOp::CompareSwap.apply64(m, b, a))
+            }
+            Op::DsCmpstF32 | Op::DsCmpstRtnF32 => {
+                |w, i, g| w.lds_atomic32(i, g, |m, a, b| AtomicOp::FloatCompareSwap.apply32(m, b, a))
+            }
+            Op::DsCmpstF64 | Op::DsCmpstRtnF64 => {
+                |w, i, g| w.lds_atomic64(i, g, |m, a, b| AtomicOp::FloatCompareSwap.apply64(m, b, a))
+            }
+            Op::DsWrxchgRtnB32 => |w, i, g| w.lds_atomic32(i, g, |_, a, _| a),
+            Op::DsWrxchgRtnB64 => |w, i, g| w.lds_atomic64(i, g, |_, a, _| a),
+            Op::DsAddF32 | Op::DsAddRtnF32 => {
+                |w, i, g| w.lds_atomic32(i, g, |m, a, b| AtomicOp::FloatAdd.apply32(m, a, b))
+            }
+            Op::DsWrapRtnB32 => {
+                |w, i, g| w.lds_atomic32(i, g, |m, a, b| if m >= a { m - a } else { m.wrapping_add(b) })
+            }
+            _ => return None,
+        })
+    };
+}
+
+fn atomics(op: Op) -> Option<Handler> {
+    atomics! { op;
+        Add: DsAddU32 DsAddRtnU32, DsAddU64 DsAddRtnU64;
+        Sub: DsSubU32 DsSubRtnU32, DsSubU64 DsSubRtnU64;
+        ReverseSub: DsRsubU32 DsRsubRtnU32, DsRsubU64 DsRsubRtnU64;
+        Increment: DsIncU32 DsIncRtnU32, DsIncU64 DsIncRtnU64;
+        Decrement: DsDecU32 DsDecRtnU32, DsDecU64 DsDecRtnU64;
+        SignedMin: DsMinI32 DsMinRtnI32, DsMinI64 DsMinRtnI64;
+        SignedMax: DsMaxI32 DsMaxRtnI32, DsMaxI64 DsMaxRtnI64;
+        UnsignedMin: DsMinU32 DsMinRtnU32, DsMinU64 DsMinRtnU64;
+        UnsignedMax: DsMaxU32 DsMaxRtnU32, DsMaxU64 DsMaxRtnU64;
+        And: DsAndB32 DsAndRtnB32, DsAndB64 DsAndRtnB64;
+        Or: DsOrB32 DsOrRtnB32, DsOrB64 DsOrRtnB64;
+        Xor: DsXorB32 DsXorRtnB32, DsXorB64 DsXorRtnB64;
+        MaskedOr: DsMskorB32 DsMskorRtnB32, DsMskorB64 DsMskorRtnB64;
+        FloatMin: DsMinF32 DsMinRtnF32, DsMinF64 DsMinRtnF64;
+        FloatMax: DsMaxF32 DsMaxRtnF32, DsMaxF64 DsMaxRtnF64;
+    }
+}

@@ -1,0 +1,12 @@
+//! A GPU without time: every access to memory is answered at once.
+//!
+//! Workgroups are dealt to threads in order, and each runs to its end before its thread takes the next one; one that
+//! takes very long steps aside after a while, so that workgroups may wait for each other. For programs whose
+//! workgroups do not race, the result does not depend on the number of threads.
+
+mod launch;
+mod memory;
+mod workgroup;
+
+pub use launch::{Gpu, LaunchError, Options, Program, Run};
+pub use memory::{Memory, MemoryError};

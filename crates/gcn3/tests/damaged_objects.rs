@@ -1,0 +1,138 @@
+//! The loader on damaged files: whatever a file holds, the answer is a code object or an error, never a panic.
+//!
+//! A bounded, repeatable stand-in for the fuzz target `loader`: sound objects of every kind with bytes changed, cut,
+//! copied and replaced by the numbers that break readers.
+
+#[path = "support/exercise.rs"]
+mod exercise;
+mod support;
+
+use exercise::exercise;
+use support::Version2;
+
+const V4: &[u8] = include_bytes!("objects/v4.hsaco");
+const V5: &[u8] = include_bytes!("objects/v5.hsaco");
+const UNLINKED: &[u8] = include_bytes!("objects/kernels.o");
+
+/// The generator splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+}
+
+/// Numbers at the edges of what fields can hold.
+const EDGES: [u64; 10] = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, i64::MAX as u64, u64::MAX];
+
+fn mutate(file: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(4) {
+        let at = random.below(file.len());
+        // Headers and tables are few bytes among many, so they get more than their share.
+        let at = if random.below(2) == 0 { at.min(random.below(0x400)) } else { at };
+        match random.below(6) {
+            0 => file[at] ^= 1 << random.below(8),
+            1 => file[at] = random.next() as u8,
+            2 => {
+                let width = 1 << random.below(4);
+                let bytes = EDGES[random.below(EDGES.len())].to_le_bytes();
+                let end = (at + width).min(file.len());
+                file[at..end].copy_from_slice(&bytes[..end - at]);
+            }
+            3 => {
+                let width = random.below(64).min(file.len() - at);
+                let from = random.below(file.len() - width);
+                file.copy_within(from..from + width, at);
+            }
+            4 if file.len() > 256 => file.truncate(file.len() - random.below(file.len() / 8)),
+            _ => {
+                let width = random.below(16);
+                let bytes: Vec<u8> = (0..width).map(|_| random.next() as u8).collect();
+                file.splice(at..at, bytes);
+            }
+        }
+    }
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let names = ["saxpy", "reverse", "ids", "scratch", "anywhere"];
+    let old = |metadata| Version2 { from: V4, kernels: &names, metadata, isa: Some([8, 0, 3]) }.build();
+    vec![V4.to_vec(), V5.to_vec(), UNLINKED.to_vec(), old(true), old(false)]
+}
+
+#[test]
+fn sound_objects_are_loaded_and_launched() {
+    assert_eq!(seeds().iter().map(|file| exercise(file)).collect::<Vec<_>>(), [6, 6, 6, 5, 0]);
+}
+
+#[test]
+fn damaged_objects_are_answered_without_a_panic() {
+    let mut random = Random(3);
+    let mut launched = 0;
+    for file in seeds() {
+        for _ in 0..4000 {
+            let mut file = file.clone();
+            mutate(&mut file, &mut random);
+            launched += exercise(&file);
+        }
+    }
+    assert!(launched > 1000, "the damage is so heavy ({launched} launches) that it tests the first check only");
+}
+
+#[test]
+fn damaged_metadata_is_answered_without_a_panic() {
+    // Metadata is read by readers of our own, so damage it alone, inside a sound file.
+    let mut random = Random(4);
+    for file in seeds() {
+        let words: [&[u8]; 2] = [b"amdhsa.kernels", b"Kernels:"];
+        let Some(start) = words.iter().find_map(|word| file.windows(word.len()).position(|window| window == *word))
+        else {
+            continue;
+        };
+        for _ in 0..4000 {
+            let mut file = file.clone();
+            for _ in 0..=random.below(3) {
+                let at = start - 8 + random.below(3000);
+                if let Some(byte) = file.get_mut(at) {
+                    *byte = match random.below(3) {
+                        0 => random.next() as u8,
+                        1 => *byte ^ 1 << random.below(8),
+                        _ => b"[]{}'\":-# \n\xdf\xdd\xdb\xcf\x8f\x9f"[random.below(17)],
+                    };
+                }
+            }
+            exercise(&file);
+        }
+    }
+}
+
+#[test]
+fn damaged_descriptors_are_answered_without_a_panic() {
+    let mut random = Random(5);
+    for file in seeds() {
+        let object = gcn3::object::CodeObject::parse(&file).unwrap();
+        // In a linked file of this size, addresses before the code are offsets in the file; those of version 2 too.
+        let places: Vec<usize> = object.kernels().iter().map(|kernel| kernel.descriptor.address.0 as usize).collect();
+        for _ in 0..4000 {
+            let mut file = file.clone();
+            for _ in 0..=random.below(2) {
+                let at = places[random.below(places.len())] + random.below(64) * 2;
+                let width = 1 << random.below(4);
+                let bytes = EDGES[random.below(EDGES.len())].to_le_bytes();
+                if let Some(field) = file.get_mut(at..at + width) {
+                    field.copy_from_slice(&bytes[..width]);
+                }
+            }
+            exercise(&file);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The list of all workloads.
+
+use crate::workload::Workload;
+
+macro_rules! catalogue {
+    ($($module:ident),* $(,)?) => {
+        /// Every workload, in the order in which they are listed.
+        pub static ALL: &[Workload] = &[$(crate::$module::WORKLOAD),*];
+    };
+}
+catalogue!(
+    vecadd,
+    relu,
+    transpose,
+    matmul,
+    convolution,
+    stencil,
+    fir,
+    dct,
+    fft,
+    fast_walsh,
+    reduction,
+    scan,
+    histogram,
+    bitonic_sort,
+    spmv,
+    bfs,
+    floyd_warshall,
+    needleman_wunsch,
+    kmeans,
+    n_body,
+    black_scholes,
+    aes,
+);
+
+/// The workload called `name`; `_` and `-` are the same.
+pub fn find(name: &str) -> Option<&'static Workload> {
+    let name = name.replace('_', "-");
+    ALL.iter().find(|workload| workload.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_22_workloads_with_different_names() {
+        let mut names: Vec<_> = ALL.iter().map(|w| w.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 22);
+    }
+
+    #[test]
+    fn a_workload_is_found_by_either_spelling() {
+        assert_eq!(find("floyd_warshall").unwrap().name, "floyd-warshall");
+        assert_eq!(find("floyd-warshall").unwrap().name, "floyd-warshall");
+        assert!(find("nothing").is_none());
+    }
+}

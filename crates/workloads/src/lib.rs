@@ -1,0 +1,51 @@
+//! The built-in workloads: programs whose results are known.
+//!
+//! A simulator that is not checked against something independent only agrees with itself. Each workload here is a
+//! small OpenCL program together with a plain Rust computation of the same result. Everything that belongs to one
+//! lies in one folder, `src/NAME/`:
+//!
+//! - `NAME.cl`: the kernels, in OpenCL C;
+//! - `NAME.hsaco`: the same, built for gfx803 by `cargo xtask guests` and committed, so that nothing has to be
+//!   installed to run them;
+//! - `mod.rs`: inputs (from a fixed seed), the sequence of launches, the reference and the comparison.
+//!
+//! A workload speaks to a [`Gpu`] and does not know which: the functional GPU of `gcn3` ([`Functional`]), a timing
+//! model, or another OpenCL implementation all run the same description.
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod check;
+mod functional;
+mod gpu;
+mod input;
+mod workload;
+
+mod aes;
+mod bfs;
+mod bitonic_sort;
+mod black_scholes;
+mod convolution;
+mod dct;
+mod fast_walsh;
+mod fft;
+mod fir;
+mod floyd_warshall;
+mod histogram;
+mod kmeans;
+mod matmul;
+mod n_body;
+mod needleman_wunsch;
+mod reduction;
+mod relu;
+mod scan;
+mod spmv;
+mod stencil;
+mod transpose;
+mod vecadd;
+
+pub use catalogue::{ALL, find};
+pub use check::{Checked, Mismatch, ulps_between};
+pub use functional::Functional;
+pub use gpu::{Arg, Buffer, Element, Gpu, GpuError, NdRange};
+pub use input::Rng;
+pub use workload::{Size, Workload, WorkloadError};

@@ -1,0 +1,97 @@
+//! Rebuilds the committed code objects and compares.
+//!
+//! Workloads come with their kernels built, so that nothing has to be installed to run them. Then somebody must make
+//! sure that they are what their sources say. `guests.lock` names the tools the committed ones were built with: with
+//! the same tools the bytes must be the same. With other tools they may differ, and the workloads' own checks decide.
+
+use std::{
+    fs,
+    num::NonZero,
+    path::{Path, PathBuf},
+};
+
+use workloads::{ALL, Checked, Functional, Size, Workload, WorkloadError};
+
+use crate::clang;
+
+const LOCK_HEAD: &str = "\
+# The tools with which the committed code objects were built: `cargo xtask guests` compares bytes when yours are the
+# same, and `cargo xtask guests --update` writes objects and this file anew.
+";
+
+/// `guests [--update]`.
+pub fn run(arguments: &[String]) -> Result<String, String> {
+    let update = match arguments {
+        [] => false,
+        [flag] if flag == "--update" => true,
+        _ => return Err("usage: cargo xtask guests [--update]".to_owned()),
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    let lock = root.join("guests.lock");
+    let tools = clang::tools()?;
+    let same_tools = fs::read_to_string(&lock).is_ok_and(|text| text == lock_text(&tools));
+    let scratch = Scratch::new("guests")?;
+
+    let mut different = Vec::new();
+    let mut wrong = Vec::new();
+    for workload in ALL {
+        // The folder of a workload: its name with the spelling of Rust modules.
+        let module = workload.name.replace('-', "_");
+        let folder = root.join("crates/workloads/src").join(&module);
+        let rebuilt = scratch.0.join(format!("{module}.hsaco"));
+        clang::compile(&folder.join(format!("{module}.cl")), &rebuilt, &[])?;
+        let bytes = fs::read(&rebuilt).map_err(|e| format!("{}: {e}", rebuilt.display()))?;
+        let committed = folder.join(format!("{module}.hsaco"));
+        if fs::read(&committed).ok().as_ref() != Some(&bytes) {
+            different.push(workload.name);
+            if let Err(error) = self_check(workload, &bytes) {
+                wrong.push(format!("{}: {error}", workload.name));
+            } else if update {
+                fs::write(&committed, &bytes).map_err(|e| format!("{}: {e}", committed.display()))?;
+            }
+        }
+    }
+
+    let all = ALL.len();
+    if !wrong.is_empty() {
+        Err(format!("built anew, these give wrong results:\n{}", wrong.join("\n")))
+    } else if update {
+        fs::write(&lock, lock_text(&tools)).map_err(|e| format!("{}: {e}", lock.display()))?;
+        Ok(format!("guests: {} of {all} code objects written anew", different.len()))
+    } else if different.is_empty() {
+        Ok(format!("guests: {all} code objects rebuilt, byte for byte the same"))
+    } else if same_tools {
+        Err(format!("built anew by the same tools, these differ from what is committed: {}", different.join(", ")))
+    } else {
+        let different = different.join(", ");
+        Ok(format!("guests: other tools than guests.lock's; with other bytes but right results: {different}"))
+    }
+}
+
+/// Runs a workload with a code object other than the committed one.
+fn self_check(workload: &Workload, object: &[u8]) -> Result<Checked, WorkloadError> {
+    (workload.run)(Size::Tiny, &mut Functional::new(object, NonZero::<usize>::MIN)?)
+}
+
+fn lock_text(tools: &[(&str, String)]) -> String {
+    let lines = tools.iter().map(|(tool, version)| format!("{tool} = \"{version}\"\n"));
+    LOCK_HEAD.to_owned() + &lines.collect::<String>()
+}
+
+/// A folder of our own for the time of a task.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    pub fn new(task: &str) -> Result<Self, String> {
+        let folder = std::env::temp_dir().join(format!("cohesim-{task}-{}", std::process::id()));
+        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A folder left behind in the system's place for temporary files harms nobody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

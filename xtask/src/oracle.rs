@@ -1,0 +1,62 @@
+//! Do the workloads' kernels and references agree without cohesim? PoCL runs the former.
+//!
+//! When a workload fails on the simulated GPU, this tells whose fault it is.
+
+use workloads::{ALL, Size};
+
+use crate::opencl::Pocl;
+
+/// Runs every workload on PoCL, or those named, at a size: `[SIZE] [NAME]...`.
+pub fn run(arguments: &[String]) -> Result<String, String> {
+    let (size, names) = match arguments.split_first() {
+        Some((first, rest)) if workloads::find(first).is_none() => (first.parse()?, rest),
+        _ => (Size::Tiny, arguments),
+    };
+    let pocl = Pocl::open().map_err(|e| e.to_string())?;
+    let mut wrong = Vec::new();
+    let mut right = 0;
+    for workload in ALL.iter().filter(|w| names.is_empty() || names.iter().any(|n| n == w.name)) {
+        let result = pocl.build(workload.source).map_err(Into::into).and_then(|mut gpu| (workload.run)(size, &mut gpu));
+        match result {
+            Ok(checked) => {
+                right += 1;
+                println!("{:17} {:9} values, worst {:.2} ulps", workload.name, checked.values, checked.worst_ulps);
+            }
+            Err(error) => wrong.push(format!("{}: {error}", workload.name)),
+        }
+    }
+    if wrong.is_empty() {
+        Ok(format!("oracle: {right} workloads agree with their references on PoCL at size {size}"))
+    } else {
+        Err(wrong.join("\n"))
+    }
+}
+
+/// PoCL for a test, or nothing where it is not installed, said loudly. With `COHESIM_REQUIRE_POCL` set, as in continuous
+/// integration, its absence is a failure.
+#[cfg(test)]
+pub fn pocl_for_test(test: &str) -> Option<Pocl> {
+    use std::io::Write;
+
+    match Pocl::open() {
+        Ok(pocl) => Some(pocl),
+        Err(why) if std::env::var_os("COHESIM_REQUIRE_POCL").is_some() => panic!("{test}: {why}"),
+        Err(why) => {
+            // Straight to the terminal: what a passing test prints would be swallowed.
+            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_agrees_with_its_reference_on_pocl() {
+        if pocl_for_test("every_workload_agrees_with_its_reference_on_pocl").is_some() {
+            run(&["tiny".to_owned()]).unwrap();
+        }
+    }
+}

@@ -82,13 +82,15 @@ impl Wavefront {
                 }
             }
         }
-        let kind = match kind {
-            Kind::Load => LdsKind::Read,
-            Kind::Store => LdsKind::Write,
-            Kind::Atomic { .. } => LdsKind::Atomic,
-        };
-        let bytes = op.lane_bytes() as u8;
-        group.lds.last = LdsAccess { mask: lanes, addresses: Row(addresses), second: None, bytes, kind };
+        if group.lds.watched {
+            let kind = match kind {
+                Kind::Load => LdsKind::Read,
+                Kind::Store => LdsKind::Write,
+                Kind::Atomic { .. } => LdsKind::Atomic,
+            };
+            let bytes = op.lane_bytes() as u8;
+            group.lds.last = LdsAccess { mask: lanes, addresses: Row(addresses), second: None, bytes, kind };
+        }
         let all = std::mem::replace(&mut op.mask, lanes);
         self.complete(op)?;
         op.mask = all;

@@ -45,7 +45,7 @@ mod wide;
 pub enum Step {
     /// All is done.
     Done,
-    /// All is done, after an access to the local data share, told in [`Lds::last`](lds::Lds).
+    /// All is done, after an access to the local data share, told in [`Lds::last`](lds::Lds) if it is watched.
     Lds,
     /// Memory is to be accessed; then [`Wavefront::complete`].
     Mem(Box<MemOp>),

@@ -235,18 +235,20 @@ pub fn distances_within(addresses: &[u64; 64], mask: u64, base: u64, last: u64) 
 
 /// The words at the lanes' byte addresses (whose low two bits are ignored), 0 beyond the end.
 #[inline(always)]
-pub fn gather(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64] {
+pub fn gather(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u32; 64]) {
     #[cfg(target_arch = "x86_64")]
     if level() == Level::Avx512 as u8 {
         // SAFETY: `detect` found AVX-512 here.
-        return unsafe { gather_avx512(words, addresses, offset) };
+        return unsafe { gather_avx512(words, addresses, offset, out) };
     }
-    std::array::from_fn(|lane| words.get(addresses[lane].wrapping_add(offset) as usize / 4).copied().unwrap_or(0))
+    for (out, address) in out.iter_mut().zip(addresses) {
+        *out = words.get(address.wrapping_add(offset) as usize / 4).copied().unwrap_or(0);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64] {
+fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u32; 64]) {
     use std::arch::x86_64::{
         _mm512_add_epi32, _mm512_cmplt_epu32_mask, _mm512_loadu_si512, _mm512_mask_i32gather_epi32, _mm512_set1_epi32,
         _mm512_setzero_si512, _mm512_srli_epi32, _mm512_storeu_si512,
@@ -254,7 +256,6 @@ fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64]
     // An index has 30 bits, so a longer slice makes no difference.
     let end = _mm512_set1_epi32(words.len().min(1 << 30) as i32);
     let offset = _mm512_set1_epi32(offset as i32);
-    let mut out = MaybeUninit::<[u32; 64]>::uninit();
     for quarter in 0..4 {
         // SAFETY: sixteen addresses lie there.
         let address = unsafe { _mm512_loadu_si512(addresses.as_ptr().add(16 * quarter).cast()) };
@@ -264,10 +265,8 @@ fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64]
         let values =
             unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, index, words.as_ptr().cast()) };
         // SAFETY: sixteen lanes of the result lie there.
-        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast::<u32>().add(16 * quarter).cast(), values) };
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * quarter).cast(), values) };
     }
-    // SAFETY: the four quarters are written.
-    unsafe { out.assume_init() }
 }
 
 /// The lanes for which `f` holds, as a mask like EXEC and VCC.
@@ -320,7 +319,8 @@ mod tests {
     fn gathering_reads_zero_beyond_the_end() {
         let words: Vec<u32> = (100..150).collect();
         let addresses: [u32; 64] = std::array::from_fn(|lane| if lane == 7 { u32::MAX - 3 } else { 4 * lane as u32 });
-        let got = gather(&words, &addresses, 8);
+        let mut got = [1; 64];
+        gather(&words, &addresses, 8, &mut got);
         for (lane, value) in got.into_iter().enumerate() {
             let want = match lane {
                 7 => 101,

@@ -19,6 +19,7 @@ fn with_offset(mut inst: Inst, offset: u32) -> Inst {
 #[test]
 fn words_written_are_read_back() {
     let mut bench = Bench::new();
+    bench.group.lds.watched = true;
     bench.set(1, |lane| 4 * (63 - lane as u32));
     bench.set(2, |lane| lane as u32);
     bench.run(&with_offset(inst(Op::DsWriteB32, Operand::NONE, &[v(1), v(2)]), 16));
@@ -42,6 +43,18 @@ fn wide_accesses_move_consecutive_words() {
     assert_eq!((bench.get(14, 7), bench.get(19, 7)), (72, 73));
     bench.run(&inst(Op::DsWriteB96, Operand::NONE, &[v(1), v(3)]));
     assert_eq!(bench.group.lds.word(16 * 7 + 8), 73);
+}
+
+#[test]
+fn a_load_may_overwrite_its_own_address() {
+    let mut bench = Bench::new();
+    (0..256).for_each(|n| bench.group.lds.set_word(4 * n, 1000 + n));
+    bench.set(1, |lane| 4 * lane as u32);
+    bench.run(&inst(Op::DsReadB128, v(1), &[v(1)]));
+    assert_eq!([1, 2, 3, 4].map(|n| bench.get(n, 9)), [1009, 1010, 1011, 1012]);
+    bench.set(1, |lane| 4 * lane as u32);
+    bench.run(&with_offset(inst(Op::DsRead2B32, v(0), &[v(1)]), 7 << 8 | 3));
+    assert_eq!([0, 1].map(|n| bench.get(n, 9)), [1012, 1016]);
 }
 
 #[test]

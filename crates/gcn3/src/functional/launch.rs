@@ -136,7 +136,8 @@ impl Gpu {
             .ok_or_else(|| LaunchError::NoCode { kernel: kernel.name.clone(), entry })?;
         let threads = options.threads.max(1);
         let waves = dispatch.waves([0, 0, 0]);
-        let groups: u64 = dispatch.groups().iter().map(|n| u64::from(*n)).product();
+        // More workgroups than can be counted are more than can be run: the last ones never get their turn.
+        let groups = dispatch.groups().iter().fold(1, |all: u64, n| all.saturating_mul(u64::from(*n)));
         let resident = match dispatch.scratch_per_wave() * u64::from(waves) {
             0 => 16 * RESIDENT,
             group => (SCRATCH_BYTES / threads as u64 / group).clamp(1, RESIDENT.into()) as u32,
@@ -251,9 +252,10 @@ impl Launch<'_> {
         let mut made = 0;
         loop {
             let room = parked.len() < self.resident as usize;
-            let dealt = room.then(|| self.next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < self.groups);
-            let mut resident = match dealt {
-                Some(index) if index > self.failed.load(Ordering::Relaxed) => continue,
+            let dealt = room.then(|| self.next.fetch_add(1, Ordering::Relaxed));
+            // Nothing is dealt behind a workgroup that failed, be there ever so many.
+            let wanted = |index: &u64| *index < self.groups && *index <= self.failed.load(Ordering::Relaxed);
+            let mut resident = match dealt.filter(wanted) {
                 Some(index) => {
                     let mut resident = spare.pop().unwrap_or_else(|| {
                         made += 1;

@@ -239,6 +239,16 @@ fn an_endless_loop_ends_at_the_limit_and_says_where() {
 }
 
 #[test]
+fn after_a_failure_no_further_workgroup_is_dealt_however_many_there_are() {
+    let mut device = Device::new(2);
+    let out = device.words(&[0; 256]);
+    let grid = [256, u32::MAX, u32::MAX];
+    let error = error(device.launch("wild", grid, [128, 1, 1], &[At(out)]));
+    assert_eq!(error.workgroup, [0, 0, 0]);
+    assert!(matches!(error.fault, Fault::Unmapped { .. }), "{error}");
+}
+
+#[test]
 fn workgroups_may_wait_for_later_ones() {
     let mut device = Device::new(1);
     let (flag, out) = (device.words(&[0; 2]), device.words(&[0; 64]));

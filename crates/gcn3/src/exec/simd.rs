@@ -69,7 +69,11 @@ static LEVEL: AtomicU8 = AtomicU8::new(Level::Unknown as u8);
 fn detect() -> u8 {
     #[cfg(target_arch = "x86_64")]
     let level = {
-        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let bits = is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        let avx2 = bits && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
         let avx512 = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
@@ -120,10 +124,10 @@ macro_rules! dispatched {
 
             match level() {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: `detect` found AVX2 and FMA here (every such processor has the bit-manipulation sets).
+                // SAFETY: `detect` found AVX2, FMA and the sets for bit manipulation here.
                 l if l == Level::Avx2 as u8 => unsafe { avx2($($argument),*) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: `detect` found these AVX-512 sets, AVX2 and FMA here.
+                // SAFETY: `detect` found these AVX-512 sets, AVX2, FMA and the sets for bit manipulation here.
                 l if l == Level::Avx512 as u8 => unsafe { avx512($($argument),*) },
                 _ => anywhere($($argument),*),
             }

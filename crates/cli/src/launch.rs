@@ -42,6 +42,9 @@ pub struct Launch {
     /// out:FILE:BYTES, inout:FILE, zero:BYTES, rand-f32:COUNT:SEED, rand-u32:COUNT:SEED, local:BYTES.
     #[arg(short, long = "arg", value_name = "KIND:VALUE", allow_hyphen_values = true)]
     args: Vec<String>,
+    /// Local memory beyond what kernel and arguments ask for, as HIP's `extern __shared__` needs.
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    lds: u32,
     /// Print elements of argument N afterwards: 2:f32:0..8.
     #[arg(short, long = "dump", value_name = "N:TYPE:RANGE")]
     dumps: Vec<Dump>,
@@ -104,6 +107,7 @@ impl Launch {
             ui.note("the code calls printf; what it prints is not shown");
         }
         let buffers = place(&mut gpu, &mut dispatch, &given)?;
+        dispatch.allocate_lds(self.lds, 16).into_diagnostic()?;
         self.check_dumps(&buffers)?;
 
         let start = Instant::now();

@@ -272,12 +272,15 @@ impl Scope<'_> {
             21 => format!("{}({a}, {})", self.pick(&["hadd", "rhadd", "mul_hi"]), self.expression(ty, depth)),
             22 => format!("rotate({a}, {})", self.expression(ty, depth)),
             23 => format!("{}({a})", self.pick(&["clz", "popcount"])),
-            24 => format!("as_{name}(abs({a}))"),
-            25 => {
-                let b = self.expression(ty, depth);
-                // The device library takes the absolute value of a difference that may have overflowed: halve both.
+            24 | 25 => {
+                // The device library takes the absolute value, also that of a difference, as if it could not overflow:
+                // halve what goes in.
                 let half = |x: String| if base.is_signed() { format!("({name})({x} >> ({name})(1))") } else { x };
-                format!("as_{name}(abs_diff({}, {}))", half(a), half(b))
+                let a = half(a);
+                match self.rng.below(2) {
+                    0 => format!("as_{name}(abs({a}))"),
+                    _ => format!("as_{name}(abs_diff({a}, {}))", half(self.expression(ty, depth))),
+                }
             }
             26 => {
                 let (b, c) = (self.expression(ty, depth), self.expression(ty, depth.min(1)));

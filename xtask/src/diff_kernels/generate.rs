@@ -369,7 +369,13 @@ impl Writer<'_> {
         let Variable { name, ty, function } = self.scope.variables[i].clone();
         let call = function.expect("is a result").call;
         let f = if ty.base == F32 { "f" } else { "" };
-        let (x, y) = (self.scope.expression(ty, 1), self.scope.expression(ty, 1));
-        Statement::Line(format!("{name} = {};", call.replace("{f}", f).replace("{x}", &x).replace("{y}", &y)))
+        let t = ty.name();
+        let argument =
+            |name: &str, value: String| format!("{t} {name} = {value}; {name} = isnan({name}) ? 0.25{f} : {name};");
+        // LLVM 19 is sure of the sign of fmax(fabs(x), -1), even where x is not a number.
+        let x = argument("x", self.scope.expression(ty, 1));
+        let y = argument("y", self.scope.expression(ty, 1));
+        let call = call.replace("{f}", f).replace("{x}", "x").replace("{y}", "y");
+        Statement::Line(format!("{{ {x} {y} {name} = {call}; }}"))
     }
 }

@@ -40,7 +40,7 @@ struct Options {
 
 /// `diff-kernels [--count N] [--seed S] [--only INDEX] [--show INDEX]`.
 pub fn run(arguments: &[String]) -> Result<String, String> {
-    let mut options = Options { count: 300, seed: 1, only: None };
+    let mut options = Options { count: 320, seed: 1, only: None };
     let mut show = None;
     let mut arguments = arguments.iter();
     while let Some(flag) = arguments.next() {

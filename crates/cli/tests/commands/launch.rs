@@ -244,3 +244,9 @@ fn an_endless_kernel_can_be_given_up() {
         launch("--kernel scratch --grid 64 --group 64 --arg zero:1K --arg i32:1000000000 --limit 10000").error();
     assert!(error.contains("no end after 10000 wavefront instructions"), "{error}");
 }
+
+#[test]
+fn local_memory_has_an_end() {
+    let error = launch("--kernel reverse --grid 64 --group 64 --arg zero:256 --arg local:60K --lds 8192").error();
+    assert!(error.contains("would need 69632 bytes of local memory"), "{error}");
+}

@@ -46,7 +46,8 @@ fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
 
     let (distance_buffer, hop_buffer) = (gpu.upload(&distances)?, gpu.upload(&first_hops)?);
     for k in 0..nodes {
-        gpu.launch("through", NdRange::space([nodes, nodes, maps], [64, 2, 1]), args![distance_buffer, hop_buffer, k])?;
+        let range = NdRange::space([nodes, nodes, maps], [64, 2, 1]);
+        gpu.launch("through", range, args![distance_buffer, hop_buffer, nodes, k])?;
     }
 
     for (distances, hops) in distances.chunks_mut(nodes * nodes).zip(first_hops.chunks_mut(nodes * nodes)) {

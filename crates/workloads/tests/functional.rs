@@ -2,7 +2,8 @@
 
 use std::num::NonZero;
 
-use workloads::{ALL, Functional, Size};
+use mem::Bytes;
+use workloads::{ALL, Arg, Buffer, Functional, Gpu, GpuError, NdRange, Size, WorkloadError};
 
 fn run_all(size: Size, threads: usize) -> Vec<(&'static str, u64)> {
     let threads = NonZero::new(threads).expect("is not zero");
@@ -38,5 +39,43 @@ fn threads_change_neither_results_nor_what_is_executed() {
 fn every_workload_is_right_at_its_default_size_and_executes_a_million_instructions() {
     for (name, executed) in run_all(Size::Default, 1) {
         assert!(executed >= 1_000_000, "{name} executes {executed} wavefront instructions");
+    }
+}
+
+/// A GPU whose memory has one bad bit, in the middle of everything larger than a flag that is read from it.
+struct BadBit(Functional);
+
+impl Gpu for BadBit {
+    fn alloc(&mut self, size: Bytes) -> Result<Buffer, GpuError> {
+        self.0.alloc(size)
+    }
+
+    fn write(&mut self, buffer: Buffer, bytes: &[u8]) -> Result<(), GpuError> {
+        self.0.write(buffer, bytes)
+    }
+
+    fn read(&mut self, buffer: Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
+        self.0.read(buffer, bytes)?;
+        let middle = bytes.len() / 2 / 4 * 4 + 3;
+        if bytes.len() > 4 {
+            bytes[middle] ^= 0x40;
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, kernel: &str, range: NdRange, args: &[Arg]) -> Result<(), GpuError> {
+        self.0.launch(kernel, range, args)
+    }
+}
+
+#[test]
+fn every_workload_notices_one_wrong_bit() {
+    // The result of a reduction is as small as the flag of bfs, which must stay as it is.
+    for workload in ALL.iter().filter(|workload| workload.name != "reduction") {
+        let gpu = Functional::new(workload.object, NonZero::<usize>::MIN).expect("committed code objects are sound");
+        match (workload.run)(Size::Tiny, &mut BadBit(gpu)) {
+            Err(WorkloadError::Wrong(mismatch)) => assert_eq!(mismatch.wrong, 1, "{}", workload.name),
+            other => panic!("{}: {other:?}", workload.name),
+        }
     }
 }

@@ -82,6 +82,12 @@ pub fn program(seed: u64, index: usize) -> Program {
     let grid = [group[0] * (1 + rng.below(3)), group[1] * (1 + rng.below(2))];
     let uniform = (rng.u32(), rng.f32(-4.0, 4.0));
     let exact_division = rng.below(2) == 0;
+    let mut flags = vec!["-ffp-contract=off"];
+    flags.push(["-O2", "-O2", "-O2", "-O1", "-O3", "-O0"][rng.below(6) as usize]);
+    flags.push(["-mcode-object-version=5", "-mcode-object-version=4"][usize::from(rng.below(4) == 0)]);
+    if exact_division {
+        flags.push("-cl-fp32-correctly-rounded-divide-sqrt");
+    }
 
     let mut writer = Writer {
         scope: Scope {
@@ -102,13 +108,13 @@ pub fn program(seed: u64, index: usize) -> Program {
         body.extend(writer.top_level(kind));
     }
     // Every inexact result is computed at least once.
-    for i in 0..variables.len() {
-        if variables[i].function.is_some() {
+    for (i, variable) in variables.iter().enumerate() {
+        if variable.function.is_some() {
             body.push(writer.inexact(i));
         }
     }
     let helpers = writer.helpers;
-    Program { theme: theme.name, grid, group, variables, helpers, array, body, uniform, exact_division }
+    Program { theme: theme.name, grid, group, variables, helpers, array, body, uniform, flags }
 }
 
 struct Writer<'a> {

@@ -121,9 +121,7 @@ impl Bench<'_> {
     fn functional(&self, program: &Program) -> Result<Functional, GpuError> {
         let (text, object) = (self.scratch.0.join("k.cl"), self.scratch.0.join("k.hsaco"));
         fs::write(&text, program.source())?;
-        let exact = ["-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt"];
-        let flags = if program.exact_division { &exact[..] } else { &exact[..1] };
-        clang::compile(&text, &object, flags)
+        clang::compile(&text, &object, &program.flags)
             .map_err(|e| if e.contains(clang::CRASHED) { COMPILER_CRASH.to_owned() } else { e })?;
         Ok(Functional::new(&fs::read(&object)?, NonZero::<usize>::MIN)?.with_limit(LIMIT))
     }
@@ -153,7 +151,7 @@ impl Bench<'_> {
         let Difference { buffer, element, lane, ours, theirs, ulps, allowed } = difference;
         let apart = ulps.map_or(String::new(), |ulps| format!(", {ulps} ulps apart where {allowed} are allowed"));
         format!(
-            "kernel {index} (seed {}, {}), grid {:?}, group {:?}, arguments {:?}:\n\
+            "kernel {index} (seed {}, {}), grid {:?}, group {:?}, arguments {:?}, {}:\n\
              {buffer}[{element}] lane {lane}: cohesim {ours}, PoCL {theirs}{apart}\n\
              work-item {element} starts with {}\n{}",
             self.options.seed,
@@ -161,6 +159,7 @@ impl Bench<'_> {
             program.grid,
             program.group,
             program.uniform,
+            program.flags.join(" "),
             compare::inputs_of(&program, self.input_seed(index), element),
             program.source()
         )

@@ -60,8 +60,8 @@ pub struct Program {
     pub body: Vec<Statement>,
     /// The scalar arguments, the same for every work-item.
     pub uniform: (u32, f32),
-    /// Compiled so that division and square root of floats are exact.
-    pub exact_division: bool,
+    /// Further options for clang: how it optimises, for which runtime, and whether division is exact.
+    pub flags: Vec<&'static str>,
 }
 
 /// What a buffer argument holds.

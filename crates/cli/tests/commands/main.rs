@@ -4,3 +4,4 @@ mod cc;
 mod disasm;
 mod launch;
 mod support;
+mod workloads;

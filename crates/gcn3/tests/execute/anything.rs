@@ -105,7 +105,7 @@ fn random_instructions_give_a_result_or_a_fault() {
     for round in 0..400 {
         wave.scalars = std::array::from_fn(|_| value(&mut numbers));
         for register in 0..256 {
-            let (same, shared) = (numbers.next() % 3 > 0, value(&mut numbers));
+            let (same, shared) = (!numbers.next().is_multiple_of(3), value(&mut numbers));
             wave.vgprs[register].0 = std::array::from_fn(|lane| match same {
                 true => shared.wrapping_add(4 * lane as u32 * (round & 1)),
                 false => value(&mut numbers),

@@ -89,3 +89,28 @@ fn is_foreign(text: &str) -> bool {
     let extends_without_sdwa = text.contains("sext(") && !text.contains("_sel:");
     registers.iter().any(|name| text.contains(name)) || graphics || constant_written || extends_without_sdwa
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_candidates_come_out_the_same_every_time() {
+        let candidates = || words::groups().into_iter().map(|group| group.candidates).collect::<Vec<_>>();
+        assert!(candidates() == candidates());
+    }
+
+    #[test]
+    fn what_gfx803_has_not_stays_out_of_the_corpus() {
+        for text in [
+            "s_mov_b32 s4, null",
+            "s_mov_b64 s[4:5], src_shared_base",
+            "image_load v0, v0, s[96:103] dmask:0x1",
+            "v_interp_p1_f32_e32 v2, v1, attr0.x",
+            "v_ldexp_f32 v4, v1, sext(v2)",
+        ] {
+            assert!(is_foreign(text), "{text}");
+        }
+        assert!(!is_foreign("v_mov_b32_sdwa v1, sext(v2) dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1"));
+    }
+}

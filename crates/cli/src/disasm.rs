@@ -43,6 +43,8 @@ struct KernelReport {
     max_group: Option<u32>,
     mode: u32,
     described: bool,
+    /// Whose convention the arguments behind those of the source follow.
+    implicit_arguments: &'static str,
     registers: Vec<RegisterReport>,
     arguments: Vec<ArgumentReport>,
     code: Vec<InstructionReport>,
@@ -143,21 +145,22 @@ fn kernel_report(object: &CodeObject, image: &Image, names: &Names, kernel: &Ker
         max_group: kernel.max_group,
         mode: kernel.descriptor.float_mode.mode_register(),
         described: kernel.described,
+        implicit_arguments: match kernel.implicit {
+            ImplicitLayout::Hsa => "HSA",
+            ImplicitLayout::Mesa { .. } => "Mesa (libclc)",
+            ImplicitLayout::Unlisted { .. } => "not listed",
+        },
         registers: registers(&kernel.descriptor.setup, kernel.descriptor.user_sgprs),
-        arguments: kernel.arguments.iter().map(|argument| argument_report(kernel, argument)).collect(),
+        arguments: kernel.arguments.iter().map(argument_report).collect(),
         code: instructions(image, names, entry, size),
     }
 }
 
-fn argument_report(kernel: &Kernel, argument: &Argument) -> ArgumentReport {
-    let mesa = match kernel.implicit {
-        ImplicitLayout::Mesa { offset } => (offset..offset + 16).contains(&argument.offset),
-        _ => false,
-    };
+fn argument_report(argument: &Argument) -> ArgumentReport {
     ArgumentReport {
         offset: argument.offset,
         bytes: argument.size,
-        kind: if mesa { "hidden, in Mesa's layout (libclc)".into() } else { argument.kind.to_string() },
+        kind: argument.kind.to_string(),
         type_name: argument.type_name.clone(),
         name: argument.name.clone(),
         hidden: matches!(argument.kind, ArgumentKind::Hidden(_)),
@@ -311,6 +314,9 @@ impl KernelReport {
                 write!(out, "  {word}")?;
             }
             writeln!(out)?;
+        }
+        if self.implicit_arguments != "HSA" {
+            writeln!(out, "    and implicit ones, as the code shows: {}", self.implicit_arguments)?;
         }
         writeln!(out, "  code")?;
         write_code(out, &self.code)

@@ -13,6 +13,7 @@ use argument::Given;
 use dump::{Dump, Dumped};
 use gcn3::{
     dispatch::{ArgumentValue, Dispatch},
+    functional::Options,
     object::{Argument, CodeObject, Kernel},
 };
 use gpu::{Buffer, Gpu};
@@ -41,6 +42,9 @@ pub struct Launch {
     /// out:FILE:BYTES, inout:FILE, zero:BYTES, rand-f32:COUNT:SEED, rand-u32:COUNT:SEED, local:BYTES.
     #[arg(short, long = "arg", value_name = "KIND:VALUE", allow_hyphen_values = true)]
     args: Vec<String>,
+    /// Local memory beyond what kernel and arguments ask for, as HIP's `extern __shared__` needs.
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    lds: u32,
     /// Print elements of argument N afterwards: 2:f32:0..8.
     #[arg(short, long = "dump", value_name = "N:TYPE:RANGE")]
     dumps: Vec<Dump>,
@@ -50,6 +54,9 @@ pub struct Launch {
     /// Threads that run work-groups [default: all cores]; the result does not depend on it.
     #[arg(short, long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    /// Give up when one wavefront has executed so many instructions [default: never].
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
 }
 
 /// Sizes along x, y and z, and how many of them were given.
@@ -96,15 +103,17 @@ impl Launch {
         let given = self.given(kernel)?;
         let threads = self.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let mut gpu = Gpu::new(&object)?;
-        // What is printed comes out in the same order every time.
-        let threads = if gpu.prints() { 1 } else { threads };
+        if gpu.prints() {
+            ui.note("the code calls printf; what it prints is not shown");
+        }
         let buffers = place(&mut gpu, &mut dispatch, &given)?;
+        dispatch.allocate_lds(self.lds, 16).into_diagnostic()?;
         self.check_dumps(&buffers)?;
 
         let start = Instant::now();
         let mut wave_instructions = 0;
         for _ in 0..self.repeat {
-            wave_instructions += gpu.launch(&dispatch, threads)?;
+            wave_instructions += gpu.launch(&dispatch, Options { threads, limit: self.limit })?;
         }
         let seconds = start.elapsed().as_secs_f64();
 
@@ -116,11 +125,6 @@ impl Launch {
                 write(path, &gpu.read(*buffer)?)?;
             }
         }
-        let printed = gpu.printed()?;
-        if printed.contains('%') {
-            ui.note("the compiler drops the arguments of printf; these are the formats alone");
-        }
-        eprint!("{printed}");
         let report = Report {
             kernel: &kernel.name,
             grid: self.grid.along,
@@ -181,7 +185,9 @@ impl Launch {
     fn check_dumps(&self, buffers: &[Option<Buffer>]) -> miette::Result<()> {
         for dump in &self.dumps {
             match buffers.get(dump.argument) {
-                Some(Some(_)) => {}
+                Some(Some(buffer)) => {
+                    dump.elements(buffer.size).map_err(|error| miette!("--dump {}: {error}", dump.argument))?;
+                }
                 Some(None) => bail!("--dump {}: argument {} is no buffer", dump.argument, dump.argument),
                 None => bail!("--dump {}: there are {} arguments, counted from 0", dump.argument, buffers.len()),
             }

@@ -13,36 +13,48 @@ mod ui;
 use clap::{Parser, Subcommand};
 use ui::Ui;
 
-/// Simulates computers in which CPUs and GPUs share memory.
+const EXAMPLES: &str = "\
+Examples:
+  cohesim list workloads                 the programs that are built in
+  cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
+  cohesim disasm vecadd.hsaco            its machine code, registers and arguments
+  cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
+      --arg rand-f32:1024:1 --arg rand-f32:1024:2 --arg zero:4096 --dump 2:f32:0..8
+                                         run it, and look at its results
+  cohesim bench gcn3                     how fast kernels run
+  cohesim bench engine                   how fast the event engine is, beside three others
+
+Every command takes --json and prints one JSON document; everything but results goes to standard error.
+The exit code is 0 only if everything asked for was done and found right.";
+
+/// Simulates computers in which CPUs and GPUs share memory
 #[derive(Parser)]
-#[command(version, propagate_version = true)]
+#[command(name = "cohesim", version, after_help = EXAMPLES, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
-    /// Print results as JSON.
+    /// Print results as one JSON document instead of text for people
     #[arg(long, global = true)]
     json: bool,
+    /// Say more about what is going on, on standard error
+    #[arg(short, long, global = true)]
+    verbose: bool,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure the speed of the simulator itself.
-    #[command(subcommand)]
-    Bench(Bench),
+    Launch(launch::Launch),
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
-    Launch(launch::Launch),
-    /// List what is built in.
+    /// List what is built in
     #[command(subcommand)]
     List(List),
-    /// Show something that is built in.
+    /// Show something that is built in
     #[command(subcommand)]
     Show(Show),
-}
-
-#[derive(Subcommand)]
-enum Bench {
-    Gcn3(bench::gcn3::Gcn3),
+    /// Measure how fast cohesim is on this computer
+    #[command(subcommand)]
+    Bench(bench::Bench),
 }
 
 #[derive(Subcommand)]
@@ -57,13 +69,13 @@ enum Show {
 
 fn main() -> miette::Result<()> {
     let cli = Cli::parse();
-    let ui = Ui { json: cli.json };
+    let ui = Ui { json: cli.json, verbose: cli.verbose };
     match cli.command {
-        Command::Bench(Bench::Gcn3(command)) => command.run(&ui),
+        Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),
-        Command::Launch(command) => command.run(&ui),
         Command::List(List::Workloads(command)) => command.run(&ui),
         Command::Show(Show::Workload(command)) => command.run(&ui),
+        Command::Bench(command) => command.run(&ui),
     }
 }

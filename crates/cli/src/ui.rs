@@ -1,14 +1,16 @@
-//! How a command talks: text for people, or one JSON document for programs.
+//! How the command talks: results on standard output, for people or as one JSON document; all else on standard error.
 
 use miette::IntoDiagnostic;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// What the user asked of the output.
 #[derive(Clone, Copy, Debug)]
 pub struct Ui {
     /// Results as JSON on standard output, nothing else there.
     pub json: bool,
+    /// Say more about what is going on.
+    pub verbose: bool,
 }
 
 impl Ui {
@@ -30,6 +32,22 @@ impl Ui {
     /// Tells the user something beside the result.
     pub fn note(&self, text: &str) {
         eprintln!("note: {text}");
+    }
+
+    /// Says how long work gets on: on a terminal in one line that is written over, elsewhere only if asked to say more.
+    pub fn progress(&self, what: &str) {
+        if io::stderr().is_terminal() {
+            eprint!("\r\x1b[2K{what}");
+        } else if self.verbose {
+            eprintln!("{what}");
+        }
+    }
+
+    /// Takes the line of progress away.
+    pub fn progress_done(&self) {
+        if io::stderr().is_terminal() {
+            eprint!("\r\x1b[2K");
+        }
     }
 }
 

@@ -1,1 +1,86 @@
+//! A discrete-event engine whose events are hardware contexts.
+//!
+//! Hardware is written the way it works: one [`Context`] per element, an `async` function that waits for work, does it,
+//! and [pauses](Context::pause) for as long as that takes. While it pauses nobody else gets its service, so occupancy and
+//! contention come by themselves. Contexts tell each other what has happened through [`EventCount`]s, [`Queue`]s and
+//! ports. The idea is KnightSim's (`003_07d33ec44b25be67.txt`, chapter 2); its stacks are replaced by state machines
+//! that the compiler makes of `async` functions.
+//!
+//! ```
+//! use engine::{Hertz, Model, Outcome, RunOptions};
+//!
+//! let mut model = Model::new();
+//! let clock = model.clock(Hertz::giga(1));
+//! model.partition(move |partition| {
+//!     let chip = partition.scope(clock).scope("chip");
+//!     let requests = chip.queue::<u64>("requests", 4);
+//!     let (sender, served) = (requests.clone(), chip.counter("served"));
+//!     chip.spawn("core", async move |cx| {
+//!         for request in 0..10 {
+//!             cx.pause(1).await;
+//!             sender.send(request).await; // waits while the queue is full
+//!         }
+//!     });
+//!     chip.serve("memory", async move |cx| {
+//!         loop {
+//!             let _request = requests.recv().await;
+//!             cx.pause(5).await; // one request every five cycles
+//!             served.increment();
+//!         }
+//!     });
+//! });
+//! let run = model.run(&RunOptions::default());
+//! assert_eq!(run.outcome, Outcome::Finished);
+//! assert_eq!(run.total().count("chip.served"), 10);
+//! assert_eq!(run.total().count("chip.memory.busy_cycles"), 50);
+//! ```
+//!
+//! A model is cut into partitions along [links](LinkSpec); each partition is built and run by one thread and shares
+//! nothing with the others. Statistics and traces are the same, byte for byte, for any number of threads and any cut.
+//!
+//! The rules, in short:
+//!
+//! - Within a cycle, those run first who paused for one cycle, then those whose longer pause ends, each in the order in
+//!   which they asked; whom an eventcount wakes runs after that, in the same cycle.
+//! - A context waits for one thing at a time. A `select` or `join` inside a context is refused with a panic that says so.
+//! - [`Context::settle`] runs after everything else in the cycle; whom it wakes then runs in the next.
+//! - When nothing can run and somebody is held up, the run ends with a [`WaitReport`].
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
+mod arbiter;
+mod barrier;
+mod batch;
+mod calendar;
+mod context;
+mod core;
+mod credits;
+mod domain;
+mod energy;
+mod eventcount;
+mod link;
+mod model;
+mod name;
+mod partition;
+mod port;
+mod queue;
+mod report;
+mod stats;
+mod time;
+mod trace;
+
+pub use arbiter::RoundRobin;
+pub use context::{Context, Pause, Scope, Settle};
+pub use credits::Credits;
+pub use energy::Energy;
+pub use eventcount::{EventCount, Reason, Wait, WaitFor};
+pub use link::{LinkReceiver, LinkSender, LinkSpec};
+pub use model::{ClockId, Model, Monitor, Outcome, Run, RunOptions};
+pub use name::Label;
+pub use partition::Partition;
+pub use port::{Inlet, Lane, Outlet, PortSpec};
+pub use queue::Queue;
+pub use report::{WaitReport, Waiting};
+pub use stats::{Counter, Histogram, Level, Matrix, Region, Statistics, Value};
+pub use time::{Cycles, Hertz, Time};
+pub use trace::{Activity, Span, TraceEvent};

@@ -23,8 +23,6 @@ pub enum Fault {
     Descriptor(Box<str>),
     #[error("the kernel trapped (s_trap {0}); compilers emit this for abort() and unreachable code")]
     Trap(u32),
-    #[error("the kernel names v{register}, but its descriptor asks for {allocated} vector registers")]
-    NoSuchVgpr { register: u16, allocated: usize },
     #[error("no end after {0} wavefront instructions, the limit given: probably an endless loop")]
     Limit(u64),
 }

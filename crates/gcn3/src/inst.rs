@@ -227,6 +227,8 @@ impl std::fmt::Debug for Operand {
 }
 
 /// Changes to the sources (bit n for source n) and to the result of a vector instruction.
+///
+/// Only floats have them, but for `v_cndmask_b32`, which treats the values it moves as floats here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mods {
     /// Sources made absolute, before any negation.
@@ -342,7 +344,7 @@ pub struct HwReg {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
     pub flags: Flags,
-    /// Image components that are accessed, one bit each.
+    /// Image components that are accessed, one bit each; for `s_atc_probe`, the kind of access to probe for.
     pub dmask: u8,
     /// Data format of a typed buffer access.
     pub dfmt: u8,
@@ -351,6 +353,11 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// How many registers follow the loaded data for a status word: 0 or 1.
+    pub fn status_registers(self) -> u8 {
+        self.flags.contains(Flags::TFE).into()
+    }
+
     /// Globally coherent; for an atomic, return the value before.
     pub fn glc(self) -> bool {
         self.flags.contains(Flags::GLC)

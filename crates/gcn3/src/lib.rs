@@ -1,4 +1,7 @@
 //! GCN3 (gfx803) machine code: decoder, disassembler, code objects and a functional GPU.
+//!
+//! Only `exec::simd` may use `unsafe`: it calls lane loops compiled for features that the host was found to have.
+#![deny(unsafe_code)]
 
 pub mod code;
 pub mod decode;

@@ -159,6 +159,7 @@ pub struct ScalarOp {
 macro_rules! apply {
     ($(#[$doc:meta])* $name:ident, $unsigned:ty, $signed:ty, $float:ty) => {
         $(#[$doc])*
+        #[inline(always)]
         pub fn $name(self, memory: $unsigned, data: $unsigned, second: $unsigned) -> $unsigned {
             let float = <$float>::from_bits;
             let either = |take_data: bool| if take_data { data } else { memory };

@@ -169,7 +169,7 @@ impl Wavefront {
         }
     }
 
-    /// A scalar operand of 64 bits. `signed` says how a literal is extended.
+    /// A scalar operand of 64 bits.
     #[inline(always)]
     pub fn scalar64(&self, inst: &Inst, operand: Operand) -> u64 {
         match operand.code() {
@@ -180,6 +180,8 @@ impl Wavefront {
 
     fn constant64(&self, inst: &Inst, operand: Operand) -> u64 {
         match operand.code() {
+            // A literal is extended as the instruction's operands say.
+            255 if inst.op.mnemonic().ends_with("_i64") => i64::from(inst.imm as i32) as u64,
             255 => u64::from(inst.imm),
             code @ 193..=208 => (192 - i64::from(code)) as u64,
             240..=247 => operand.as_inline_float().unwrap_or(0.0).to_bits(),

@@ -87,7 +87,9 @@ fn modifiers_an_instruction_has_not_are_refused() {
     assert!(reason(&[0xd113_0000, 0x2002_0501]).ends_with("v_and_b32 cannot negate or make absolute this source"));
     // v_and_b32_e64 v0, v1, v2 clamp
     assert!(reason(&[0xd113_8000, 0x0002_0501]).ends_with("v_and_b32 cannot clamp its result"));
-    // v_add_f64_sdwa does not exist, nor does a literal in VOP3
+    // flat_load_dword v0, v[2:3] offset:16, as of gfx9
+    assert!(reason(&[0xdc50_0010, 0x0000_0002]).ends_with("which only later chips know"));
+    // v_rcp_f64_sdwa does not exist, nor does a literal in VOP3
     assert!(reason(&[0x7e00_4af9, 0x0606_0601]).ends_with("v_rcp_f64 has no SDWA form"));
     assert!(reason(&[0xd101_0000, 0x0002_04ff]).ends_with("a literal, which VOP3 has no room for"));
 }

@@ -229,7 +229,7 @@ fn libclc_is_recognised_by_what_its_code_reads() {
         let layout = |name: &str| object.kernel(name).unwrap().implicit;
         assert_eq!(layout("one"), ImplicitLayout::Mesa { offset: one });
         assert_eq!(layout("three"), ImplicitLayout::Mesa { offset: three });
-        assert_eq!(layout("local_only"), ImplicitLayout::Hsa, "it reads no implicit argument");
+        assert_eq!(layout("local_only"), ImplicitLayout::Mesa { offset: one }, "as its neighbours");
     }
     for file in [V4.to_vec(), V5.to_vec(), version_2(true, Some([8, 0, 3]))] {
         for kernel in CodeObject::parse(&file).unwrap().kernels() {
@@ -316,4 +316,15 @@ fn damaged_descriptors_are_refused() {
     assert!(patched(52, &[0, 0, 0, 0]).contains("reserves 0 user SGPRs but what it asks for takes 6"));
     assert!(patched(16, &[0xff; 8]).contains("outside the code"));
     assert!(patched(57, &[4]).contains("wavefronts other than 64"));
+}
+
+#[test]
+fn the_committed_version_2_object_is_what_the_writer_makes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/objects/v2.hsaco");
+    let made = version_2(true, Some([8, 0, 3]));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &made).unwrap();
+    }
+    let committed = std::fs::read(path).expect("run the test with BLESS=1 to write the file");
+    assert!(committed == made, "{path} is out of date: run the test with BLESS=1 to write it anew");
 }

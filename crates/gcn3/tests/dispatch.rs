@@ -339,8 +339,13 @@ fn requests_beyond_the_sixteenth_register_are_ignored() {
 fn scratch_out_of_reach_is_an_error() {
     let far = Places { scratch: VirtAddr(0x6_0000_0000), ..places() };
     let dispatch = launch(&kernel(V5, "anywhere"), [64, 1, 1], [64, 1, 1]);
+    assert!(dispatch.wave_init(&places(), [0, 0, 0], 0, 1 << 22).is_err(), "slot 4 Mi of 1 KiB each");
     assert!(
-        dispatch.wave_init(&far, [0, 0, 0], 0, 0).unwrap_err().to_string().contains("out of reach of FLAT_SCRATCH")
+        dispatch
+            .wave_init(&far, [0, 0, 0], 0, 0)
+            .unwrap_err()
+            .to_string()
+            .contains("is out of reach: registers count up to 4 GiB from 0x500000000")
     );
 }
 

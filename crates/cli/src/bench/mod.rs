@@ -1,3 +1,23 @@
-//! `cohesim bench`: how fast the simulator itself is.
+//! `cohesim bench`: measurements of cohesim itself.
 
-pub mod gcn3;
+mod engine;
+mod gcn3;
+
+use crate::ui::Ui;
+use clap::Subcommand;
+
+#[derive(Subcommand)]
+pub enum Bench {
+    /// The event engine, beside three other ways to build one
+    Engine(engine::EngineBench),
+    Gcn3(gcn3::Gcn3),
+}
+
+impl Bench {
+    pub fn run(&self, ui: &Ui) -> miette::Result<()> {
+        match self {
+            Bench::Engine(bench) => bench.run(ui),
+            Bench::Gcn3(bench) => bench.run(ui),
+        }
+    }
+}

@@ -51,10 +51,9 @@ impl FromStr for Dump {
 }
 
 impl Dump {
-    /// Takes the elements out of a buffer.
-    pub fn take(&self, buffer: &[u8]) -> Result<Dumped, String> {
-        let size = self.scalar.bytes();
-        let count = buffer.len() / size;
+    /// The elements of a buffer of so many bytes; an error if it has not that many.
+    pub fn elements(&self, bytes: usize) -> Result<Range<usize>, String> {
+        let count = bytes / self.scalar.bytes();
         let range = self.range.clone().unwrap_or(0..count);
         if range.end > count {
             let Range { start, end } = range;
@@ -63,6 +62,13 @@ impl Dump {
                 self.scalar
             ));
         }
+        Ok(range)
+    }
+
+    /// Takes the elements out of a buffer.
+    pub fn take(&self, buffer: &[u8]) -> Result<Dumped, String> {
+        let size = self.scalar.bytes();
+        let range = self.elements(buffer.len())?;
         let elements = buffer[range.start * size..range.end * size].chunks(size);
         let texts: Vec<String> = elements.map(|bytes| self.scalar.format(bytes)).collect();
         // What JSON has no number for (NaN, infinities) stays text.

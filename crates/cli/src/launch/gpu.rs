@@ -3,13 +3,10 @@
 use gcn3::{
     dispatch::Dispatch,
     functional::{self, Options, Program},
-    object::CodeObject,
+    object::{CodeObject, Function},
 };
 use mem::{Bytes, VirtAddr};
 use miette::{IntoDiagnostic, WrapErr};
-
-/// Bytes that `printf` may write in one run.
-const PRINTF_BYTES: u64 = 1 << 20;
 
 /// A functional GPU with one program.
 pub struct Gpu {
@@ -22,7 +19,7 @@ pub struct Gpu {
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer {
     pub address: VirtAddr,
-    size: usize,
+    pub size: usize,
 }
 
 impl Gpu {
@@ -30,16 +27,15 @@ impl Gpu {
         let mut gpu = functional::Gpu::new();
         let program = gpu.load(object).into_diagnostic()?;
         let mut gpu = Gpu { gpu, program, printf: None };
-        // The library's printf takes its room from here.
-        if object.functions().iter().any(|function| function.name == "__printf_alloc") {
-            let mut contents = vec![0; PRINTF_BYTES as usize];
-            contents[4..8].copy_from_slice(&(PRINTF_BYTES as u32 - 8).to_le_bytes());
-            gpu.printf = Some(gpu.allocate(&contents)?);
+        // The library's printf finds a buffer without room and goes on.
+        let calls = |function: &Function| function.name == "__printf_alloc";
+        if !object.printf_formats().is_empty() || object.functions().iter().any(calls) {
+            gpu.printf = Some(gpu.allocate(&[0; 8])?);
         }
         Ok(gpu)
     }
 
-    /// Whether some code of the program prints.
+    /// Whether some code of the program calls `printf`.
     pub fn prints(&self) -> bool {
         self.printf.is_some()
     }
@@ -59,41 +55,12 @@ impl Gpu {
     }
 
     /// Runs a kernel to its end; answers with the wavefront instructions it took.
-    pub fn launch(&mut self, dispatch: &Dispatch, threads: usize) -> miette::Result<u64> {
+    pub fn launch(&mut self, dispatch: &Dispatch, options: Options) -> miette::Result<u64> {
         let dispatch = match self.printf {
             Some(buffer) => dispatch.clone().with_printf_buffer(buffer.address),
             None => dispatch.clone(),
         };
-        let options = Options { threads, ..Options::default() };
         let run = self.gpu.launch(&self.program, &dispatch, options).into_diagnostic();
         Ok(run.wrap_err("the launch failed")?.instructions)
-    }
-
-    /// The formats of what was printed, in the order in which it was. Their arguments the compiler has not kept.
-    pub fn printed(&self) -> miette::Result<String> {
-        let Some(buffer) = self.printf else { return Ok(String::new()) };
-        let bytes = self.read(buffer)?;
-        let used = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize;
-        let records = bytes.get(8..8 + used).unwrap_or_default().chunks_exact(8);
-        let mut text = String::new();
-        for record in records {
-            let format = u64::from_le_bytes(record.try_into().expect("a chunk of eight bytes has eight"));
-            text.push_str(&self.text_at(VirtAddr(format)));
-        }
-        Ok(text)
-    }
-
-    /// The text that ends with the next zero byte.
-    fn text_at(&self, address: VirtAddr) -> String {
-        let mut bytes = Vec::new();
-        let mut byte = [0];
-        while bytes.len() < 4096 {
-            let place = address + Bytes(bytes.len() as u64);
-            match self.gpu.memory.read(place, &mut byte) {
-                Ok(()) if byte[0] != 0 => bytes.push(byte[0]),
-                _ => break,
-            }
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
     }
 }

@@ -92,3 +92,20 @@ fn a_missing_linker_is_named_with_its_package() {
     let error = cohesim(&["cc", &source, "--clang", &clang]).error();
     assert!(error.contains("the linker is not installed help: on Debian: apt install lld-19"), "{error}");
 }
+
+#[test]
+fn a_kernel_that_prints_runs_and_says_that_nothing_is_shown() {
+    if !compiler_is_there() {
+        return;
+    }
+    let folder = Folder::new("cc-printf");
+    let (source, target) = (folder.file("p.cl"), folder.file("p.hsaco"));
+    fs::write(&source, "__kernel void p(__global int *out) { printf(\"%d\\n\", 1); out[get_global_id(0)] = 7; }\n")
+        .unwrap();
+    for version in ["4", "5"] {
+        cohesim(&["cc", &source, "-o", &target, "--code-object-version", version]).result();
+        let run = cohesim(&["launch", &target, "--grid", "4", "--group", "4", "--arg", "zero:16", "--dump", "0:i32"]);
+        assert!(run.err.contains("note: the code calls printf; what it prints is not shown"), "{}", run.err);
+        assert!(run.result().ends_with("i32 0..4: 7 7 7 7\n"));
+    }
+}

@@ -60,7 +60,9 @@ fn json_holds_every_instruction() {
 #[test]
 fn mesas_implicit_arguments_are_pointed_out() {
     let text = cohesim(&["disasm", &object("libclc_O2.hsaco"), "--kernel", "one"]).result();
-    assert!(text.contains("hidden, in Mesa's layout (libclc)"), "{text}");
+    assert!(text.contains("and implicit ones, as the code shows: Mesa (libclc)"), "{text}");
+    let text = cohesim(&["disasm", &object("v5.hsaco")]).result();
+    assert!(!text.contains("implicit ones"), "{text}");
 }
 
 #[test]

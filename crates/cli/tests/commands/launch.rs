@@ -83,7 +83,7 @@ fn local_memory_and_barriers_work() {
 #[test]
 fn three_dimensions_offsets_and_partial_groups_are_the_same_in_every_version() {
     let mut results = Vec::new();
-    for version in ["v4.hsaco", "v5.hsaco", "kernels.o"] {
+    for version in ["v2.hsaco", "v4.hsaco", "v5.hsaco", "kernels.o"] {
         for threads in ["1", "3"] {
             let file = object(version);
             let run = cohesim(&[
@@ -236,4 +236,17 @@ fn files_that_are_no_gfx803_code_objects_are_refused() {
     );
     let error = cohesim(&["launch", "/nowhere/x.hsaco", "--grid", "1", "--group", "1"]).error();
     assert!(error.contains("can't read '/nowhere/x.hsaco'"), "{error}");
+}
+
+#[test]
+fn an_endless_kernel_can_be_given_up() {
+    let error =
+        launch("--kernel scratch --grid 64 --group 64 --arg zero:1K --arg i32:1000000000 --limit 10000").error();
+    assert!(error.contains("no end after 10000 wavefront instructions"), "{error}");
+}
+
+#[test]
+fn local_memory_has_an_end() {
+    let error = launch("--kernel reverse --grid 64 --group 64 --arg zero:256 --arg local:60K --lds 8192").error();
+    assert!(error.contains("would need 69632 bytes of local memory"), "{error}");
 }

@@ -8,6 +8,9 @@ pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
     let op = lookup(&by_opcode::SMEM, word.field(18, 8), "SMEM")?;
     let info = op.info();
     let mut inst = Inst::bare(op, Format::Smem, 8);
+    if word.field(13, 3) != 0 {
+        return Err(Reason::Modifier { op, what: "has bits 15:13 set, which only later chips know" });
+    }
     if info.src[0] != Kind::None {
         // The base field counts register pairs.
         inst.src[0] = op.field("sbase").scalar_register(word.field(0, 6) * 2, info.src[0])?;

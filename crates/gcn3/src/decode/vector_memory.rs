@@ -8,8 +8,12 @@ pub(super) fn flat(word: Pair) -> Result<Inst, Reason> {
     let op = lookup(&by_opcode::FLAT, word.field(18, 7), "FLAT")?;
     let info = op.info();
     let mut inst = Inst::bare(op, Format::Flat, 8);
+    if word.field(0, 16) != 0 {
+        return Err(Reason::Modifier { op, what: "has an offset or a segment, which only later chips know" });
+    }
     let flags =
         Flags::default().with(Flags::GLC, word.bit(16)).with(Flags::SLC, word.bit(17)).with(Flags::TFE, word.bit(55));
+    let memory = Memory { flags, ..Memory::default() };
     inst.src[0] = op.field("addr").vgpr(word.field(32, 8), info.src[0])?;
     if info.src[1] != Kind::None {
         inst.src[1] = op.field("data").vgpr(word.field(40, 8), info.src[1])?;
@@ -17,9 +21,10 @@ pub(super) fn flat(word: Pair) -> Result<Inst, Reason> {
     // An atomic returns the value before only if asked to.
     let returns = info.src[1] == Kind::None || flags.contains(Flags::GLC);
     if info.dst != Kind::None && returns {
-        inst.dst = op.field("vdst").vgpr(word.field(56, 8), info.dst)?;
+        let registers = info.dst.registers() + memory.status_registers();
+        inst.dst = op.field("vdst").vgprs(word.field(56, 8), registers)?;
     }
-    inst.extra = Extra::Memory(Memory { flags, ..Memory::default() });
+    inst.extra = Extra::Memory(memory);
     Ok(inst)
 }
 
@@ -27,6 +32,14 @@ pub(super) fn untyped_buffer(word: Pair) -> Result<Inst, Reason> {
     let op = lookup(&by_opcode::MUBUF, word.field(18, 7), "MUBUF")?;
     let mut inst = Inst::bare(op, Format::Mubuf, 8);
     let flags = Flags::default().with(Flags::LDS, word.bit(16)).with(Flags::SLC, word.bit(17));
+    check_lds(op, word)?;
+    buffer(&mut inst, word, Memory { flags, ..Memory::default() })?;
+    Ok(inst)
+}
+
+/// Only loads of one register can go to the local data share, and one store comes from there.
+fn check_lds(op: Op, word: Pair) -> Result<(), Reason> {
+    let (lds, addressing) = (word.bit(16), word.field(12, 2));
     let loads_one_register = matches!(
         op,
         Op::BufferLoadFormatX
@@ -36,19 +49,14 @@ pub(super) fn untyped_buffer(word: Pair) -> Result<Inst, Reason> {
             | Op::BufferLoadSshort
             | Op::BufferLoadDword
     );
-    match (word.bit(16), op) {
-        (false, Op::BufferStoreLdsDword) => return Err(Reason::Modifier { op, what: "needs its lds bit" }),
-        (true, Op::BufferStoreLdsDword) if word.field(12, 2) != 0 => {
-            return Err(Reason::Modifier { op, what: "has no VGPR address" });
-        }
-        (true, Op::BufferStoreLdsDword) => (),
-        (true, _) if !loads_one_register => {
-            return Err(Reason::Modifier { op, what: "cannot move data to the local data share" });
-        }
-        _ => (),
-    }
-    buffer(&mut inst, word, Memory { flags, ..Memory::default() })?;
-    Ok(inst)
+    let what = match (op, lds) {
+        (Op::BufferStoreLdsDword, false) => "needs its lds bit",
+        (Op::BufferStoreLdsDword, true) if addressing != 0 => "has no VGPR address",
+        (Op::BufferStoreLdsDword, true) => return Ok(()),
+        (_, true) if !loads_one_register => "cannot move data to the local data share",
+        _ => return Ok(()),
+    };
+    Err(Reason::Modifier { op, what })
 }
 
 pub(super) fn typed_buffer(word: Pair) -> Result<Inst, Reason> {
@@ -87,7 +95,8 @@ fn buffer(inst: &mut Inst, word: Pair, mut memory: Memory) -> Result<(), Reason>
         return Err(op.field("soffset").wrong(inst.src[2].code(), "is no offset a buffer access can have"));
     }
     if info.dst != Kind::None && !memory.flags.contains(Flags::LDS) {
-        inst.dst = op.field("vdata").vgpr(word.field(40, 8), info.dst)?;
+        let registers = info.dst.registers() + memory.status_registers();
+        inst.dst = op.field("vdata").vgprs(word.field(40, 8), registers)?;
     }
     inst.extra = Extra::Memory(memory);
     Ok(())
@@ -108,16 +117,7 @@ pub(super) fn image(word: Pair) -> Result<Inst, Reason> {
         .with(Flags::D16, word.bit(63));
     let memory = Memory { flags, dmask: word.field(8, 4) as u8, ..Memory::default() };
     inst.extra = Extra::Memory(memory);
-    let atomic = (Op::ImageAtomicSwap..=Op::ImageAtomicDec).contains(&op);
-    let elements = if op == Op::ImageAtomicCmpswap { [0x3, 0xf] } else { [0x1, 0x3] };
-    if atomic && !elements.contains(&memory.dmask) {
-        return Err(op.field("dmask").wrong(memory.dmask.into(), "selects neither a 32-bit nor a 64-bit element"));
-    }
-    let packs = info.opcode <= Op::ImageAtomicDec.info().opcode
-        && !matches!(op, Op::ImageLoad | Op::ImageLoadMip | Op::ImageStore | Op::ImageStoreMip);
-    if flags.contains(Flags::D16) && (packs || op == Op::ImageGetLod) {
-        return Err(Reason::Modifier { op, what: "has no 16-bit form" });
-    }
+    check_image(op, memory)?;
     inst.src[0] = op.field("vaddr").vgpr(word.field(32, 8), info.src[0])?;
     let resource = if flags.contains(Flags::R128) { Kind::B128 } else { Kind::B256 };
     inst.src[1] = op.field("srsrc").scalar_register(word.field(48, 5) * 4, resource)?;
@@ -128,10 +128,25 @@ pub(super) fn image(word: Pair) -> Result<Inst, Reason> {
     Ok(inst)
 }
 
+/// Atomics know two element sizes, and not every image instruction has a 16-bit form.
+fn check_image(op: Op, memory: Memory) -> Result<(), Reason> {
+    let atomic = (Op::ImageAtomicSwap..=Op::ImageAtomicDec).contains(&op);
+    let elements = if op == Op::ImageAtomicCmpswap { [0x3, 0xf] } else { [0x1, 0x3] };
+    if atomic && !elements.contains(&memory.dmask) {
+        return Err(op.field("dmask").wrong(memory.dmask.into(), "selects neither a 32-bit nor a 64-bit element"));
+    }
+    let samples = op >= Op::ImageSample && op != Op::ImageGetLod;
+    let has_halves = samples || matches!(op, Op::ImageLoad | Op::ImageLoadMip | Op::ImageStore | Op::ImageStoreMip);
+    if memory.flags.contains(Flags::D16) && !has_halves {
+        return Err(Reason::Modifier { op, what: "has no 16-bit form" });
+    }
+    Ok(())
+}
+
 /// How many vector registers an image instruction reads or writes: one per component, even a 16-bit one, plus the
 /// status word.
 pub(crate) fn image_data_registers(op: Op, memory: Memory) -> u8 {
     let gathers = op.mnemonic().starts_with("image_gather4");
     let components = if gathers { 4 } else { memory.dmask.count_ones().max(1) as u8 };
-    components + u8::from(memory.flags.contains(Flags::TFE))
+    components + memory.status_registers()
 }

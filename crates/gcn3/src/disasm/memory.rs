@@ -115,10 +115,9 @@ pub(super) fn buffer(inst: &Inst, f: &mut Formatter<'_>) -> fmt::Result {
         return Ok(()); // cache control
     }
     let memory = inst.memory();
-    let status = u8::from(memory.flags.contains(Flags::TFE));
     let mut list = List::new(f);
     if !inst.dst.is_none() {
-        list.item(Vgprs(inst.dst, info.dst.registers() + status))?;
+        list.item(Vgprs(inst.dst, info.dst.registers() + memory.status_registers()))?;
     }
     if info.src[0] != Kind::None {
         let both = memory.flags.contains(Flags::OFFEN) && memory.flags.contains(Flags::IDXEN);

@@ -44,7 +44,7 @@ pub enum DispatchError {
     )]
     ScratchTooLarge { kernel: String, size: u32, limit: u32 },
     #[error(
-        "kernel '{kernel}': scratch memory at {scratch:#x} is out of reach of FLAT_SCRATCH, which counts up to 4 GiB from {base:#x}"
+        "kernel '{kernel}': scratch memory at {scratch:#x} is out of reach: registers count up to 4 GiB from {base:#x}"
     )]
     ScratchOutOfReach { kernel: String, scratch: u64, base: u64 },
 }

@@ -40,6 +40,10 @@ impl Dispatch {
         let size = self.group_size(group_id);
         let (vgprs, exec) = work_items(size, wave, descriptor.setup.workitem_ids);
         let scratch_offset = self.scratch_per_wave() * u64::from(scratch_slot);
+        if scratch_offset + self.scratch_per_wave() > 1 << 32 {
+            let (scratch, base) = (places.scratch.0 + scratch_offset, places.scratch.0);
+            return Err(DispatchError::ScratchOutOfReach { kernel: self.kernel.name.clone(), scratch, base });
+        }
         let sgprs = self.scalar_registers(places, group_id, wave, scratch_offset)?;
         Ok(WaveInit {
             pc: places.image + Bytes(descriptor.entry.0),

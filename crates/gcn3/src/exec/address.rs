@@ -74,7 +74,6 @@ impl Wavefront {
         op.space = Space::Global;
         op.scope = Scope { glc: flags.contains(Flags::GLC), slc: flags.contains(Flags::SLC) };
         op.more.clear();
-        op.data.clear();
         op.mask = self.exec();
         let first = first.unwrap_or(0);
         match shape {
@@ -82,6 +81,7 @@ impl Wavefront {
                 op.kind = Kind::Load;
                 (op.element_bytes, op.elements) = (bytes, words);
                 op.destination = Destination::Vgprs { first, extension };
+                // What the rows hold from before is overwritten where the mask says.
                 op.data.resize(usize::from(words), Row::default());
             }
             Shape::Store { bytes, words } => {
@@ -100,9 +100,14 @@ impl Wavefront {
             }
         }
         op.stride = op.element_bytes.into();
-        if let Some(data) = data {
-            for word in 0..shape.data_words() {
-                op.data.push(*self.vgpr(usize::from(data) + word));
+        let Some(data) = data else {
+            op.data.resize(if op.kind == Kind::Load { op.data.len() } else { 0 }, Row::default());
+            return op;
+        };
+        if op.kind != Kind::Load {
+            op.data.resize(shape.data_words(), Row::default());
+            for (word, row) in op.data.iter_mut().enumerate() {
+                *row = *self.vgpr(usize::from(data) + word);
             }
         }
         op

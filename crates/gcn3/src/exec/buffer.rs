@@ -4,11 +4,10 @@
 //! outside. gfx803 counts the size of a buffer in bytes, whether it has a stride or not.
 
 use super::{
-    Group, Handler, Outcome, Step,
+    Group, Handler, Outcome, Step, active,
     address::Shape,
     format::{ElementFormat, select},
     image::Sampled,
-    lds_ops::active,
     simd::lanes,
 };
 use crate::{
@@ -174,9 +173,8 @@ impl Wavefront {
                 });
                 format.pack(given)
             });
-            for word in 0..usize::from(words) {
-                op.data.push(super::simd::Row(lanes(|lane| packed[lane][word])));
-            }
+            let row = |word: usize| super::simd::Row(lanes(|lane| packed[lane][word]));
+            op.data.extend((0..usize::from(words)).map(row));
         }
         let all = op.mask;
         self.buffer_addresses(inst, &mut op, resource)?;

@@ -166,7 +166,9 @@ macro_rules! integer_conditions {
     };
 }
 
-#[allow(clippy::neg_cmp_op_on_partial_ord, clippy::unnecessary_cast)]
+// A condition and its negation are told apart by NaN, which is what these lints do not see.
+#[allow(clippy::double_comparisons, clippy::neg_cmp_op_on_partial_ord, clippy::nonminimal_bool)]
+#[allow(clippy::unnecessary_cast)]
 pub fn handler(op: Op) -> Option<Handler> {
     let info = op.info();
     if info.encoding != Encoding::Vopc {

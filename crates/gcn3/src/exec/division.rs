@@ -24,14 +24,18 @@ struct Precision {
     scale: i32,
     /// A numerator with at most this biased exponent may lose digits on the way.
     tiny: i32,
+    /// A quotient whose exponent is smaller than minus this is zero.
+    underflow: i32,
     format: soft::Format,
     /// Smallest exponent of a normal number.
     smallest: i32,
     bias: i32,
 }
 
-const SINGLE: Precision = Precision { far: 96, scale: 64, tiny: 23, format: soft::F32, smallest: -126, bias: 127 };
-const DOUBLE: Precision = Precision { far: 768, scale: 128, tiny: 53, format: soft::F64, smallest: -1022, bias: 1023 };
+const SINGLE: Precision =
+    Precision { far: 96, scale: 64, tiny: 23, underflow: 150, format: soft::F32, smallest: -126, bias: 127 };
+const DOUBLE: Precision =
+    Precision { far: 768, scale: 128, tiny: 53, underflow: 1075, format: soft::F64, smallest: -1022, bias: 1023 };
 
 /// A number taken apart far enough to judge it.
 #[derive(Clone, Copy)]
@@ -79,7 +83,7 @@ impl Precision {
         } else if d.denormal {
             (scaled(self.scale), false)
         } else if reciprocal_denormal && quotient_denormal {
-            (if value == denominator { scaled(self.scale) } else { value }, true)
+            (if value == denominator { scaled(-self.scale) } else { value }, true)
         } else if reciprocal_denormal {
             (scaled(-self.scale), false)
         } else if quotient_denormal {
@@ -108,8 +112,11 @@ impl Precision {
             sign_bit | infinity | quiet
         } else if d.zero || n_magnitude == infinity {
             sign | infinity
-        } else if d_magnitude == infinity || n.zero {
+        } else if d_magnitude == infinity || n.zero || n.exponent - d.exponent < -self.underflow {
             sign
+        } else if magnitude(quotient) > infinity {
+            // Infinity was reached on the way: the quotient is too large.
+            sign | infinity
         } else {
             sign | magnitude(quotient)
         }
@@ -161,13 +168,13 @@ impl Wavefront {
         } else {
             std::array::from_fn(|lane| {
                 let operand = |row: &Row| u64::from(flush32(row[lane], keep_in));
-                let fused = soft::fma(soft::F32, operand(a), operand(b), operand(c), round);
-                let result = match vcc >> lane & 1 {
+                let power = match vcc >> lane & 1 {
                     // A large quotient comes from a denominator scaled up, a small one from a numerator scaled up.
-                    1 if c[lane] >> 23 & 0xff > 127 => soft::scale(soft::F32, fused, 64, round),
-                    1 => soft::scale(soft::F32, fused, -64, round),
-                    _ => fused,
+                    1 if c[lane] >> 23 & 0xff > 127 => 64,
+                    1 => -64,
+                    _ => 0,
                 };
+                let result = soft::fma_scaled(soft::F32, operand(a), operand(b), operand(c), power, round);
                 flush32(result as u32, keep_out)
             })
         };
@@ -187,12 +194,12 @@ impl Wavefront {
         } else {
             std::array::from_fn(|lane| {
                 let operand = |row: &[u64; 64]| flush64(row[lane], keep_in);
-                let fused = soft::fma(soft::F64, operand(&a), operand(&b), operand(&c), round);
-                let result = match vcc >> lane & 1 {
-                    1 if c[lane] >> 52 & 0x7ff > 1023 => soft::scale(soft::F64, fused, 128, round),
-                    1 => soft::scale(soft::F64, fused, -128, round),
-                    _ => fused,
+                let power = match vcc >> lane & 1 {
+                    1 if c[lane] >> 52 & 0x7ff > 1023 => 128,
+                    1 => -128,
+                    _ => 0,
                 };
+                let result = soft::fma_scaled(soft::F64, operand(&a), operand(&b), operand(&c), power, round);
                 flush64(result, keep_out)
             })
         };

@@ -2,11 +2,10 @@
 //! the work-item's own scratch memory apart.
 
 use super::{
-    Group, Handler, Outcome, Step,
+    Group, Handler, Outcome, Step, active,
     address::Shape,
     lds::{LdsAccess, LdsKind},
-    lds_ops::active,
-    simd::{Row, lanes, mask},
+    simd::{Row, lanes_into, mask},
     wide::join,
 };
 use crate::{
@@ -31,7 +30,7 @@ impl Wavefront {
         let scratch = if private == 0 { 0 } else { mask(|lane| high[lane] == private) & exec };
         let mut op = self.operation(group, inst, shape, inst.src[1].as_vgpr(), inst.dst.as_vgpr());
         let (low, high) = (self.vgpr(address), self.vgpr(address + 1));
-        *op.addresses = lanes(|lane| join(low[lane], high[lane]));
+        lanes_into(&mut op.addresses, |lane| join(low[lane], high[lane]));
         if local != 0 {
             self.flat_local(group, &mut op, local)?;
             op.mask &= !local;
@@ -83,13 +82,15 @@ impl Wavefront {
                 }
             }
         }
-        let kind = match kind {
-            Kind::Load => LdsKind::Read,
-            Kind::Store => LdsKind::Write,
-            Kind::Atomic { .. } => LdsKind::Atomic,
-        };
-        let bytes = op.lane_bytes() as u8;
-        group.lds.last = LdsAccess { mask: lanes, addresses: Row(addresses), second: None, bytes, kind };
+        if group.lds.watched {
+            let kind = match kind {
+                Kind::Load => LdsKind::Read,
+                Kind::Store => LdsKind::Write,
+                Kind::Atomic { .. } => LdsKind::Atomic,
+            };
+            let bytes = op.lane_bytes() as u8;
+            group.lds.last = LdsAccess { mask: lanes, addresses: Row(addresses), second: None, bytes, kind };
+        }
         let all = std::mem::replace(&mut op.mask, lanes);
         self.complete(op)?;
         op.mask = all;

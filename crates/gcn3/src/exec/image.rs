@@ -4,11 +4,10 @@
 //! zero (or as the sampler says) and is not written.
 
 use super::{
-    Group, Handler, Outcome, Step,
+    Group, Handler, Outcome, Step, active,
     address::Shape,
     float::f32_to_f16,
     format::{ElementFormat, select},
-    lds_ops::active,
     simd::Row,
 };
 use crate::{
@@ -303,11 +302,11 @@ impl Wavefront {
             if sampler.linear {
                 weights[lane] = std::array::from_fn(|axis| (texels[axis] - 0.5 - corner[axis]) as f32);
             }
-            for place in 0..places {
+            for (place, outside) in outside.iter_mut().enumerate() {
                 let x = sampler.wrapped(0, corner[0] as i64 + (place & 1) as i64, sizes[0]);
                 let y = sampler.wrapped(1, corner[1] as i64 + (place >> 1) as i64, sizes[1]);
                 let address = x.zip(y).and_then(|(x, y)| resource.texel(x, y)).unwrap_or_else(|| {
-                    outside[place] |= 1 << lane;
+                    *outside |= 1 << lane;
                     resource.base
                 });
                 match place {

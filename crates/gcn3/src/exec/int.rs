@@ -165,10 +165,7 @@ fn first_bit(value: u32, count: u32) -> u32 {
 }
 
 #[inline(always)]
-fn median<T: Ord>(a: T, b: T, c: T) -> T
-where
-    T: Copy,
-{
+fn median<T: Ord + Copy>(a: T, b: T, c: T) -> T {
     a.max(b).min(a.min(b).max(c))
 }
 

@@ -1,11 +1,11 @@
 //! The local data share: memory that the wavefronts of one workgroup share.
 //!
 //! It has no protocol, so instructions access it at once. Reads beyond its end give 0 and writes there do nothing, as
-//! in hardware. What was accessed last stays visible in [`Lds::last`], for whoever counts bank conflicts.
+//! in hardware. Whoever counts bank conflicts sets [`Lds::watched`] and finds the latest access in [`Lds::last`].
 
 use super::simd::Row;
 
-/// The last access to the local data share.
+/// The last access to the local data share, if it is watched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LdsAccess {
     /// Lanes that took part.
@@ -33,13 +33,15 @@ pub enum LdsKind {
 #[derive(Clone, Debug, Default)]
 pub struct Lds {
     words: Vec<u32>,
+    /// Whether accesses are to be noted in `last`, which costs a little.
+    pub watched: bool,
     pub last: LdsAccess,
 }
 
 impl Lds {
     /// A cleared local data share of at least `bytes` bytes.
     pub fn new(bytes: u32) -> Self {
-        Self { words: vec![0; bytes.div_ceil(4) as usize], last: LdsAccess::default() }
+        Self { words: vec![0; bytes.div_ceil(4) as usize], ..Self::default() }
     }
 
     /// All zero again, with the given size.

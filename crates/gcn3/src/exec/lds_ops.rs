@@ -1,9 +1,11 @@
 //! The instructions of the local data share, and the lane shuffles that use its crossbar.
 
 use super::{
-    Group, Handler, Outcome, Step,
+    Group, Handler, Outcome, Step, active,
     lds::{LdsAccess, LdsKind},
-    simd::{Row, gather, lanes, mask as simd_mask},
+    operand::Spread,
+    simd::{Row, gather, lanes, mask as lane_mask},
+    wide::join,
 };
 use crate::{
     error::{Access, Fault},
@@ -13,141 +15,149 @@ use crate::{
     wave::Wavefront,
 };
 
-/// The lanes of a mask, lowest first.
-pub(super) fn active(mask: u64) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            lane
-        })
-    })
+/// An address beyond any local data share, even with a few bytes added.
+const BEYOND: u32 = !15;
+
+/// The lanes' addresses: a row, and what is to be added to each.
+#[derive(Clone, Copy)]
+struct Addresses<'a> {
+    row: &'a Row,
+    offset: u32,
 }
 
-/// Errs if an active lane's address is not a multiple of `bytes`.
-fn aligned(mask: u64, addresses: &[u32; 64], bytes: u32, access: Access) -> Result<(), Fault> {
-    let wrong = simd_mask(|lane| addresses[lane] & (bytes - 1) != 0) & mask;
-    if wrong == 0 {
-        return Ok(());
+impl Addresses<'_> {
+    #[inline(always)]
+    fn at(&self, lane: usize) -> u32 {
+        self.row[lane].wrapping_add(self.offset)
     }
-    let lane = wrong.trailing_zeros() as usize;
-    Err(Fault::Unaligned {
-        access,
-        address: addresses[lane].into(),
-        bytes: bytes.into(),
-        rule: "the local data share is accessed at multiples of the size, at most of 4",
-        lane: Some(lane as u8),
-    })
+
+    /// Errs if the address of a lane of `mask` is not a multiple of `bytes`.
+    #[inline(always)]
+    fn aligned(&self, mask: u64, bytes: u32, access: Access) -> Result<(), Fault> {
+        let wrong = lane_mask(|lane| self.at(lane) & (bytes - 1) != 0) & mask;
+        if wrong == 0 { Ok(()) } else { Err(self.unaligned(wrong, bytes, access)) }
+    }
+
+    #[cold]
+    fn unaligned(&self, wrong: u64, bytes: u32, access: Access) -> Fault {
+        let lane = wrong.trailing_zeros() as usize;
+        Fault::Unaligned {
+            access,
+            address: self.at(lane).into(),
+            bytes: bytes.into(),
+            rule: "the local data share is accessed at multiples of the size, at most of 4",
+            lane: Some(lane as u8),
+        }
+    }
+
+    /// Notes the access, for whoever watches.
+    #[inline(always)]
+    fn note(&self, group: &mut Group, mask: u64, bytes: usize, kind: LdsKind, second: Option<i32>) {
+        if group.lds.watched {
+            let addresses = Row(lanes(|lane| self.at(lane)));
+            group.lds.last = LdsAccess { mask, addresses, second, bytes: bytes as u8, kind };
+        }
+    }
 }
 
 impl Wavefront {
     /// Checks what all instructions of this family have in common, and gives the lanes' addresses.
-    fn lds_addresses(&self, inst: &Inst, offset: u32) -> Result<[u32; 64], Fault> {
+    #[inline(always)]
+    fn lds_addresses<'a>(&'a self, inst: &Inst, offset: u32, spread: &'a mut Spread) -> Result<Addresses<'a>, Fault> {
         if inst.memory().flags.contains(Flags::GDS) {
             return Err(Fault::Unsupported("there is no global data share"));
         }
-        let address = self.vgpr(inst.src[0].as_vgpr().map_or(0, usize::from));
-        // M0 limits what may be accessed: an address at or beyond it is out of range.
+        let row = self.vgpr(inst.src[0].as_vgpr().map_or(0, usize::from));
+        // M0 limits what may be accessed: an address at or beyond it is out of range. Compilers set no limit.
         let limit = self.m0();
-        Ok(lanes(|lane| {
-            let address = address[lane].wrapping_add(offset);
-            if address >= limit { u32::MAX & !15 } else { address }
-        }))
-    }
-
-    fn data_row(&self, inst: &Inst, n: usize, word: usize) -> Row {
-        match inst.src[n].as_vgpr() {
-            Some(register) => *self.vgpr(usize::from(register) + word),
-            None => Row::splat(self.scalar32(inst, inst.src[n])),
+        if limit == u32::MAX {
+            return Ok(Addresses { row, offset });
         }
-    }
-
-    fn lds_done(
-        &self,
-        group: &mut Group,
-        addresses: &[u32; 64],
-        bytes: u8,
-        kind: LdsKind,
-        second: Option<i32>,
-    ) -> Step {
-        group.lds.last = LdsAccess { mask: self.exec(), addresses: Row(*addresses), second, bytes, kind };
-        Step::Lds
+        let row = spread.write(Row(lanes(|lane| {
+            let address = row[lane].wrapping_add(offset);
+            if address >= limit { BEYOND } else { address }
+        })));
+        Ok(Addresses { row, offset: 0 })
     }
 
     #[inline(always)]
-    fn lds_read_words(&mut self, inst: &Inst, group: &mut Group, words: usize) -> Outcome {
-        let mask = self.exec();
-        let addresses = self.lds_addresses(inst, inst.imm)?;
-        aligned(mask, &addresses, 4, Access::Load)?;
-        let first = inst.dst.as_vgpr().map_or(0, usize::from);
-        for word in 0..words {
-            let out = gather(group.lds.words(), &addresses, 4 * word as u32);
-            self.write_vgpr(first + word, &out, mask);
+    fn data(&self, inst: &Inst, n: usize, word: usize) -> &Row {
+        self.vgpr(inst.src[n].as_vgpr().map_or(0, usize::from) + word)
+    }
+
+    #[inline(always)]
+    fn lds_read_words<const WORDS: usize>(&mut self, inst: &Inst, group: &mut Group) -> Outcome {
+        let (mask, mut spread) = (self.exec(), Spread::uninit());
+        let addresses = self.lds_addresses(inst, inst.imm, &mut spread)?;
+        addresses.aligned(mask, 4, Access::Load)?;
+        let mut out = [[0; 64]; WORDS];
+        for (word, row) in out.iter_mut().enumerate() {
+            gather(group.lds.words(), addresses.row, addresses.offset.wrapping_add(4 * word as u32), row);
         }
-        Ok(self.lds_done(group, &addresses, 4 * words as u8, LdsKind::Read, None))
+        addresses.note(group, mask, 4 * WORDS, LdsKind::Read, None);
+        // The destination may be the address register, so everything is read before anything is written.
+        let first = inst.dst.as_vgpr().map_or(0, usize::from);
+        for (word, row) in out.iter().enumerate() {
+            self.write_vgpr(first + word, row, mask);
+        }
+        Ok(Step::Lds)
     }
 
     #[inline(always)]
     fn lds_write_words(&mut self, inst: &Inst, group: &mut Group, words: usize) -> Outcome {
-        let mask = self.exec();
-        let addresses = self.lds_addresses(inst, inst.imm)?;
-        aligned(mask, &addresses, 4, Access::Store)?;
-        let first = inst.src[1].as_vgpr().map_or(0, usize::from);
+        let (mask, mut spread) = (self.exec(), Spread::uninit());
+        let addresses = self.lds_addresses(inst, inst.imm, &mut spread)?;
+        addresses.aligned(mask, 4, Access::Store)?;
         for word in 0..words {
-            let row = self.vgpr(first + word);
-            let offset = 4 * word as u32;
-            if mask == !0 {
-                for (address, value) in addresses.iter().zip(row.iter()) {
-                    group.lds.set_word(address.wrapping_add(offset), *value);
-                }
-            } else {
-                for lane in active(mask) {
-                    group.lds.set_word(addresses[lane].wrapping_add(offset), row[lane]);
-                }
-            }
+            let (row, offset) = (self.data(inst, 1, word), 4 * word as u32);
+            each(mask, |lane| group.lds.set_word(addresses.at(lane).wrapping_add(offset), row[lane]));
         }
-        Ok(self.lds_done(group, &addresses, 4 * words as u8, LdsKind::Write, None))
+        addresses.note(group, mask, 4 * words, LdsKind::Write, None);
+        Ok(Step::Lds)
     }
 
     #[inline(always)]
     fn lds_read_narrow(&mut self, inst: &Inst, group: &mut Group, bytes: u32, f: impl Fn(u32) -> u32) -> Outcome {
-        let mask = self.exec();
-        let addresses = self.lds_addresses(inst, inst.imm)?;
-        aligned(mask, &addresses, bytes, Access::Load)?;
-        let out: [u32; 64] = std::array::from_fn(|lane| f(group.lds.narrow(addresses[lane], bytes)));
+        let (mask, mut spread) = (self.exec(), Spread::uninit());
+        let addresses = self.lds_addresses(inst, inst.imm, &mut spread)?;
+        addresses.aligned(mask, bytes, Access::Load)?;
+        let mut out = [0; 64];
+        each(mask, |lane| out[lane] = f(group.lds.narrow(addresses.at(lane), bytes)));
+        addresses.note(group, mask, bytes as usize, LdsKind::Read, None);
         self.write_vgpr(inst.dst.as_vgpr().map_or(0, usize::from), &out, mask);
-        Ok(self.lds_done(group, &addresses, bytes as u8, LdsKind::Read, None))
+        Ok(Step::Lds)
     }
 
     fn lds_write_narrow(&mut self, inst: &Inst, group: &mut Group, bytes: u32) -> Outcome {
-        let mask = self.exec();
-        let addresses = self.lds_addresses(inst, inst.imm)?;
-        aligned(mask, &addresses, bytes, Access::Store)?;
-        let data = self.data_row(inst, 1, 0);
-        for lane in active(mask) {
-            group.lds.set_narrow(addresses[lane], bytes, data[lane]);
-        }
-        Ok(self.lds_done(group, &addresses, bytes as u8, LdsKind::Write, None))
+        let (mask, mut spread) = (self.exec(), Spread::uninit());
+        let addresses = self.lds_addresses(inst, inst.imm, &mut spread)?;
+        addresses.aligned(mask, bytes, Access::Store)?;
+        let data = self.data(inst, 1, 0);
+        each(mask, |lane| group.lds.set_narrow(addresses.at(lane), bytes, data[lane]));
+        addresses.note(group, mask, bytes as usize, LdsKind::Write, None);
+        Ok(Step::Lds)
     }
 
-    /// Two reads at offsets counted in elements of `words` words, or in 64 of them.
+    /// Two reads at offsets counted in elements of `WORDS` words, or in 64 of them.
     #[inline(always)]
-    fn lds_read_two(&mut self, inst: &Inst, group: &mut Group, words: usize, unit: u32) -> Outcome {
+    fn lds_read_two<const WORDS: usize>(&mut self, inst: &Inst, group: &mut Group, unit: u32) -> Outcome {
         let mask = self.exec();
         let (near, far) = two_offsets(inst, unit);
-        let addresses = self.lds_addresses(inst, near)?;
-        let others = self.lds_addresses(inst, far)?;
-        aligned(mask, &addresses, 4, Access::Load)?;
-        let first = inst.dst.as_vgpr().map_or(0, usize::from);
-        for word in 0..words {
-            let near = gather(group.lds.words(), &addresses, 4 * word as u32);
-            let far = gather(group.lds.words(), &others, 4 * word as u32);
-            self.write_vgpr(first + word, &near, mask);
-            self.write_vgpr(first + words + word, &far, mask);
+        let [p, q] = &mut [Spread::uninit(); 2];
+        let places = [self.lds_addresses(inst, near, p)?, self.lds_addresses(inst, far, q)?];
+        places[0].aligned(mask, 4, Access::Load)?;
+        let mut out = [[[0; 64]; WORDS]; 2];
+        for (place, rows) in places.iter().zip(&mut out) {
+            for (word, row) in rows.iter_mut().enumerate() {
+                gather(group.lds.words(), place.row, place.offset.wrapping_add(4 * word as u32), row);
+            }
         }
-        let second = far.wrapping_sub(near) as i32;
-        Ok(self.lds_done(group, &addresses, 4 * words as u8, LdsKind::Read, Some(second)))
+        places[0].note(group, mask, 4 * WORDS, LdsKind::Read, Some(far.wrapping_sub(near) as i32));
+        let first = inst.dst.as_vgpr().map_or(0, usize::from);
+        for (n, row) in out.iter().flatten().enumerate() {
+            self.write_vgpr(first + n, row, mask);
+        }
+        Ok(Step::Lds)
     }
 
     /// Two writes; with `exchange`, the old values are returned.
@@ -155,62 +165,69 @@ impl Wavefront {
     fn lds_write_two(&mut self, inst: &Inst, group: &mut Group, words: usize, unit: u32, exchange: bool) -> Outcome {
         let mask = self.exec();
         let (near, far) = two_offsets(inst, unit);
-        let addresses = self.lds_addresses(inst, near)?;
-        let others = self.lds_addresses(inst, far)?;
-        aligned(mask, &addresses, 4, Access::Store)?;
+        let [p, q] = &mut [Spread::uninit(); 2];
+        let places = [self.lds_addresses(inst, near, p)?, self.lds_addresses(inst, far, q)?];
+        places[0].aligned(mask, 4, Access::Store)?;
         let mut old = [[0; 64]; 4];
-        for (place, addresses) in [&addresses, &others].into_iter().enumerate() {
+        for (n, place) in places.iter().enumerate() {
             for word in 0..words {
-                let data = self.data_row(inst, 1 + place, word);
-                for lane in active(mask) {
-                    let address = addresses[lane].wrapping_add(4 * word as u32);
-                    old[words * place + word][lane] = group.lds.word(address);
+                let (data, before) = (self.data(inst, 1 + n, word), &mut old[words * n + word]);
+                each(mask, |lane| {
+                    let address = place.at(lane).wrapping_add(4 * word as u32);
+                    if exchange {
+                        before[lane] = group.lds.word(address);
+                    }
                     group.lds.set_word(address, data[lane]);
-                }
+                });
             }
         }
+        let kind = if exchange { LdsKind::Atomic } else { LdsKind::Write };
+        places[0].note(group, mask, 4 * words, kind, Some(far.wrapping_sub(near) as i32));
         if exchange {
             let first = inst.dst.as_vgpr().map_or(0, usize::from);
             for (n, row) in old.iter().take(2 * words).enumerate() {
                 self.write_vgpr(first + n, row, mask);
             }
         }
-        let kind = if exchange { LdsKind::Atomic } else { LdsKind::Write };
-        Ok(self.lds_done(group, &addresses, 4 * words as u8, kind, Some(far.wrapping_sub(near) as i32)))
+        Ok(Step::Lds)
     }
 
     /// A read-modify-write of 32 bits per lane, lane after lane.
+    #[inline(always)]
     fn lds_atomic32(&mut self, inst: &Inst, group: &mut Group, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
-        let mask = self.exec();
-        let addresses = self.lds_addresses(inst, inst.imm)?;
-        aligned(mask, &addresses, 4, Access::Atomic)?;
-        let (data, second) = (self.data_row(inst, 1, 0), self.data_row(inst, 2, 0));
+        let (mask, mut spread) = (self.exec(), Spread::uninit());
+        let addresses = self.lds_addresses(inst, inst.imm, &mut spread)?;
+        addresses.aligned(mask, 4, Access::Atomic)?;
+        let (data, second) = (self.data(inst, 1, 0), self.data(inst, 2, 0));
         let mut old = [0; 64];
-        for lane in active(mask) {
-            old[lane] = group.lds.word(addresses[lane]);
-            group.lds.set_word(addresses[lane], f(old[lane], data[lane], second[lane]));
-        }
+        each(mask, |lane| {
+            let address = addresses.at(lane);
+            old[lane] = group.lds.word(address);
+            group.lds.set_word(address, f(old[lane], data[lane], second[lane]));
+        });
+        addresses.note(group, mask, 4, LdsKind::Atomic, None);
         if let Some(register) = inst.dst.as_vgpr() {
             self.write_vgpr(usize::from(register), &old, mask);
         }
-        Ok(self.lds_done(group, &addresses, 4, LdsKind::Atomic, None))
+        Ok(Step::Lds)
     }
 
     fn lds_atomic64(&mut self, inst: &Inst, group: &mut Group, f: impl Fn(u64, u64, u64) -> u64) -> Outcome {
-        let mask = self.exec();
-        let addresses = self.lds_addresses(inst, inst.imm)?;
-        aligned(mask, &addresses, 4, Access::Atomic)?;
-        let rows: [Row; 4] = std::array::from_fn(|n| self.data_row(inst, 1 + n / 2, n % 2));
-        let join = |n: usize, lane: usize| u64::from(rows[n][lane]) | u64::from(rows[n + 1][lane]) << 32;
+        let (mask, mut spread) = (self.exec(), Spread::uninit());
+        let addresses = self.lds_addresses(inst, inst.imm, &mut spread)?;
+        addresses.aligned(mask, 4, Access::Atomic)?;
+        let operand = |n: usize, lane: usize| join(self.data(inst, n, 0)[lane], self.data(inst, n, 1)[lane]);
         let mut old = [0u64; 64];
         for lane in active(mask) {
-            old[lane] = group.lds.double(addresses[lane]);
-            group.lds.set_double(addresses[lane], f(old[lane], join(0, lane), join(2, lane)));
+            let address = addresses.at(lane);
+            old[lane] = group.lds.double(address);
+            group.lds.set_double(address, f(old[lane], operand(1, lane), operand(2, lane)));
         }
+        addresses.note(group, mask, 8, LdsKind::Atomic, None);
         if inst.dst.is_vgpr() {
             self.write64(inst, &old)?;
         }
-        Ok(self.lds_done(group, &addresses, 8, LdsKind::Atomic, None))
+        Ok(Step::Lds)
     }
 
     /// Counts the active lanes onto (or off) a word at M0; every lane gets the value before.
@@ -223,20 +240,22 @@ impl Wavefront {
         let old = group.lds.word(address);
         let lanes = mask.count_ones();
         group.lds.set_word(address, if up { old.wrapping_add(lanes) } else { old.wrapping_sub(lanes) });
+        Addresses { row: &Row::splat(address), offset: 0 }.note(group, mask, 4, LdsKind::Atomic, None);
         self.write_vgpr(inst.dst.as_vgpr().map_or(0, usize::from), &[old; 64], mask);
-        Ok(self.lds_done(group, &[address; 64], 4, LdsKind::Atomic, None))
+        Ok(Step::Lds)
     }
 
     /// Each lane takes the value of the lane that `from` names; that of a lane that is off is 0.
     fn pull(&mut self, inst: &Inst, group: &mut Group, n: usize, from: impl Fn(usize) -> usize) -> Outcome {
         let mask = self.exec();
-        let data = self.data_row(inst, n, 0);
+        let data = self.data(inst, n, 0);
         let out: [u32; 64] = std::array::from_fn(|lane| {
             let from = from(lane) & 63;
             if mask >> from & 1 == 1 { data[from] } else { 0 }
         });
         self.write_vgpr(inst.dst.as_vgpr().map_or(0, usize::from), &out, mask);
-        Ok(self.lds_done(group, &[0; 64], 4, LdsKind::Permute, None))
+        Addresses { row: &Row::default(), offset: 0 }.note(group, mask, 4, LdsKind::Permute, None);
+        Ok(Step::Lds)
     }
 
     fn swizzle(&mut self, inst: &Inst, group: &mut Group) -> Outcome {
@@ -250,20 +269,30 @@ impl Wavefront {
     }
 
     fn bpermute(&mut self, inst: &Inst, group: &mut Group) -> Outcome {
-        let address = self.data_row(inst, 0, 0);
+        let address = *self.data(inst, 0, 0);
         self.pull(inst, group, 1, |lane| (address[lane].wrapping_add(inst.imm) >> 2) as usize)
     }
 
     /// Each active lane gives its value to another; the highest wins, a lane that gets none has 0.
     fn permute(&mut self, inst: &Inst, group: &mut Group) -> Outcome {
         let mask = self.exec();
-        let (address, data) = (self.data_row(inst, 0, 0), self.data_row(inst, 1, 0));
+        let (address, data) = (self.data(inst, 0, 0), self.data(inst, 1, 0));
         let mut out = [0; 64];
         for lane in active(mask) {
             out[(address[lane].wrapping_add(inst.imm) >> 2) as usize & 63] = data[lane];
         }
         self.write_vgpr(inst.dst.as_vgpr().map_or(0, usize::from), &out, mask);
-        Ok(self.lds_done(group, &[0; 64], 4, LdsKind::Permute, None))
+        Addresses { row: &Row::default(), offset: 0 }.note(group, mask, 4, LdsKind::Permute, None);
+        Ok(Step::Lds)
+    }
+}
+
+/// Calls `f` for the lanes of a mask, lowest first.
+#[inline(always)]
+fn each(mask: u64, f: impl FnMut(usize)) {
+    match mask {
+        u64::MAX => (0..64).for_each(f),
+        _ => active(mask).for_each(f),
     }
 }
 
@@ -279,18 +308,18 @@ pub fn handler(op: Op) -> Option<Handler> {
 fn moves(op: Op) -> Option<Handler> {
     Some(match op {
         Op::DsNop => |_, _, _| Ok(Step::Done),
-        Op::DsReadB32 => |w, i, g| w.lds_read_words(i, g, 1),
-        Op::DsReadB64 => |w, i, g| w.lds_read_words(i, g, 2),
-        Op::DsReadB96 => |w, i, g| w.lds_read_words(i, g, 3),
-        Op::DsReadB128 => |w, i, g| w.lds_read_words(i, g, 4),
+        Op::DsReadB32 => |w, i, g| w.lds_read_words::<1>(i, g),
+        Op::DsReadB64 => |w, i, g| w.lds_read_words::<2>(i, g),
+        Op::DsReadB96 => |w, i, g| w.lds_read_words::<3>(i, g),
+        Op::DsReadB128 => |w, i, g| w.lds_read_words::<4>(i, g),
         Op::DsReadU8 => |w, i, g| w.lds_read_narrow(i, g, 1, |byte| byte),
         Op::DsReadI8 => |w, i, g| w.lds_read_narrow(i, g, 1, |byte| byte as i8 as u32),
         Op::DsReadU16 => |w, i, g| w.lds_read_narrow(i, g, 2, |short| short),
         Op::DsReadI16 => |w, i, g| w.lds_read_narrow(i, g, 2, |short| short as i16 as u32),
-        Op::DsRead2B32 => |w, i, g| w.lds_read_two(i, g, 1, 4),
-        Op::DsRead2st64B32 => |w, i, g| w.lds_read_two(i, g, 1, 256),
-        Op::DsRead2B64 => |w, i, g| w.lds_read_two(i, g, 2, 8),
-        Op::DsRead2st64B64 => |w, i, g| w.lds_read_two(i, g, 2, 512),
+        Op::DsRead2B32 => |w, i, g| w.lds_read_two::<1>(i, g, 4),
+        Op::DsRead2st64B32 => |w, i, g| w.lds_read_two::<1>(i, g, 256),
+        Op::DsRead2B64 => |w, i, g| w.lds_read_two::<2>(i, g, 8),
+        Op::DsRead2st64B64 => |w, i, g| w.lds_read_two::<2>(i, g, 512),
         Op::DsWriteB8 => |w, i, g| w.lds_write_narrow(i, g, 1),
         Op::DsWriteB16 => |w, i, g| w.lds_write_narrow(i, g, 2),
         Op::DsWriteB32 => |w, i, g| w.lds_write_words(i, g, 1),

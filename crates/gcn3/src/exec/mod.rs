@@ -45,7 +45,7 @@ mod wide;
 pub enum Step {
     /// All is done.
     Done,
-    /// All is done, after an access to the local data share, told in [`Lds::last`](lds::Lds).
+    /// All is done, after an access to the local data share, told in [`Lds::last`](lds::Lds) if it is watched.
     Lds,
     /// Memory is to be accessed; then [`Wavefront::complete`].
     Mem(Box<MemOp>),
@@ -107,4 +107,16 @@ pub fn handler(op: Op) -> Option<Handler> {
         .or_else(|| flat::handler(op))
         .or_else(|| buffer::handler(op))
         .or_else(|| image::handler(op))
+}
+
+/// The lanes of a mask, lowest first.
+pub(crate) fn active(mask: u64) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
 }

@@ -161,9 +161,26 @@ pub fn lanes<R: Copy>(f: impl Fn(usize) -> R) -> [R; 64] {
     unsafe { out.assume_init() }
 }
 
+/// Puts the results of `f` for every lane in `out`.
+#[inline(always)]
+pub fn lanes_into<R: Copy>(out: &mut [R; 64], f: impl Fn(usize) -> R) {
+    // SAFETY: an array of values is an array of values that may be uninitialised, and `fill` writes values only.
+    fill(unsafe { &mut *std::ptr::from_mut(out).cast::<Filling<R>>() }, f);
+}
+
+/// Copies the lanes of `mask`.
+#[inline(always)]
+pub fn blend(row: &mut Row, values: &[u32; 64], mask: u64) {
+    #[cfg(target_arch = "x86_64")]
+    if level() == Level::Avx512 as u8 {
+        // SAFETY: `detect` found AVX-512 here.
+        return unsafe { blend_avx512(row, values, mask) };
+    }
+    blend_anywhere(row, values, mask);
+}
+
 dispatched! {
-    /// Copies the lanes of `mask`.
-    pub fn blend(row: &mut Row, values: &[u32; 64], mask: u64) {
+    fn blend_anywhere(row: &mut Row, values: &[u32; 64], mask: u64) {
         if mask == !0 {
             for (to, from) in row.iter_mut().zip(values) {
                 *to = *from;
@@ -176,20 +193,62 @@ dispatched! {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn blend_avx512(row: &mut Row, values: &[u32; 64], mask: u64) {
+    use std::arch::x86_64::{_mm512_loadu_si512, _mm512_mask_storeu_epi32};
+    for quarter in 0..4 {
+        // SAFETY: sixteen lanes lie at each of these places.
+        unsafe {
+            let new = _mm512_loadu_si512(values.as_ptr().add(16 * quarter).cast());
+            let to = row.0.as_mut_ptr().add(16 * quarter).cast();
+            _mm512_mask_storeu_epi32(to, (mask >> (16 * quarter)) as u16, new);
+        }
+    }
+}
+
+dispatched! {
+    fn distances(out: &mut Distances, addresses: &[u64; 64], mask: u64, base: u64, last: u64) {
+        let mut wrong = 0;
+        for (lane, (of, address)) in out.of.iter_mut().zip(addresses).enumerate() {
+            let active = 0u64.wrapping_sub(mask >> lane & 1);
+            let distance = address.wrapping_sub(base) & active;
+            wrong |= u64::from(distance > last);
+            *of = distance as u32;
+        }
+        out.wrong = wrong != 0;
+    }
+}
+
+struct Distances {
+    of: [u32; 64],
+    wrong: bool,
+}
+
+/// How far from `base` the addresses of the lanes of `mask` lie (0 for the others), if none lies farther than `last`.
+#[inline(always)]
+pub fn distances_within(addresses: &[u64; 64], mask: u64, base: u64, last: u64) -> Option<[u32; 64]> {
+    let mut out = Distances { of: [0; 64], wrong: false };
+    distances(&mut out, addresses, mask, base, last.min(u64::from(u32::MAX)));
+    (!out.wrong).then_some(out.of)
+}
+
 /// The words at the lanes' byte addresses (whose low two bits are ignored), 0 beyond the end.
 #[inline(always)]
-pub fn gather(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64] {
+pub fn gather(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u32; 64]) {
     #[cfg(target_arch = "x86_64")]
     if level() == Level::Avx512 as u8 {
         // SAFETY: `detect` found AVX-512 here.
-        return unsafe { gather_avx512(words, addresses, offset) };
+        return unsafe { gather_avx512(words, addresses, offset, out) };
     }
-    std::array::from_fn(|lane| words.get(addresses[lane].wrapping_add(offset) as usize / 4).copied().unwrap_or(0))
+    for (out, address) in out.iter_mut().zip(addresses) {
+        *out = words.get(address.wrapping_add(offset) as usize / 4).copied().unwrap_or(0);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64] {
+fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u32; 64]) {
     use std::arch::x86_64::{
         _mm512_add_epi32, _mm512_cmplt_epu32_mask, _mm512_loadu_si512, _mm512_mask_i32gather_epi32, _mm512_set1_epi32,
         _mm512_setzero_si512, _mm512_srli_epi32, _mm512_storeu_si512,
@@ -197,7 +256,6 @@ fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64]
     // An index has 30 bits, so a longer slice makes no difference.
     let end = _mm512_set1_epi32(words.len().min(1 << 30) as i32);
     let offset = _mm512_set1_epi32(offset as i32);
-    let mut out = MaybeUninit::<[u32; 64]>::uninit();
     for quarter in 0..4 {
         // SAFETY: sixteen addresses lie there.
         let address = unsafe { _mm512_loadu_si512(addresses.as_ptr().add(16 * quarter).cast()) };
@@ -207,10 +265,8 @@ fn gather_avx512(words: &[u32], addresses: &[u32; 64], offset: u32) -> [u32; 64]
         let values =
             unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, index, words.as_ptr().cast()) };
         // SAFETY: sixteen lanes of the result lie there.
-        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast::<u32>().add(16 * quarter).cast(), values) };
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * quarter).cast(), values) };
     }
-    // SAFETY: the four quarters are written.
-    unsafe { out.assume_init() }
 }
 
 /// The lanes for which `f` holds, as a mask like EXEC and VCC.
@@ -238,10 +294,33 @@ mod tests {
     }
 
     #[test]
+    fn blending_changes_the_lanes_of_the_mask_only() {
+        let mut row = Row::splat(7);
+        let values: [u32; 64] = std::array::from_fn(|lane| 100 + lane as u32);
+        let mask = 0x8000_0001_f00f_0002;
+        blend(&mut row, &values, mask);
+        for lane in 0..64 {
+            assert_eq!(row[lane], if mask >> lane & 1 == 1 { values[lane] } else { 7 }, "lane {lane}");
+        }
+    }
+
+    #[test]
+    fn distances_are_those_of_active_lanes() {
+        let mut addresses: [u64; 64] = std::array::from_fn(|lane| 0x1000 + 8 * lane as u64);
+        addresses[5] = 1;
+        assert_eq!(distances_within(&addresses, !0, 0x1000, 4096), None);
+        let got = distances_within(&addresses, !(1 << 5), 0x1000, 4096).unwrap();
+        assert_eq!((got[4], got[5], got[6], got[63]), (32, 0, 48, 504));
+        assert_eq!(distances_within(&addresses, 1 << 63, 0x1000, 503), None);
+        assert_eq!(distances_within(&[1 << 40; 64], !0, 0, u64::MAX), None);
+    }
+
+    #[test]
     fn gathering_reads_zero_beyond_the_end() {
         let words: Vec<u32> = (100..150).collect();
         let addresses: [u32; 64] = std::array::from_fn(|lane| if lane == 7 { u32::MAX - 3 } else { 4 * lane as u32 });
-        let got = gather(&words, &addresses, 8);
+        let mut got = [1; 64];
+        gather(&words, &addresses, 8, &mut got);
         for (lane, value) in got.into_iter().enumerate() {
             let want = match lane {
                 7 => 101,

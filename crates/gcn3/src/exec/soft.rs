@@ -192,6 +192,18 @@ pub fn fma(format: Format, a: u64, b: u64, c: u64, round: Round) -> u64 {
     })
 }
 
+/// `(a * b + c) * 2^power`, rounded once.
+pub fn fma_scaled(format: Format, a: u64, b: u64, c: u64, power: i32, round: Round) -> u64 {
+    propagate(format, &[a, b, c]).unwrap_or_else(|| {
+        let product = product(unpack(format, a), unpack(format, b));
+        let scaled = match sum(product, unpack(format, c), round) {
+            Finite { negative, mantissa, exponent } => Finite { negative, mantissa, exponent: exponent + power },
+            other => other,
+        };
+        pack(format, scaled, round)
+    })
+}
+
 pub fn add(format: Format, a: u64, b: u64, round: Round) -> u64 {
     propagate(format, &[a, b]).unwrap_or_else(|| pack(format, sum(unpack(format, a), unpack(format, b), round), round))
 }

@@ -30,6 +30,8 @@ const GAP: u64 = 0x1000;
 const SLICE: u64 = 1 << 17;
 /// Workgroups that may be under way per thread, where each needs scratch memory of its own.
 const RESIDENT: u32 = 64;
+/// Scratch memory for all of them, as long as that lets one be under way per thread.
+const SCRATCH_BYTES: u64 = 256 << 20;
 
 /// What went wrong in a launch.
 #[derive(Debug, Error)]
@@ -135,8 +137,11 @@ impl Gpu {
         let threads = options.threads.max(1);
         let waves = dispatch.waves([0, 0, 0]);
         let groups: u64 = dispatch.groups().iter().map(|n| u64::from(*n)).product();
-        let resident = if dispatch.scratch_per_wave() == 0 { 16 * RESIDENT } else { RESIDENT };
-        let slots = u64::from(resident.min(RESIDENT)) * threads as u64 * u64::from(waves);
+        let resident = match dispatch.scratch_per_wave() * u64::from(waves) {
+            0 => 16 * RESIDENT,
+            group => (SCRATCH_BYTES / threads as u64 / group).clamp(1, RESIDENT.into()) as u32,
+        };
+        let slots = u64::from(resident) * threads as u64 * u64::from(waves);
         let parts = self.place_parts(program, dispatch, slots)?;
         let launch = Launch {
             dispatch,
@@ -252,7 +257,7 @@ impl Launch<'_> {
                 Some(index) => {
                     let mut resident = spare.pop().unwrap_or_else(|| {
                         made += 1;
-                        let slot = thread.wrapping_mul(RESIDENT) + (made - 1);
+                        let slot = thread.wrapping_mul(self.resident) + (made - 1);
                         Resident { index, slot, group: Box::default() }
                     });
                     resident.index = index;

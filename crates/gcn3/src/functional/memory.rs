@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use crate::{
     error::{Access, Fault},
-    exec::simd::lanes,
+    exec::{active, simd::distances_within},
     memop::{AtomicOp, Kind, MemOp, ScalarOp},
 };
 
@@ -29,6 +29,8 @@ pub enum MemoryError {
     Overlap { base: VirtAddr, size: Bytes, other: VirtAddr },
     #[error("{size} at {base}: a region starts at a multiple of 4 and ends below 2^64")]
     Shape { base: VirtAddr, size: Bytes },
+    #[error("{size} is more memory than this computer can give")]
+    TooLarge { size: Bytes },
     #[error("{size} at {address}: not all of it is mapped")]
     Unmapped { address: VirtAddr, size: Bytes },
 }
@@ -126,7 +128,10 @@ impl Memory {
         if let Some(other) = behind.or(before) {
             return Err(MemoryError::Overlap { base, size, other: VirtAddr(other.base) });
         }
-        let words = (0..rounded / 4).map(|_| AtomicU32::new(0)).collect();
+        let mut words = Vec::new();
+        let count = usize::try_from(rounded / 4).map_err(|_| MemoryError::TooLarge { size })?;
+        words.try_reserve_exact(count).map_err(|_| MemoryError::TooLarge { size })?;
+        words.resize_with(count, || AtomicU32::new(0));
         self.regions.insert(place, Region { base: base.0, words, writable });
         Ok(())
     }
@@ -200,6 +205,14 @@ impl Memory {
     /// Performs a scalar access.
     pub fn perform_scalar(&self, op: &mut ScalarOp) -> Result<(), Fault> {
         let access = if op.store { Access::Store } else { Access::Load };
+        if op.out_of_range == 0 && !op.store {
+            let (region, offset) = self.locate(access, None, op.address, 4 * u64::from(op.words))?;
+            let first = offset as usize / 4;
+            for (word, cell) in op.data.iter_mut().zip(&region.words[first..first + usize::from(op.words)]) {
+                *word = cell.load(Relaxed);
+            }
+            return Ok(());
+        }
         for word in 0..usize::from(op.words) {
             if op.out_of_range >> word & 1 == 1 {
                 continue;
@@ -248,20 +261,15 @@ impl Memory {
         Ok(())
     }
 
-    /// The region of the first active lane, and how far in the words of all lanes lie, if they all lie aligned in it.
+    /// The region of the first active lane, and how far in the data of all active lanes lie, if they all lie in it,
+    /// aligned.
     #[inline(always)]
-    fn together(&self, mask: u64, addresses: &[u64; 64], distance: u64, bytes: u64) -> Option<(&Region, [u64; 64])> {
+    fn together(&self, mask: u64, addresses: &[u64; 64], distance: u64, bytes: u64) -> Option<(&Region, [u32; 64])> {
         let first = addresses[mask.trailing_zeros() as usize].wrapping_add(distance);
         let (region, _) = self.find(first, bytes)?;
-        let base = region.base.wrapping_sub(distance);
-        let offsets = if mask == !0 {
-            lanes(|lane| addresses[lane].wrapping_sub(base))
-        } else {
-            lanes(|lane| if mask >> lane & 1 == 1 { addresses[lane].wrapping_sub(base) } else { 0 })
-        };
-        let last = region.len() - bytes;
-        let outside = offsets.iter().fold(0, |bad, offset| bad | u64::from(*offset > last) | offset & (bytes - 1));
-        (outside == 0).then_some((region, offsets))
+        let offsets = distances_within(addresses, mask, region.base.wrapping_sub(distance), region.len() - bytes)?;
+        let unaligned = offsets.iter().fold(0, |bad, offset| bad | offset & (bytes as u32 - 1));
+        (unaligned == 0).then_some((region, offsets))
     }
 
     #[inline(always)]
@@ -313,8 +321,8 @@ impl Memory {
                     region.words[*offset as usize / 4].store(*value, Relaxed);
                 }
             } else {
-                for lane in (0..64).filter(|lane| mask >> lane & 1 == 1) {
-                    region.set_bytes(offsets[lane], bytes, row[lane], alone);
+                for lane in active(mask) {
+                    region.set_bytes(offsets[lane].into(), bytes, row[lane], alone);
                 }
             }
             return Ok(());
@@ -329,7 +337,7 @@ impl Memory {
 
     /// Loads of 64 bits that must not see half of an atomic.
     fn load_pairs(&self, mask: u64, addresses: &[u64; 64], data: &mut [crate::exec::simd::Row]) -> Result<(), Fault> {
-        for lane in (0..64).filter(|lane| mask >> lane & 1 == 1) {
+        for lane in active(mask) {
             let (region, offset) = self.locate(Access::Load, Some(lane as u8), addresses[lane], 8)?;
             let _guard = self.lock(addresses[lane]);
             for (n, row) in data.iter_mut().take(2).enumerate() {
@@ -340,9 +348,12 @@ impl Memory {
     }
 
     fn atomic32(&self, op: &mut MemOp, atomic: AtomicOp, alone: bool) -> Result<(), Fault> {
-        for lane in (0..64usize).filter(|lane| op.mask >> lane & 1 == 1) {
-            let address = op.addresses[lane];
-            let (region, offset) = self.locate_atomic(lane, address, 4)?;
+        let together = self.together(op.mask, &op.addresses, 0, 4).filter(|(region, _)| region.writable);
+        for lane in active(op.mask) {
+            let (region, offset) = match &together {
+                Some((region, offsets)) => (*region, u64::from(offsets[lane])),
+                None => self.locate_atomic(lane, op.addresses[lane], 4)?,
+            };
             let (data, second) = (op.data[0][lane], op.data.get(1).map_or(0, |row| row[lane]));
             let word = &region.words[offset as usize / 4];
             op.data[0][lane] = update32(word, alone, |old| atomic.apply32(old, data, second));
@@ -351,7 +362,7 @@ impl Memory {
     }
 
     fn atomic64(&self, op: &mut MemOp, atomic: AtomicOp, alone: bool) -> Result<(), Fault> {
-        for lane in (0..64usize).filter(|lane| op.mask >> lane & 1 == 1) {
+        for lane in active(op.mask) {
             let address = op.addresses[lane];
             let (region, offset) = self.locate_atomic(lane, address, 8)?;
             let at = |n: usize| op.data.get(n).map_or(0, |row| u64::from(row[lane]));

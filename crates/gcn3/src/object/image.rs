@@ -141,3 +141,70 @@ fn apply(image: &mut Image, relocation: &Relocation) -> Result<(), ObjectError> 
 fn defined(symbol: &Symbol) -> Result<u64, ObjectError> {
     if symbol.defined { Ok(symbol.address) } else { Err(ObjectError::Undefined { symbol: symbol.name.clone() }) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{elf::Segment, kernel::Version};
+
+    const BASE: u64 = 0x7_0000_0000;
+
+    /// Applies one relocation to the second of four words; the symbol lies at 0x1234.
+    fn relocated(kind: u32, addend: Option<i64>, symbol: Option<Symbol>) -> Result<[u32; 4], String> {
+        let data: Vec<u8> = [1u32, 0x10, 0, 4].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let segment = Segment { address: 0x1000, size: 16, data, writable: false, executable: false };
+        let elf = Elf {
+            version: Version::V5,
+            segments: vec![segment],
+            symbols: Vec::new(),
+            relocations: vec![Relocation { place: 0x1004, kind, symbol, addend }],
+            notes: Vec::new(),
+            align: 4096,
+            relocatable: true,
+        };
+        let image = load(&elf, VirtAddr(BASE)).map_err(|error| error.to_string())?;
+        let words = image.segments[0].bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));
+        Ok(words.collect::<Vec<_>>().try_into().unwrap())
+    }
+
+    fn symbol(address: u64, defined: bool) -> Option<Symbol> {
+        Some(Symbol { name: "there".into(), address, size: 4, kind: 1, defined, local: false })
+    }
+
+    #[test]
+    fn absolute_addresses_are_the_symbol_and_the_addend() {
+        let there = || symbol(0x1234, true);
+        assert_eq!(relocated(1, Some(6), there()), Ok([1, 0x123a, 0, 4]), "ABS32_LO");
+        assert_eq!(relocated(2, Some(6), there()), Ok([1, 7, 0, 4]), "ABS32_HI");
+        assert_eq!(relocated(3, Some(-4), there()), Ok([1, 0x1230, 7, 4]), "ABS64");
+        assert_eq!(relocated(13, Some(0x20), None), Ok([1, 0x20, 7, 4]), "RELATIVE64");
+        assert_eq!(relocated(0, Some(6), there()), Ok([1, 0x10, 0, 4]), "NONE");
+    }
+
+    #[test]
+    fn relative_addresses_count_from_the_place() {
+        let there = || symbol(0x1234, true);
+        assert_eq!(relocated(4, Some(4), there()), Ok([1, 0x234, 0, 4]), "REL32");
+        assert_eq!(relocated(10, Some(4), there()), Ok([1, 0x234, 0, 4]), "REL32_LO");
+        assert_eq!(relocated(11, Some(4), there()), Ok([1, 0, 0, 4]), "REL32_HI");
+        assert_eq!(relocated(11, Some(0), symbol(0x10, true)), Ok([1, 0xffff_ffff, 0, 4]), "REL32_HI backwards");
+        assert_eq!(relocated(5, Some(0), symbol(0x4, true)), Ok([1, 0xffff_f000, 0xffff_ffff, 4]), "REL64 backwards");
+    }
+
+    #[test]
+    fn without_an_addend_the_place_holds_it() {
+        assert_eq!(relocated(1, None, symbol(0x1234, true)), Ok([1, 0x1244, 0, 4]));
+    }
+
+    #[test]
+    fn what_can_not_be_filled_in_is_an_error() {
+        let error = |kind, symbol| relocated(kind, Some(0), symbol).unwrap_err();
+        assert_eq!(
+            error(3, symbol(0, false)),
+            "symbol 'there' is used but not defined in the code object; link the code that defines it"
+        );
+        assert!(error(6, symbol(0x1234, true)).contains("does not fit 32 bits where the object is loaded"), "ABS32");
+        assert!(error(8, symbol(0x1234, true)).contains("global offset table"), "GOTPCREL32_LO");
+        assert!(error(99, symbol(0x1234, true)).contains("relocation type 99 at 0x1004 is not known"));
+    }
+}

@@ -27,6 +27,7 @@ pub use kernel::{AddressSpace, Argument, ArgumentKind, Hidden, Kernel, Version};
 
 use descriptor::{DESCRIPTOR_BYTES, KERNEL_CODE_BYTES};
 use elf::{Elf, Symbol};
+use implicit::Evidence;
 use mem::VirtAddr;
 use metadata::{KernelMetadata, MAX_KERNARG, Metadata};
 
@@ -95,6 +96,7 @@ impl CodeObject {
             kernels.push(read_kernel(&elf, symbol, name, descriptor, described)?);
         }
         kernels.sort_by_key(|kernel| kernel.descriptor.entry);
+        find_implicit_layouts(&elf, &mut kernels);
         Ok(CodeObject { elf, kernels, printf: metadata.printf })
     }
 
@@ -220,15 +222,11 @@ fn read_kernel(
     if kernarg_size > MAX_KERNARG {
         return Err(ObjectError::KernargSize { kernel: name.into(), size: kernarg_size.into() });
     }
-    let implicit = match code_bytes(elf, entry, code_size).filter(|_| described) {
-        Some(code) => implicit::layout(elf.version, descriptor.setup, &metadata.arguments, code),
-        None => ImplicitLayout::Hsa,
-    };
     Ok(Kernel {
         name: name.into(),
         version: elf.version,
         described,
-        implicit,
+        implicit: ImplicitLayout::Hsa,
         arguments: metadata.arguments,
         kernarg_size,
         kernarg_align: metadata.kernarg_align.filter(|align| align.is_power_of_two()).unwrap_or(16).clamp(16, 4096),
@@ -246,7 +244,18 @@ fn read_kernel(
     })
 }
 
-/// The code of a kernel as far as the symbol table bounds it.
-fn code_bytes(elf: &Elf, entry: u64, size: u64) -> Option<&[u8]> {
-    elf.bytes_at(entry, usize::try_from(size).ok()?)
+/// Reads off the code whose convention the kernels' implicit arguments follow.
+fn find_implicit_layouts(elf: &Elf, kernels: &mut [Kernel]) {
+    let evidence: Vec<Option<Evidence>> = kernels
+        .iter()
+        .map(|kernel| {
+            let size = usize::try_from(kernel.code_size).ok()?;
+            let code = elf.bytes_at(kernel.descriptor.entry.0, size).filter(|_| kernel.described)?;
+            Some(Evidence::of(kernel.version, kernel.descriptor.setup, &kernel.arguments, code))
+        })
+        .collect();
+    let mesa = evidence.iter().flatten().any(Evidence::shows_mesa);
+    for (kernel, evidence) in kernels.iter_mut().zip(evidence) {
+        kernel.implicit = evidence.map_or(ImplicitLayout::Hsa, |evidence| evidence.layout(mesa));
+    }
 }

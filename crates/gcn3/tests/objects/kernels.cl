@@ -4,7 +4,7 @@
 //     --rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode -cl-kernel-arg-info kernels.cl -o vN.hsaco
 //   llvm-objcopy-19 --remove-section=.comment vN.hsaco
 //
-// kernels.o is the same with -mcode-object-version=5 -c: not linked, so its relocations are still there.
+// v2.hsaco is made from v4.hsaco by the tests (tests/support). kernels.o is the same with -mcode-object-version=5 -c: not linked, so its relocations are still there.
 
 __constant int squares[4] = {0, 1, 4, 9};
 __global int counter = 5;

@@ -185,8 +185,8 @@ fn elf(text_address: u64, notes: &[u8], text: &[u8], symbols: &[u8], names: &[u8
     header.extend([0, 64, sections_at].map(u64::to_le_bytes).concat());
     header.extend(0u32.to_le_bytes()); // no processor in the flags
     header.extend([64u16, 56, 3, 64, 6, 5].map(u16::to_le_bytes).concat());
-    //                 type, flags, offset, address, size, alignment
     let first_segment = note_at.0 + note_at.1;
+    // Type, flags, offset (also the address), size, alignment.
     for (kind, flags, offset, size, align) in [
         (1u32, 4u32, 0usize, first_segment, 0x1000u64),
         (1, 5, text_at.0, text_at.1, 0x1000),

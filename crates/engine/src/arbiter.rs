@@ -1,0 +1,50 @@
+//! Round-robin arbitration.
+
+/// Grants one of several requesters at a time; who has been granted comes last next time.
+#[derive(Clone, Debug)]
+pub struct RoundRobin {
+    requesters: usize,
+    next: usize,
+}
+
+impl RoundRobin {
+    /// An arbiter among so many requesters; number 0 is first at first.
+    pub fn new(requesters: usize) -> RoundRobin {
+        RoundRobin { requesters, next: 0 }
+    }
+
+    /// Grants the first requester, from the one after the last granted, that `wants` it.
+    pub fn grant(&mut self, wants: impl Fn(usize) -> bool) -> Option<usize> {
+        let granted = self.order().find(|requester| wants(*requester))?;
+        self.next = (granted + 1) % self.requesters;
+        Some(granted)
+    }
+
+    /// The requesters in the order in which they would be granted now.
+    pub fn order(&self) -> impl Iterator<Item = usize> + use<> {
+        let (requesters, next) = (self.requesters, self.next);
+        (0..requesters).map(move |step| (next + step) % requesters)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_who_wants_is_granted_in_turn() {
+        let mut arbiter = RoundRobin::new(4);
+        let wants = |requester| requester != 2;
+        let granted: Vec<_> = (0..6).map(|_| arbiter.grant(wants).unwrap()).collect();
+        assert_eq!(granted, [0, 1, 3, 0, 1, 3]);
+    }
+
+    #[test]
+    fn nobody_is_granted_when_nobody_wants() {
+        let mut arbiter = RoundRobin::new(3);
+        assert_eq!(arbiter.grant(|_| true), Some(0));
+        assert_eq!(arbiter.grant(|_| false), None);
+        assert_eq!(arbiter.grant(|_| true), Some(1));
+        assert_eq!(RoundRobin::new(0).grant(|_| true), None);
+    }
+}

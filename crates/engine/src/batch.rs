@@ -1,0 +1,97 @@
+//! The contexts that run in every cycle.
+//!
+//! A context that pauses for one cycle again and again is the busiest thing in a model, so it stays where it is: the batch
+//! holds the tasks themselves, in the order in which they run, and only a context that asks for something else leaves.
+
+use crate::{
+    core::{Core, Task, request},
+    domain::{Filing, nothing},
+};
+use std::task::{Context as PollContext, Waker};
+
+pub(crate) struct Batch {
+    tasks: Vec<Task>,
+    /// The numbers of the contexts whose `tasks` these are.
+    ids: Vec<u32>,
+}
+
+/// A context that asked for something else than a pause of one cycle: its place, whether it ended, what it asked for.
+struct Leaver {
+    place: usize,
+    ended: bool,
+    word: u64,
+}
+
+impl Batch {
+    pub(crate) fn new() -> Batch {
+        Batch { tasks: Vec::new(), ids: Vec::new() }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Adds a context at the end; it runs in the next cycle.
+    #[inline]
+    pub(crate) fn push(&mut self, task: Task, id: u32) {
+        self.tasks.push(task);
+        self.ids.push(id);
+    }
+
+    /// Runs everybody once; those who leave are filed.
+    #[inline]
+    pub(crate) fn run<const TRACE: bool>(&mut self, core: &Core, filing: &mut Filing, now: u64) {
+        if let Some(leaver) = self.run_from::<TRACE>(0, core, filing, now) {
+            self.close_ranks::<TRACE>(leaver, core, filing, now);
+        }
+    }
+
+    /// Runs contexts from number `first` on until one leaves. On its own, so that its few variables stay in registers.
+    #[inline(never)]
+    fn run_from<const TRACE: bool>(
+        &mut self,
+        first: usize,
+        core: &Core,
+        filing: &mut Filing,
+        now: u64,
+    ) -> Option<Leaver> {
+        let mut poll_context = PollContext::from_waker(Waker::noop());
+        for (place, (task, &id)) in (first..).zip(self.tasks[first..].iter_mut().zip(&self.ids[first..])) {
+            core.context.set(id);
+            let ended = task.as_mut().poll(&mut poll_context).is_ready();
+            let word = core.request.replace(request::NONE);
+            if ended || word != 1 {
+                return Some(Leaver { place, ended, word });
+            }
+            if TRACE {
+                filing.file::<TRACE>(core, id, now, ended, word);
+            }
+        }
+        None
+    }
+
+    /// Files the first who leaves and all who do after it; those who stay move up.
+    fn close_ranks<const TRACE: bool>(&mut self, first: Leaver, core: &Core, filing: &mut Filing, now: u64) {
+        let mut kept = first.place;
+        let mut leaver = Some(first);
+        while let Some(Leaver { place, ended, word }) = leaver {
+            let (task, id) = (std::mem::replace(&mut self.tasks[place], nothing()), self.ids[place]);
+            filing.park(task, id);
+            filing.file::<TRACE>(core, id, now, ended, word);
+            leaver = self.run_from::<TRACE>(place + 1, core, filing, now);
+            let next = leaver.as_ref().map_or(self.ids.len(), |leaver| leaver.place);
+            for stays in place + 1..next {
+                self.tasks.swap(kept, stays);
+                self.ids.swap(kept, stays);
+                kept += 1;
+            }
+        }
+        self.tasks.truncate(kept);
+        self.ids.truncate(kept);
+    }
+}

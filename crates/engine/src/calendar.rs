@@ -1,0 +1,208 @@
+//! The calendar of a clock domain: which contexts run in which cycle.
+//!
+//! A pause of one cycle never comes here (the domain keeps that batch in a plain vector). A pause of up to [`SLOTS`]
+//! cycles is a link in the list of its slot, threaded through the contexts themselves; a longer one goes into an
+//! ordered map. Contexts due in one cycle come in the order in which they asked. Idle cycles are skipped: a bitmap says
+//! which slots hold anybody.
+
+use crate::domain::Slot;
+use std::collections::BTreeMap;
+
+/// How many cycles ahead the ring of lists reaches.
+pub(crate) const SLOTS: u64 = 1024;
+const MASK: u64 = SLOTS - 1;
+/// No context: the end of a list.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// A list of contexts, threaded through [`Slot::next`].
+#[derive(Clone, Copy)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: List = List { first: NOBODY, last: NOBODY };
+
+pub(crate) struct Calendar {
+    lists: Box<[List]>,
+    occupied: Occupied,
+    far: BTreeMap<u64, Vec<u32>>,
+    /// The earliest cycle in which anybody is due; `u64::MAX` if nobody is.
+    next: u64,
+}
+
+impl Calendar {
+    pub(crate) fn new() -> Calendar {
+        Calendar {
+            lists: vec![EMPTY; SLOTS as usize].into(),
+            occupied: Occupied::new(SLOTS),
+            far: BTreeMap::new(),
+            next: u64::MAX,
+        }
+    }
+
+    /// The earliest cycle in which anybody is due; `u64::MAX` if nobody is.
+    #[inline]
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Puts context `id` down for `cycle`, which lies after `now`.
+    pub(crate) fn insert(&mut self, slots: &mut [Slot], id: u32, now: u64, cycle: u64) {
+        self.next = self.next.min(cycle);
+        if cycle - now >= SLOTS {
+            self.far.entry(cycle).or_default().push(id);
+            return;
+        }
+        let list = &mut self.lists[(cycle & MASK) as usize];
+        slots[id as usize].next = NOBODY;
+        if list.first == NOBODY {
+            list.first = id;
+            self.occupied.set(cycle & MASK);
+        } else {
+            slots[list.last as usize].next = id;
+        }
+        list.last = id;
+    }
+
+    /// Takes out everybody due in `cycle`, which is [`Calendar::next`]: those who asked from afar (they asked first),
+    /// then the head of a list to follow through [`Slot::next`].
+    pub(crate) fn take(&mut self, cycle: u64) -> (Vec<u32>, u32) {
+        let from_afar = self.far.remove(&cycle).unwrap_or_default();
+        let slot = cycle & MASK;
+        let list = std::mem::replace(&mut self.lists[slot as usize], EMPTY);
+        self.occupied.clear(slot);
+        let near = self.occupied.next_after(cycle);
+        let far = self.far.first_key_value().map_or(u64::MAX, |(cycle, _)| *cycle);
+        self.next = near.min(far);
+        (from_afar, list.first)
+    }
+}
+
+/// Which slots of a ring hold anything.
+pub(crate) struct Occupied {
+    words: Box<[u64]>,
+}
+
+impl Occupied {
+    /// For a ring of `slots`, a power of two of at least 64.
+    pub(crate) fn new(slots: u64) -> Occupied {
+        Occupied { words: vec![0; slots as usize / 64].into() }
+    }
+
+    pub(crate) fn set(&mut self, slot: u64) {
+        self.words[slot as usize / 64] |= 1 << (slot % 64);
+    }
+
+    pub(crate) fn clear(&mut self, slot: u64) {
+        self.words[slot as usize / 64] &= !(1 << (slot % 64));
+    }
+
+    /// The first cycle after `cycle`, less than a turn of the ring away, whose slot is occupied; `u64::MAX` if none.
+    pub(crate) fn next_after(&self, cycle: u64) -> u64 {
+        let words = self.words.len();
+        let from = cycle + 1;
+        let first = (from as usize / 64) % words;
+        for step in 0..=words {
+            let mut word = self.words[(first + step) % words];
+            if step == 0 {
+                word &= u64::MAX << (from % 64);
+            }
+            if word != 0 {
+                return (from & !63) + step as u64 * 64 + u64::from(word.trailing_zeros());
+            }
+        }
+        u64::MAX
+    }
+}
+
+/// Things to be done at the start of a cycle, in the order in which they were asked for.
+pub(crate) struct Agenda<T> {
+    slots: Box<[Vec<T>]>,
+    occupied: Occupied,
+    far: BTreeMap<u64, Vec<T>>,
+    next: u64,
+}
+
+const AGENDA_SLOTS: u64 = 256;
+const AGENDA_MASK: u64 = AGENDA_SLOTS - 1;
+
+impl<T> Agenda<T> {
+    pub(crate) fn new() -> Agenda<T> {
+        Agenda { slots: Box::new([]), occupied: Occupied::new(AGENDA_SLOTS), far: BTreeMap::new(), next: u64::MAX }
+    }
+
+    /// The earliest cycle in which anything is to be done; `u64::MAX` if nothing is.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Notes `item` for `cycle`, which does not lie before `now`, the earliest cycle that is still to come.
+    pub(crate) fn insert(&mut self, item: T, now: u64, cycle: u64) {
+        self.next = self.next.min(cycle);
+        if cycle - now >= AGENDA_SLOTS {
+            self.far.entry(cycle).or_default().push(item);
+            return;
+        }
+        if self.slots.is_empty() {
+            self.slots = (0..AGENDA_SLOTS).map(|_| Vec::new()).collect();
+        }
+        self.slots[(cycle & AGENDA_MASK) as usize].push(item);
+        self.occupied.set(cycle & AGENDA_MASK);
+    }
+
+    /// Moves everything noted for `cycle`, which is [`Agenda::next`], into `due`.
+    pub(crate) fn take(&mut self, cycle: u64, due: &mut Vec<T>) {
+        if let Some(mut far) = self.far.remove(&cycle) {
+            due.append(&mut far);
+        }
+        if let Some(near) = self.slots.get_mut((cycle & AGENDA_MASK) as usize) {
+            due.append(near);
+            self.occupied.clear(cycle & AGENDA_MASK);
+        }
+        let far = self.far.first_key_value().map_or(u64::MAX, |(cycle, _)| *cycle);
+        self.next = far.min(self.occupied.next_after(cycle));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_agenda_gives_back_everything_at_its_time_and_in_order(
+            items in prop::collection::vec((0u64..50, 0u64..700), 1..80),
+        ) {
+            // Items are inserted as time goes on, each some cycles ahead, and taken when due.
+            let (mut agenda, mut now, mut seen) = (Agenda::new(), 0u64, Vec::new());
+            let mut expected = Vec::new();
+            let mut taken = |agenda: &mut Agenda<(u64, usize)>, until: u64| {
+                while agenda.next() < until {
+                    let (cycle, mut due) = (agenda.next(), Vec::new());
+                    agenda.take(cycle, &mut due);
+                    assert!(due.iter().all(|(at, _)| *at == cycle), "{due:?} taken in cycle {cycle}");
+                    seen.append(&mut due);
+                }
+            };
+            for (number, (gap, ahead)) in items.into_iter().enumerate() {
+                now += gap;
+                taken(&mut agenda, now);
+                agenda.insert((now + ahead, number), now, now + ahead);
+                expected.push((now + ahead, number));
+            }
+            taken(&mut agenda, u64::MAX);
+            expected.sort();
+            prop_assert_eq!(seen, expected);
+        }
+
+        #[test]
+        fn the_bitmap_finds_the_next_slot(occupied in prop::collection::btree_set(0u64..1024, 0..20), cycle in 0u64..5000) {
+            let mut bitmap = Occupied::new(1024);
+            occupied.iter().for_each(|slot| bitmap.set(*slot));
+            let expected = (cycle + 1..cycle + 1025).find(|cycle| occupied.contains(&(cycle % 1024)));
+            prop_assert_eq!(bitmap.next_after(cycle), expected.unwrap_or(u64::MAX));
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! What a context can do: its handle, and the places it builds in.
+
+use crate::{
+    core::{Control, Core, request},
+    credits::Credits,
+    energy::Energy,
+    eventcount::{EventCount, Reason},
+    link::{LinkReceiver, LinkSender},
+    name::{Label, Name},
+    port::{Inlet, Outlet, PortSpec},
+    queue::Queue,
+    stats::{Counter, Histogram, Level, Matrix},
+    time::{Cycles, Time},
+    trace::{self, Span},
+};
+use std::{
+    future::Future,
+    marker::PhantomData,
+    pin::Pin,
+    rc::Rc,
+    task::{Context as PollContext, Poll},
+};
+
+/// A place in the tree of names, in one clock domain of one partition: where contexts, queues and statistics are made.
+#[derive(Clone)]
+pub struct Scope {
+    pub(crate) core: Rc<Core>,
+    pub(crate) name: Name,
+}
+
+impl Scope {
+    /// The place `label` below this one.
+    pub fn scope<'a>(&self, label: impl Into<Label<'a>>) -> Scope {
+        Scope { core: Rc::clone(&self.core), name: self.child(label) }
+    }
+
+    fn child<'a>(&self, label: impl Into<Label<'a>>) -> Name {
+        self.core.shared.name(self.name, label.into())
+    }
+
+    /// The path of this place: `gpu0.array3.cu1`.
+    pub fn path(&self) -> String {
+        self.core.shared.path(self.name)
+    }
+
+    /// Starts a context that is expected to end: if nothing can run any more and it still waits, that is a deadlock.
+    /// It first runs in this cycle, after whoever is ready already (in cycle 0, if the run has not begun).
+    pub fn spawn<'a, F>(&self, label: impl Into<Label<'a>>, context: impl FnOnce(Context) -> F)
+    where
+        F: Future<Output = ()> + 'static,
+    {
+        self.start(label.into(), false, context);
+    }
+
+    /// Starts a context that serves others and never needs to end: it may rest, waiting for work, when the run is over.
+    pub fn serve<'a, F>(&self, label: impl Into<Label<'a>>, context: impl FnOnce(Context) -> F)
+    where
+        F: Future<Output = ()> + 'static,
+    {
+        self.start(label.into(), true, context);
+    }
+
+    fn start<F>(&self, label: Label<'_>, server: bool, context: impl FnOnce(Context) -> F)
+    where
+        F: Future<Output = ()> + 'static,
+    {
+        let name = self.core.shared.name(self.name, label);
+        let task = Box::pin(context(Context { scope: Scope { core: Rc::clone(&self.core), name } }));
+        self.core.spawn(name, server, task);
+    }
+
+    /// An eventcount on which contexts of this clock domain rest until work comes.
+    pub fn eventcount<'a>(&self, label: impl Into<Label<'a>>) -> EventCount {
+        self.eventcount_for(label, Reason::Work)
+    }
+
+    /// An eventcount, with what it means to wait for it.
+    pub fn eventcount_for<'a>(&self, label: impl Into<Label<'a>>, reason: Reason) -> EventCount {
+        EventCount::new(&self.core, self.child(label), reason)
+    }
+
+    /// So many units of a resource, handed out first come, first served.
+    pub fn credits<'a>(&self, label: impl Into<Label<'a>>, units: u64) -> Credits {
+        Credits::new(&self.scope(label), units)
+    }
+
+    /// A bounded queue without latency, both ends in this clock domain.
+    pub fn queue<'a, T: 'static>(&self, label: impl Into<Label<'a>>, capacity: usize) -> Queue<T> {
+        Queue::new(&self.scope(label), capacity)
+    }
+
+    /// A port: three bounded lanes over one wire with latency and bandwidth, from this place to `to`.
+    pub fn port<'a, T: 'static>(
+        &self,
+        label: impl Into<Label<'a>>,
+        spec: PortSpec,
+        to: &Scope,
+    ) -> (Outlet<T>, Inlet<T>) {
+        crate::port::local(&self.scope(label), spec, to)
+    }
+
+    /// Puts the sending end of a link in place here.
+    pub fn sender<T: Send + 'static>(&self, end: LinkSender<T>) -> Outlet<T> {
+        end.place(self)
+    }
+
+    /// Puts the receiving end of a link in place here.
+    pub fn receiver<T: Send + 'static>(&self, end: LinkReceiver<T>) -> Inlet<T> {
+        end.place(self)
+    }
+
+    /// A statistic that counts.
+    pub fn counter<'a>(&self, label: impl Into<Label<'a>>) -> Counter {
+        self.core.shared.stats.borrow_mut().counter(self.child(label))
+    }
+
+    /// A statistic of how values are spread, in buckets of powers of two.
+    pub fn histogram<'a>(&self, label: impl Into<Label<'a>>) -> Histogram {
+        self.core.shared.stats.borrow_mut().histogram(self.child(label))
+    }
+
+    /// A statistic of a level that rises and falls: its average over time and its maximum.
+    pub fn level<'a>(&self, label: impl Into<Label<'a>>) -> Level {
+        let core = Rc::clone(&self.core);
+        self.core.shared.stats.borrow_mut().level(self.child(label), core)
+    }
+
+    /// A statistic that counts pairs: `rows` by `columns`, such as states by events.
+    pub fn matrix<'a>(
+        &self,
+        label: impl Into<Label<'a>>,
+        rows: &'static [&'static str],
+        columns: &'static [&'static str],
+    ) -> Matrix {
+        self.core.shared.stats.borrow_mut().matrix(self.child(label), rows, columns)
+    }
+
+    /// The energy account of this place: `passive` femtojoules leak in every cycle; what happens is charged on top.
+    pub fn energy(&self, passive: u64) -> Energy {
+        let (core, name) = (Rc::clone(&self.core), self.child("energy"));
+        self.core.shared.stats.borrow_mut().energy(name, core, passive)
+    }
+
+    /// The cycle that runs now, of this clock domain.
+    #[inline]
+    pub fn now(&self) -> Cycles {
+        Cycles(self.core.cycle())
+    }
+
+    /// The time of the clock edge that runs now.
+    pub fn time(&self) -> Time {
+        self.core.shared.time()
+    }
+}
+
+/// A running context's own handle.
+pub struct Context {
+    scope: Scope,
+}
+
+impl Context {
+    /// The place of this context in the tree of names, to build or spawn below it.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// The cycle that runs now.
+    #[inline]
+    pub fn now(&self) -> Cycles {
+        Cycles(self.scope.core.now.get())
+    }
+
+    /// The time of the clock edge that runs now.
+    pub fn time(&self) -> Time {
+        self.scope.core.clock.edge(self.scope.core.now.get())
+    }
+
+    /// Lets so many cycles go by. The context is busy meanwhile: nobody else gets its service.
+    ///
+    /// The pause is asked for by this call: await it at once. `pause(0)` takes no time, but lets everybody run who is
+    /// ready in this cycle already.
+    #[inline]
+    pub fn pause(&self, cycles: impl Into<Cycles>) -> Pause<'_> {
+        match cycles.into().0 {
+            cycles @ 1..=request::LONGEST => self.scope.core.post(cycles),
+            cycles => unusual_pause(&self.scope.core, cycles),
+        }
+        Pause { over: false, context: PhantomData }
+    }
+
+    /// Lets everything else that can run in this cycle run first. Then the context goes on, still in this cycle, with
+    /// full knowledge of who wants what: the place for arbitration. Whom it wakes then runs in the next cycle.
+    pub fn settle(&self) -> Settle<'_> {
+        Settle { core: &self.scope.core, asked: false }
+    }
+
+    /// Says that the model gets on, for the watchdog ([`RunOptions::watchdog`](crate::RunOptions::watchdog)).
+    pub fn progress(&self) {
+        self.scope.core.shared.progress.set(self.time());
+    }
+
+    /// Starts a new region of the statistics: what has been counted so far is kept under the old region's name.
+    /// Takes effect at the end of the window that runs, the same instant for all partitions.
+    pub fn region(&self, name: &str) {
+        self.scope.core.shared.control(Control::Region(name.to_owned()));
+    }
+
+    /// Ends the run at the end of the window that runs.
+    pub fn stop(&self) {
+        self.scope.core.shared.control(Control::Stop);
+    }
+
+    /// Ends the run as failed, for a reason that the user must read.
+    pub fn fail(&self, message: impl Into<String>) {
+        let (context, message) = (self.scope.path(), message.into());
+        self.scope.core.shared.control(Control::Fail { context, message });
+    }
+
+    /// Notes in the trace, if one is taken, that something happened here and now.
+    #[inline]
+    pub fn instant(&self, what: &'static str) {
+        if self.scope.core.tracing {
+            trace::instant(&self.scope, what);
+        }
+    }
+
+    /// Notes in the trace, if one is taken, the time from here until the span is dropped.
+    #[inline]
+    pub fn span(&self, what: &'static str) -> Span<'_> {
+        Span::new(&self.scope, what)
+    }
+}
+
+/// The future of [`Context::pause`].
+#[must_use = "a pause must be awaited at once"]
+pub struct Pause<'a> {
+    over: bool,
+    context: PhantomData<&'a Context>,
+}
+
+impl Future for Pause<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut PollContext<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.over, true) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+#[cold]
+fn unusual_pause(core: &Core, cycles: u64) {
+    assert!(cycles == 0, "a pause of {cycles} cycles outlasts every run: the longest has 2^62");
+    core.post(request::YIELD);
+}
+
+/// The future of [`Context::settle`].
+#[must_use = "settling does nothing unless it is awaited"]
+pub struct Settle<'a> {
+    core: &'a Core,
+    asked: bool,
+}
+
+impl Future for Settle<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut PollContext<'_>) -> Poll<()> {
+        if self.asked {
+            return Poll::Ready(());
+        }
+        self.asked = true;
+        self.core.post(request::SETTLE);
+        Poll::Pending
+    }
+}

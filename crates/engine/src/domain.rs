@@ -1,0 +1,432 @@
+//! A clock domain: the executor of its contexts.
+//!
+//! One cycle runs like this. What arrives at its start is delivered. Those run who asked for a pause of one cycle, in the
+//! order in which they asked; then those whose longer pause ends, in that order; then whoever has been woken, in that
+//! order, until nobody is left; then those who asked to [`settle`](crate::Context::settle), in the order of their names.
+//! Whoever those wake runs in the next cycle.
+//!
+//! The order of two contexts never depends on a third that has nothing to do with them: that is why statistics do not
+//! depend on how a model is cut into partitions.
+
+use crate::{
+    batch::Batch,
+    calendar::{Calendar, NOBODY},
+    core::{Arrival, BIRTH, Birth, Core, Due, Task, WIRE, request},
+    name::Name,
+    trace::Mark,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+    task::{Context as PollContext, Waker},
+};
+
+/// A context as its domain keeps it. With its name and its places in the batch and among the woken it takes 64 bytes.
+pub(crate) struct Slot {
+    /// What it runs, unless that is in the batch; [`nothing`] then, and when it has ended.
+    parked: Task,
+    /// How many cycles it has not been busy: before it was born, and waiting for an eventcount. While it waits, less the
+    /// cycle in which that began.
+    idle: u64,
+    /// The next context in its list of the calendar.
+    pub(crate) next: u32,
+    /// Whether it may rest for ever.
+    pub(crate) server: bool,
+}
+
+/// How many of the last wake-ups are looked at, to name those who take part in a livelock.
+const RESTLESS: usize = 1_000;
+
+/// What stands where no context is. It has no state, so it costs nothing.
+pub(crate) fn nothing() -> Task {
+    Box::pin(std::future::pending())
+}
+
+/// Why [`Domain::run`] came back before the last cycle it was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ran {
+    /// All cycles have run, or another domain may be earlier now.
+    On,
+    /// More wake-ups within one cycle than the limit allows.
+    Livelock,
+}
+
+pub(crate) struct Domain {
+    pub(crate) core: Rc<Core>,
+    /// Those who run in the cycle after [`Core::now`].
+    batch: Batch,
+    filing: Filing,
+    free: Vec<u32>,
+    /// Who takes part in a cycle that does not end.
+    restless: BTreeSet<Name>,
+    /// How many times a context has run.
+    pub(crate) events: u64,
+    /// Busy cycles of ended contexts.
+    ended: BTreeMap<Name, u64>,
+    delta_limit: usize,
+    due: Vec<Due>,
+    arrived: Vec<Arrival>,
+}
+
+impl Domain {
+    pub(crate) fn new(core: Rc<Core>, delta_limit: usize) -> Domain {
+        Domain {
+            core,
+            batch: Batch::new(),
+            filing: Filing::new(),
+            free: Vec::new(),
+            restless: BTreeSet::new(),
+            events: 0,
+            ended: BTreeMap::new(),
+            delta_limit,
+            due: Vec::new(),
+            arrived: Vec::new(),
+        }
+    }
+
+    /// The next cycle in which there is anything to do; `u64::MAX` if there is none.
+    pub(crate) fn next_cycle(&self) -> u64 {
+        let next = self.filing.calendar.next().min(self.core.alarm.get()).min(self.core.ready_at.get());
+        if self.batch.is_empty() { next } else { next.min(self.core.now.get() + 1) }
+    }
+
+    /// Runs every cycle before `until`; `deliver` hands over what has arrived on a wire.
+    pub(crate) fn run(&mut self, until: u64, deliver: &dyn Fn(u32)) -> Ran {
+        self.core.shared.domain.set(self.core.index);
+        self.core.running.set(true);
+        let ran = match self.core.shared.recorder {
+            Some(_) => self.cycles::<true>(until, deliver),
+            None => self.cycles::<false>(until, deliver),
+        };
+        self.core.running.set(false);
+        ran
+    }
+
+    fn cycles<const TRACE: bool>(&mut self, until: u64, deliver: &dyn Fn(u32)) -> Ran {
+        let core = Rc::clone(&self.core);
+        let mut now = self.next_cycle();
+        while now < until {
+            core.now.set(now);
+            core.ready_at.set(u64::MAX);
+            if core.alarm.get() == now {
+                self.deliveries(now, deliver);
+            }
+            self.events += self.batch.len() as u64;
+            self.batch.run::<TRACE>(&core, &mut self.filing, now);
+            if self.filing.calendar.next() == now {
+                self.long_paused::<TRACE>(&core, now);
+            }
+            if !core.ready.borrow().is_empty() && self.woken::<TRACE>(&core, now) == Ran::Livelock {
+                return Ran::Livelock;
+            }
+            if !self.filing.settling.is_empty() {
+                self.settled::<TRACE>(&core, now);
+            }
+            if !self.filing.ended.is_empty() {
+                self.bury(now);
+            }
+            now = if self.batch.is_empty() { self.next_cycle() } else { now + 1 };
+            if core.shared.interrupt.get() {
+                break;
+            }
+        }
+        Ran::On
+    }
+
+    /// Delivers what is due at the start of cycle `now`: first what came over links, in the order (time, source,
+    /// sequence), then what this partition sent itself.
+    #[cold]
+    fn deliveries(&mut self, now: u64, deliver: &dyn Fn(u32)) {
+        let core = Rc::clone(&self.core);
+        core.context.set(WIRE);
+        if core.arrivals.borrow().next() == now {
+            core.arrivals.borrow_mut().take(now, &mut self.arrived);
+            self.arrived.sort_unstable();
+            self.arrived.drain(..).for_each(|arrival| deliver(arrival.wire));
+        }
+        if core.due.borrow().next() == now {
+            core.due.borrow_mut().take(now, &mut self.due);
+            for due in self.due.drain(..) {
+                match due {
+                    Due::Local(end) => end.deliver(),
+                    Due::Timeout(eventcount, number) => eventcount.time_out(number),
+                }
+            }
+        }
+        core.alarm.set(core.arrivals.borrow().next().min(core.due.borrow().next()));
+    }
+
+    /// Runs those whose pause was longer than a cycle.
+    fn long_paused<const TRACE: bool>(&mut self, core: &Core, now: u64) {
+        let (from_afar, mut id) = self.filing.calendar.take(now);
+        self.events += from_afar.len() as u64;
+        for id in from_afar {
+            self.run_parked::<TRACE>(core, id, now);
+        }
+        while id != NOBODY {
+            let following = self.filing.slots[id as usize].next;
+            self.run_parked::<TRACE>(core, id, now);
+            self.events += 1;
+            id = following;
+        }
+    }
+
+    /// Runs whoever has been woken, until nobody is left.
+    #[inline(never)]
+    fn woken<const TRACE: bool>(&mut self, core: &Core, now: u64) -> Ran {
+        let mut poll_context = PollContext::from_waker(Waker::noop());
+        let mut turns = 0;
+        loop {
+            let Some(&(mut id)) = core.ready.borrow().get(turns) else { break };
+            turns += 1;
+            if id == BIRTH {
+                id = self.install(now);
+            } else {
+                self.filing.end_wait::<TRACE>(core, id, now);
+            }
+            self.poll_parked::<TRACE>(core, id, now, &mut poll_context);
+            if turns > self.delta_limit {
+                self.note_restless(turns);
+                return Ran::Livelock;
+            }
+        }
+        core.ready.borrow_mut().clear();
+        self.events += turns as u64;
+        Ran::On
+    }
+
+    /// Notes who was woken last in a cycle that does not end.
+    #[cold]
+    fn note_restless(&mut self, turns: usize) {
+        let (names, ready) = (self.core.names.borrow(), self.core.ready.borrow());
+        let last = &ready[turns.saturating_sub(RESTLESS)..turns];
+        self.restless.extend(last.iter().filter_map(|id| names.get(*id as usize)));
+    }
+
+    /// Runs those who asked to settle, in the order of their names (those of one name in the order in which they asked).
+    /// Whoever they wake runs in the next cycle.
+    fn settled<const TRACE: bool>(&mut self, core: &Core, now: u64) {
+        let mut settling = std::mem::take(&mut self.filing.settling);
+        settling.sort_by_key(|id| core.names.borrow()[*id as usize]);
+        self.events += settling.len() as u64;
+        for id in settling {
+            self.run_parked::<TRACE>(core, id, now);
+        }
+        // Who asks to settle once more does so in the next cycle.
+        if !core.ready.borrow().is_empty() || !self.filing.settling.is_empty() {
+            core.ready_at.set(now + 1);
+        }
+    }
+
+    /// Runs a context that is not in the batch.
+    fn run_parked<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64) {
+        self.poll_parked::<TRACE>(core, id, now, &mut PollContext::from_waker(Waker::noop()));
+    }
+
+    #[inline(always)]
+    fn poll_parked<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64, poll_context: &mut PollContext<'_>) {
+        core.context.set(id);
+        let slot = &mut self.filing.slots[id as usize];
+        let ended = slot.parked.as_mut().poll(poll_context).is_ready();
+        let word = core.request.replace(request::NONE);
+        if word == 1 && !ended {
+            self.batch.push(std::mem::replace(&mut slot.parked, nothing()), id);
+        }
+        self.filing.file::<TRACE>(core, id, now, ended, word);
+    }
+
+    /// Gives the context that is to start next a place.
+    #[cold]
+    fn install(&mut self, now: u64) -> u32 {
+        let birth = self.core.born.borrow_mut().pop_front().expect("each birth is announced once");
+        let Birth { task, name, server } = birth;
+        let slot = Slot { parked: task, idle: now, next: NOBODY, server };
+        let (slots, mut names) = (&mut self.filing.slots, self.core.names.borrow_mut());
+        if let Some(id) = self.free.pop() {
+            slots[id as usize] = slot;
+            names[id as usize] = name;
+            return id;
+        }
+        let id = u32::try_from(slots.len()).ok().filter(|id| *id < BIRTH);
+        let id = id.expect("a clock domain holds fewer than 2^32 - 1 contexts at a time");
+        slots.push(slot);
+        names.push(name);
+        if self.core.shared.recorder.is_some() {
+            self.filing.waiting.push((Name::ROOT, 0));
+        }
+        id
+    }
+
+    /// Frees the places of ended contexts and keeps their account.
+    #[cold]
+    fn bury(&mut self, now: u64) {
+        for id in self.filing.ended.drain(..) {
+            let slot = &mut self.filing.slots[id as usize];
+            drop(std::mem::replace(&mut slot.parked, nothing()));
+            let name = std::mem::replace(&mut self.core.names.borrow_mut()[id as usize], Name::ROOT);
+            *self.ended.entry(name).or_default() += now - slot.idle;
+            self.free.push(id);
+        }
+        // What an ended context held may have woken somebody when it was dropped.
+        if !self.core.ready.borrow().is_empty() {
+            self.core.ready_at.set(now + 1);
+        }
+    }
+
+    pub(crate) fn name_of(&self, id: u32) -> Name {
+        self.core.names.borrow()[id as usize]
+    }
+
+    pub(crate) fn slot(&self, id: u32) -> &Slot {
+        &self.filing.slots[id as usize]
+    }
+
+    /// The busy cycles of every context, living and ended, up to `cycle`; contexts of one name are added up.
+    pub(crate) fn busy(&self, cycle: u64) -> BTreeMap<Name, u64> {
+        let mut busy = self.ended.clone();
+        let (names, waiting) = (self.core.names.borrow(), self.waiting());
+        for ((slot, name), waits) in self.filing.slots.iter().zip(names.iter()).zip(waiting) {
+            if *name != Name::ROOT {
+                let idle = if waits { slot.idle.wrapping_add(cycle) } else { slot.idle };
+                *busy.entry(*name).or_default() += cycle.saturating_sub(idle);
+            }
+        }
+        busy
+    }
+
+    /// Starts the account of busy cycles anew at `cycle`.
+    pub(crate) fn reset_busy(&mut self, cycle: u64) {
+        self.ended.clear();
+        let waiting = self.waiting();
+        // Who waits has not been busy since time began when its wait ends.
+        for (slot, waits) in self.filing.slots.iter_mut().zip(waiting) {
+            slot.idle = if waits { 0 } else { cycle };
+        }
+    }
+
+    /// For each context, whether it waits for an eventcount.
+    fn waiting(&self) -> Vec<bool> {
+        let mut waiting = vec![false; self.core.names.borrow().len()];
+        let eventcounts = self.core.shared.eventcounts.borrow();
+        let living = eventcounts.iter().filter_map(|eventcount| eventcount.upgrade());
+        for eventcount in living.filter(|eventcount| eventcount.core.index == self.core.index) {
+            eventcount.waiters().iter().for_each(|waiter| waiting[waiter.id as usize] = true);
+        }
+        // A context that was woken but has not run yet still counts as waiting.
+        for &id in self.core.ready.borrow().iter().filter(|id| **id != BIRTH) {
+            waiting[id as usize] = true;
+        }
+        waiting
+    }
+
+    /// Who takes part in a cycle that does not end.
+    pub(crate) fn livelock(&self) -> impl Iterator<Item = Name> {
+        self.restless.iter().copied()
+    }
+}
+
+/// Where contexts are kept that do not run in every cycle, and the lists they are on.
+pub(crate) struct Filing {
+    slots: Vec<Slot>,
+    calendar: Calendar,
+    /// Who runs when this cycle has settled.
+    settling: Vec<u32>,
+    /// Who has ended.
+    ended: Vec<u32>,
+    /// What each context waits for and since when; kept only when a trace is taken.
+    waiting: Vec<(Name, u64)>,
+}
+
+impl Filing {
+    fn new() -> Filing {
+        Filing {
+            slots: Vec::new(),
+            calendar: Calendar::new(),
+            settling: Vec::new(),
+            ended: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Takes over a context that leaves the batch.
+    pub(crate) fn park(&mut self, task: Task, id: u32) {
+        self.slots[id as usize].parked = task;
+    }
+
+    /// Files a context that ran as it asked for. Who asked for a pause of one cycle is in the batch already.
+    #[inline(always)]
+    pub(crate) fn file<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64, ended: bool, word: u64) {
+        if TRACE {
+            self.trace(core, id, now, word);
+        }
+        if ended {
+            return self.ended.push(id);
+        }
+        match word {
+            1 => {}
+            request::WAIT => {
+                let slot = &mut self.slots[id as usize];
+                slot.idle = slot.idle.wrapping_sub(now);
+            }
+            _ => self.file_elsewhere(core, id, now, word),
+        }
+    }
+
+    #[cold]
+    fn file_elsewhere(&mut self, core: &Core, id: u32, now: u64, word: u64) {
+        match word {
+            request::SETTLE => self.settling.push(id),
+            request::YIELD => {
+                let slot = &mut self.slots[id as usize];
+                slot.idle = slot.idle.wrapping_sub(now);
+                core.ready.borrow_mut().push(id);
+            }
+            request::NONE => {
+                let name = core.shared.path(core.names.borrow()[id as usize]);
+                panic!("context '{name}' awaits something that is not of the engine, so nothing would ever wake it")
+            }
+            cycles => self.calendar.insert(&mut self.slots, id, now, now + cycles),
+        }
+    }
+
+    /// Adds the wait of context `id`, which is over, to its idle time.
+    #[inline]
+    fn end_wait<const TRACE: bool>(&mut self, core: &Core, id: u32, now: u64) {
+        let slot = &mut self.slots[id as usize];
+        slot.idle = slot.idle.wrapping_add(now);
+        if TRACE && self.waiting[id as usize].1 < now {
+            let (on, since) = self.waiting[id as usize];
+            record(core, id, now, Mark::Waited { since, on });
+        }
+    }
+
+    #[cold]
+    fn trace(&mut self, core: &Core, id: u32, now: u64, word: u64) {
+        match word {
+            request::WAIT => self.waiting[id as usize] = (core.waits_on.get(), now),
+            request::YIELD => self.waiting[id as usize] = (Name::ROOT, now),
+            1..=request::LONGEST => record(core, id, now, Mark::Busy { cycles: word }),
+            _ => {}
+        }
+    }
+}
+
+#[cold]
+fn record(core: &Core, id: u32, now: u64, mark: Mark) {
+    if let Some(recorder) = &core.shared.recorder {
+        recorder.record(core, core.names.borrow()[id as usize], now, mark);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_costs_its_future_and_at_most_64_bytes() {
+        // Its slot, its name, its place in the batch (task and number) and among the woken.
+        let batch = size_of::<Task>() + size_of::<u32>();
+        let bytes = size_of::<Slot>() + size_of::<Name>() + batch + size_of::<u32>();
+        assert!(bytes <= 64, "{bytes} bytes");
+    }
+}

@@ -1,0 +1,317 @@
+//! Links: wires along which a model may be cut into partitions.
+//!
+//! What is sent on a link travels as mail: it is collected during a window and handed over when the window ends, whether
+//! the other end lies in the same partition or in another. As no window is longer than the shortest link of the model,
+//! nothing comes late, and as there is only one way, a cut changes nothing: deliveries come in the order (time, source,
+//! sequence). Credits travel back the same way, with the same latency.
+
+use crate::{
+    context::Scope,
+    core::{Arrival, Core, Deliver, Shared},
+    credits::Credits,
+    name::Name,
+    port::{Back, Forward, Inlet, Lane, Outlet},
+    time::Time,
+};
+use rustc_hash::FxHashMap;
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    rc::{Rc, Weak},
+    sync::{Arc, Mutex, OnceLock},
+};
+
+/// A wire that may be cut.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSpec {
+    /// From the end of serialisation until the item can be received. The shortest link of a model is the window in which
+    /// its partitions run without each other.
+    pub latency: Time,
+    /// How many items of each lane may be under way or waiting at the other end.
+    pub capacity: usize,
+    /// How many bytes go onto the wire in a cycle of the sender; `None`: any number.
+    pub bytes_per_cycle: Option<u64>,
+}
+
+/// What both ends of a link share.
+struct Cable<T> {
+    name: String,
+    spec: LinkSpec,
+    /// The number of the link; its wires are twice that (items) and one more (credits).
+    number: u32,
+    items: Mailbox<(Time, Lane, T)>,
+    credits: Mailbox<(Time, Lane)>,
+    /// The partitions of the two ends.
+    sender: OnceLock<usize>,
+    receiver: OnceLock<usize>,
+}
+
+/// Mail of one wire: one window's is written while the last one's is read.
+struct Mailbox<M>([Mutex<Vec<M>>; 2]);
+
+impl<M> Mailbox<M> {
+    fn new() -> Mailbox<M> {
+        Mailbox([const { Mutex::new(Vec::new()) }; 2])
+    }
+
+    fn with<R>(&self, parity: usize, f: impl FnOnce(&mut Vec<M>) -> R) -> R {
+        f(&mut self.0[parity].lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+}
+
+/// The sending end of a link, to be taken to the partition that sends ([`Scope::sender`]).
+pub struct LinkSender<T>(Arc<Cable<T>>);
+
+/// The receiving end of a link, to be taken to the partition that receives ([`Scope::receiver`]).
+pub struct LinkReceiver<T>(Arc<Cable<T>>);
+
+impl<T> Cable<T> {
+    fn items_wire(&self) -> u32 {
+        self.number * 2
+    }
+
+    fn credits_wire(&self) -> u32 {
+        self.number * 2 + 1
+    }
+}
+
+pub(crate) fn link<T: Send + 'static>(
+    name: String,
+    number: u32,
+    spec: LinkSpec,
+) -> (LinkSender<T>, LinkReceiver<T>, Arc<dyn Placed>) {
+    assert!(spec.latency > Time::ZERO, "link '{name}' has no latency: a wire that may be cut needs some");
+    let cable = Arc::new(Cable {
+        name,
+        spec,
+        number,
+        items: Mailbox::new(),
+        credits: Mailbox::new(),
+        sender: OnceLock::new(),
+        receiver: OnceLock::new(),
+    });
+    (LinkSender(Arc::clone(&cable)), LinkReceiver(Arc::clone(&cable)), cable)
+}
+
+/// A wire with mail to hand over.
+pub(crate) trait Outgoing {
+    /// Hands the mail of this window over; says which partition and wire it is for and when the first of it arrives.
+    fn hand_over(&self, parity: usize) -> (usize, u32, Time);
+}
+
+/// A wire on which mail comes.
+pub(crate) trait Incoming {
+    /// Takes the mail of the last window in: every arrival is put down in the receiver's agenda.
+    fn take_in(&self, parity: usize, window: Time);
+    /// Delivers the next arrival.
+    fn deliver(&self);
+}
+
+/// The ends of links that lie in a partition.
+#[derive(Default)]
+pub(crate) struct LinkEnds {
+    /// By the number of the wire; looked up only.
+    incoming: FxHashMap<u32, Rc<dyn Incoming>>,
+    /// For reports: the wires that start here, and who puts mail on each.
+    pub(crate) bringers: Vec<(u32, Rc<Cell<Name>>)>,
+}
+
+impl LinkEnds {
+    pub(crate) fn incoming(&self, wire: u32) -> &Rc<dyn Incoming> {
+        &self.incoming[&wire]
+    }
+}
+
+/// Mail gathered during a window at one end of a link.
+struct Staging<M> {
+    mail: RefCell<Vec<M>>,
+    bringer: Rc<Cell<Name>>,
+}
+
+impl<M> Staging<M> {
+    /// For the wire that starts in `shared`.
+    fn new(shared: &Shared, wire: u32) -> Staging<M> {
+        let bringer = Rc::new(Cell::new(Name::ROOT));
+        shared.ends.borrow_mut().bringers.push((wire, Rc::clone(&bringer)));
+        Staging { mail: RefCell::default(), bringer }
+    }
+
+    /// Stages `message`; the wire is put on the partition's list if this is the first of the window.
+    fn put<W: Outgoing + 'static>(&self, core: &Core, message: M, wire: &Weak<W>) {
+        self.bringer.set(core.running().who);
+        let mut mail = self.mail.borrow_mut();
+        if mail.is_empty() {
+            core.shared.outgoing.borrow_mut().push(wire.upgrade().expect("a wire in use is alive"));
+        }
+        mail.push(message);
+    }
+
+    fn hand_over(&self, mailbox: &Mailbox<M>, parity: usize, arrives: impl Fn(&M) -> Time) -> Time {
+        let mut mail = self.mail.borrow_mut();
+        let first = mail.first().map_or(Time::NEVER, arrives);
+        mailbox.with(parity, |handed_over| {
+            debug_assert!(handed_over.is_empty(), "the mail before last has been taken in");
+            std::mem::swap(&mut *mail, handed_over);
+        });
+        first
+    }
+}
+
+/// At the sender: items go out.
+struct ItemsOut<T> {
+    cable: Arc<Cable<T>>,
+    core: Rc<Core>,
+    staging: Staging<(Time, Lane, T)>,
+    own: Weak<ItemsOut<T>>,
+}
+
+impl<T: Send + 'static> Forward<T> for ItemsOut<T> {
+    fn put(&self, lane: Lane, item: T, cycle: u64) {
+        let arrives = self.core.clock.edge(cycle) + self.cable.spec.latency;
+        self.staging.put(&self.core, (arrives, lane, item), &self.own);
+    }
+}
+
+impl<T> Outgoing for ItemsOut<T> {
+    fn hand_over(&self, parity: usize) -> (usize, u32, Time) {
+        let first = self.staging.hand_over(&self.cable.items, parity, |(time, ..)| *time);
+        let receiver = self.cable.receiver.get().expect("both ends are in place before the run");
+        (*receiver, self.cable.items_wire(), first)
+    }
+}
+
+/// At the receiver: items come in.
+struct ItemsIn<T> {
+    cable: Arc<Cable<T>>,
+    inlet: Inlet<T>,
+}
+
+impl<T> Incoming for ItemsIn<T> {
+    fn take_in(&self, parity: usize, window: Time) {
+        let inlet = &self.inlet.0;
+        self.cable.items.with(parity, |mail| {
+            for (time, lane, item) in mail.drain(..) {
+                inlet.on_the_wire.borrow_mut().push_back((lane, item));
+                put_down(&inlet.scope.core, window, time, self.cable.items_wire());
+            }
+        });
+    }
+
+    fn deliver(&self) {
+        self.inlet.0.deliver();
+    }
+}
+
+/// At the receiver: credits go out.
+struct CreditsOut<T> {
+    cable: Arc<Cable<T>>,
+    core: Rc<Core>,
+    staging: Staging<(Time, Lane)>,
+    own: Weak<CreditsOut<T>>,
+}
+
+impl<T: 'static> Back for CreditsOut<T> {
+    fn credit(&self, lane: Lane) {
+        let arrives = self.core.shared.time() + self.cable.spec.latency;
+        self.staging.put(&self.core, (arrives, lane), &self.own);
+    }
+
+    fn consumer(&self, _: Lane) {
+        self.staging.bringer.set(self.core.running().who);
+    }
+}
+
+impl<T> Outgoing for CreditsOut<T> {
+    fn hand_over(&self, parity: usize) -> (usize, u32, Time) {
+        let first = self.staging.hand_over(&self.cable.credits, parity, |(time, _)| *time);
+        let sender = self.cable.sender.get().expect("both ends are in place before the run");
+        (*sender, self.cable.credits_wire(), first)
+    }
+}
+
+/// At the sender: credits come in.
+struct CreditsIn<T> {
+    cable: Arc<Cable<T>>,
+    core: Rc<Core>,
+    room: [Credits; 3],
+    returning: RefCell<VecDeque<Lane>>,
+}
+
+impl<T> Incoming for CreditsIn<T> {
+    fn take_in(&self, parity: usize, window: Time) {
+        self.cable.credits.with(parity, |mail| {
+            for (time, lane) in mail.drain(..) {
+                self.returning.borrow_mut().push_back(lane);
+                put_down(&self.core, window, time, self.cable.credits_wire());
+            }
+        });
+    }
+
+    fn deliver(&self) {
+        let lane = self.returning.borrow_mut().pop_front().expect("each arrival has its credit");
+        self.room[lane as usize].release();
+    }
+}
+
+/// Puts an arrival down in the agenda of a domain, at its first clock edge at that time or later.
+fn put_down(core: &Core, window: Time, time: Time, wire: u32) {
+    let cycle = core.clock.first_at(time);
+    core.arrivals.borrow_mut().insert(Arrival { time, wire }, core.clock.first_at(window), cycle);
+    core.alarm.set(core.alarm.get().min(cycle));
+}
+
+impl<T: Send + 'static> LinkSender<T> {
+    /// Puts the sending end in place.
+    pub(crate) fn place(self, scope: &Scope) -> Outlet<T> {
+        let LinkSender(cable) = self;
+        let (spec, scope) = (cable.spec, scope.scope(&cable.name).scope("out"));
+        let (core, shared) = (Rc::clone(&scope.core), &scope.core.shared);
+        cable.sender.set(shared.partition).expect("an end is put in place only once: it is used up by that");
+        Outlet::new(scope.clone(), spec.capacity, spec.bytes_per_cycle, |room| {
+            room.iter().for_each(|credits| credits.room().0.wire.set(Some(cable.credits_wire())));
+            let credits = CreditsIn {
+                cable: Arc::clone(&cable),
+                core: Rc::clone(&core),
+                room: room.clone(),
+                returning: RefCell::default(),
+            };
+            shared.ends.borrow_mut().incoming.insert(cable.credits_wire(), Rc::new(credits));
+            let staging = Staging::new(shared, cable.items_wire());
+            Rc::new_cyclic(|own| ItemsOut { cable: Arc::clone(&cable), core, staging, own: own.clone() })
+        })
+    }
+}
+
+impl<T: Send + 'static> LinkReceiver<T> {
+    /// Puts the receiving end in place.
+    pub(crate) fn place(self, scope: &Scope) -> Inlet<T> {
+        let LinkReceiver(cable) = self;
+        let scope = scope.scope(&cable.name).scope("in");
+        let (core, shared) = (Rc::clone(&scope.core), &scope.core.shared);
+        cable.receiver.set(shared.partition).expect("an end is put in place only once: it is used up by that");
+        let staging = Staging::new(shared, cable.credits_wire());
+        let back = Rc::new_cyclic(|own| CreditsOut { cable: Arc::clone(&cable), core, staging, own: own.clone() });
+        let inlet = Inlet::new(&scope, back);
+        inlet.0.arrivals.0.wire.set(Some(cable.items_wire()));
+        let items = ItemsIn { cable: Arc::clone(&cable), inlet: inlet.clone() };
+        shared.ends.borrow_mut().incoming.insert(cable.items_wire(), Rc::new(items));
+        inlet
+    }
+}
+
+/// A link, to ask whether both its ends are in place.
+pub(crate) trait Placed: Send + Sync {
+    /// What is missing, if anything is.
+    fn missing(&self) -> Option<String>;
+}
+
+impl<T: Send> Placed for Cable<T> {
+    fn missing(&self) -> Option<String> {
+        let side = match (self.sender.get(), self.receiver.get()) {
+            (Some(_), Some(_)) => return None,
+            (None, _) => "sending",
+            (_, None) => "receiving",
+        };
+        Some(format!("the {side} end of link '{}' is in no partition", self.name))
+    }
+}

@@ -1,0 +1,111 @@
+//! Hierarchical names, kept small.
+//!
+//! `gpu0.array3.cu1.l1v` is a chain of families and indices: `cu` under `array3` is one family, its members differ only in
+//! their index. A name is two words, so a million contexts can have one; its text is made when a person reads it.
+
+use rustc_hash::FxHashMap;
+
+const NO_INDEX: u32 = u32::MAX;
+
+/// What one element is called under its parent: `"l1v"`, or `("cu", 1)` for one of several.
+#[derive(Clone, Copy, Debug)]
+pub struct Label<'a> {
+    text: &'a str,
+    index: u32,
+}
+
+impl<'a> From<&'a str> for Label<'a> {
+    fn from(text: &'a str) -> Label<'a> {
+        Label { text, index: NO_INDEX }
+    }
+}
+
+impl<'a> From<&'a String> for Label<'a> {
+    fn from(text: &'a String) -> Label<'a> {
+        Label::from(text.as_str())
+    }
+}
+
+impl<'a> From<(&'a str, usize)> for Label<'a> {
+    fn from((text, index): (&'a str, usize)) -> Label<'a> {
+        let index = u32::try_from(index).ok().filter(|index| *index != NO_INDEX);
+        Label { text, index: index.expect("an index in a name is smaller than 2^32 - 1") }
+    }
+}
+
+/// A name within one partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Name {
+    pub(crate) family: u32,
+    pub(crate) index: u32,
+}
+
+impl Name {
+    /// The name of everything: its path is empty.
+    pub(crate) const ROOT: Name = Name { family: 0, index: NO_INDEX };
+}
+
+/// The names of one partition.
+pub(crate) struct Names {
+    /// The parent of each family and its text.
+    families: Vec<(Name, Box<str>)>,
+    /// Looked up only, never walked through: its order does not matter.
+    known: FxHashMap<(Name, Box<str>), u32>,
+}
+
+impl Names {
+    pub(crate) fn new() -> Names {
+        Names { families: vec![(Name::ROOT, "".into())], known: FxHashMap::default() }
+    }
+
+    pub(crate) fn name(&mut self, parent: Name, label: Label<'_>) -> Name {
+        let key = (parent, Box::from(label.text));
+        let family = *self.known.entry(key).or_insert_with_key(|(parent, text)| {
+            self.families.push((*parent, text.clone()));
+            self.families.len() as u32 - 1
+        });
+        Name { family, index: label.index }
+    }
+
+    pub(crate) fn path(&self, name: Name) -> String {
+        if name == Name::ROOT {
+            return String::new();
+        }
+        let (parent, text) = &self.families[name.family as usize];
+        let mut path = self.path(*parent);
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(text);
+        if name.index != NO_INDEX {
+            path.push_str(&name.index.to_string());
+        }
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_the_chain_of_labels() {
+        let mut names = Names::new();
+        let gpu = names.name(Name::ROOT, ("gpu", 0).into());
+        let cu = names.name(gpu, ("cu", 12).into());
+        let cache = names.name(cu, "l1v".into());
+        assert_eq!(names.path(cache), "gpu0.cu12.l1v");
+        assert_eq!(names.path(Name::ROOT), "");
+    }
+
+    #[test]
+    fn the_same_label_under_the_same_parent_is_the_same_name() {
+        let mut names = Names::new();
+        let a = names.name(Name::ROOT, ("cu", 1).into());
+        let b = names.name(Name::ROOT, ("cu", 1).into());
+        let c = names.name(Name::ROOT, ("cu", 2).into());
+        assert_eq!(a, b);
+        assert_ne!(a, c);
+        assert_eq!(a.family, c.family);
+    }
+}

@@ -1,0 +1,275 @@
+//! A partition: the part of a model that one thread runs by itself for a window of time.
+//!
+//! It owns everything in it; nothing of it is shared with another thread but the mail of its links. Its clock domains
+//! take turns: the earliest edge runs first, and at one time the clock that the model declared first.
+
+use crate::{
+    calendar::Agenda,
+    context::Scope,
+    core::{Control, Core, Moment, Shared, WIRE, request},
+    domain::{Domain, Ran},
+    model::ClockId,
+    name::Name,
+    report::{Knowledge, Waiting},
+    stats::{Statistics, Value},
+    time::{Clock, Hertz, Time},
+    trace::{Recorder, TraceEvent},
+};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::{Arc, Mutex},
+};
+
+/// The mail for one partition: the wires on which something has come, by the parity of the window.
+#[repr(align(128))]
+#[derive(Default)]
+pub(crate) struct Letterbox([Mutex<Vec<u32>>; 2]);
+
+impl Letterbox {
+    fn with<R>(&self, parity: usize, f: impl FnOnce(&mut Vec<u32>) -> R) -> R {
+        f(&mut self.0[parity].lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+}
+
+/// What a partition is told before it is built.
+#[derive(Clone)]
+pub(crate) struct PartitionSpec {
+    pub(crate) clocks: Arc<[Hertz]>,
+    pub(crate) letterboxes: Arc<[Letterbox]>,
+    pub(crate) delta_limit: usize,
+    pub(crate) trace_limit: Option<usize>,
+    pub(crate) alone: bool,
+}
+
+/// A partition being built: the place to start from.
+pub struct Partition {
+    shared: Rc<Shared>,
+    spec: PartitionSpec,
+    domains: RefCell<Vec<Domain>>,
+    /// All that has run began before this time.
+    reached: Cell<Time>,
+    /// How many regions have ended.
+    boundaries: Cell<usize>,
+}
+
+/// What a window brought.
+pub(crate) struct Window {
+    /// When there is something to do again, here or wherever mail went.
+    pub(crate) next: Time,
+    /// The paths of contexts that wake each other without end, if there are such.
+    pub(crate) livelock: Option<Vec<String>>,
+    pub(crate) control: Vec<(Time, Control)>,
+}
+
+impl Partition {
+    pub(crate) fn new(index: usize, spec: PartitionSpec) -> Partition {
+        let shared = Shared::new(index, spec.alone, spec.trace_limit.map(Recorder::new));
+        Partition {
+            shared,
+            spec,
+            domains: RefCell::default(),
+            reached: Cell::new(Time::ZERO),
+            boundaries: Cell::new(0),
+        }
+    }
+
+    /// The root of the tree of names, in the domain of `clock`.
+    pub fn scope(&self, clock: ClockId) -> Scope {
+        let core = self.shared.core(clock.0).unwrap_or_else(|| self.domain(clock.0));
+        Scope { core, name: Name::ROOT }
+    }
+
+    fn domain(&self, index: u32) -> Rc<Core> {
+        let core = Rc::new(Core {
+            index,
+            clock: Clock::new(self.spec.clocks[index as usize]),
+            tracing: self.shared.recorder.is_some(),
+            now: Cell::new(0),
+            running: Cell::new(false),
+            names: RefCell::default(),
+            context: Cell::new(WIRE),
+            request: Cell::new(request::NONE),
+            waits_on: Cell::new(Name::ROOT),
+            ready: RefCell::default(),
+            ready_at: Cell::new(u64::MAX),
+            born: RefCell::default(),
+            due: RefCell::new(Agenda::new()),
+            arrivals: RefCell::new(Agenda::new()),
+            alarm: Cell::new(u64::MAX),
+            shared: Rc::clone(&self.shared),
+        });
+        self.shared.cores.borrow_mut().push(Rc::clone(&core));
+        let mut domains = self.domains.borrow_mut();
+        domains.push(Domain::new(Rc::clone(&core), self.spec.delta_limit));
+        domains.sort_by_key(|domain| domain.core.index);
+        core
+    }
+
+    /// A mistake in what has been built, if there is one.
+    pub(crate) fn mistake(&self) -> Option<String> {
+        let twice = self.shared.stats.borrow().duplicate()?;
+        Some(format!("two statistics are called '{}'", self.shared.path(twice)))
+    }
+
+    /// Everything that runs here before `end`, from `start` on, in window `number`. Mail of the last window is taken in,
+    /// mail of this one handed over.
+    pub(crate) fn window(&mut self, start: Time, end: Time, number: u64) -> Window {
+        let this = (number % 2) as usize;
+        self.take_mail_in(start, 1 - this);
+        let livelock = self.run_domains(end);
+        let mail = self.hand_mail_over(this);
+        let control = self.shared.control.take();
+        Window { next: self.next().min(mail), livelock, control }
+    }
+
+    fn take_mail_in(&self, start: Time, parity: usize) {
+        let ends = self.shared.ends.borrow();
+        self.spec.letterboxes[self.shared.partition].with(parity, |wires| {
+            wires.drain(..).for_each(|wire| ends.incoming(wire).take_in(parity, start));
+        });
+    }
+
+    /// Hands the mail over; says when the first of it arrives.
+    fn hand_mail_over(&self, parity: usize) -> Time {
+        let mut first = Time::NEVER;
+        for wire in self.shared.outgoing.borrow_mut().drain(..) {
+            let (partition, number, arrives) = wire.hand_over(parity);
+            self.spec.letterboxes[partition].with(parity, |wires| wires.push(number));
+            first = first.min(arrives);
+        }
+        first
+    }
+
+    /// When there is something to do here.
+    pub(crate) fn next(&self) -> Time {
+        let domains = self.domains.borrow();
+        domains.iter().map(|domain| domain.core.clock.edge(domain.next_cycle())).min().unwrap_or(Time::NEVER)
+    }
+
+    fn run_domains(&mut self, end: Time) -> Option<Vec<String>> {
+        let ends = &self.shared.ends;
+        let deliver = |wire: u32| ends.borrow().incoming(wire).deliver();
+        let domains = self.domains.get_mut();
+        loop {
+            let edges: Vec<Time> = match domains.as_slice() {
+                [_] => Vec::new(),
+                several => several.iter().map(|domain| domain.core.clock.edge(domain.next_cycle())).collect(),
+            };
+            // The earliest edge; of several at one time, the first.
+            let earliest = edges.iter().enumerate().min_by_key(|(at, time)| (**time, *at)).map_or(0, |(at, _)| at);
+            let domain = domains.get_mut(earliest)?;
+            // It may run on until another domain's turn comes.
+            let clock = domain.core.clock;
+            let turns = edges.iter().enumerate().filter(|(at, _)| *at != earliest).map(|(at, time)| {
+                if earliest < at && *time != Time::NEVER { clock.first_after(*time) } else { clock.first_at(*time) }
+            });
+            let until = turns.fold(clock.first_at(end), u64::min);
+            if domain.next_cycle() >= until {
+                return None;
+            }
+            self.shared.interrupt.set(false);
+            let ran = domain.run(until, &deliver);
+            self.reached.set(self.reached.get().max(clock.edge(domain.core.now.get()) + Time(1)));
+            if ran == Ran::Livelock {
+                return Some(domain.livelock().map(|name| self.shared.path(name)).collect());
+            }
+            if self.shared.alone && !self.shared.control.borrow().is_empty() {
+                return None;
+            }
+        }
+    }
+
+    /// All that has run began before this time.
+    pub(crate) fn reached(&self) -> Time {
+        self.reached.get()
+    }
+
+    pub(crate) fn progress(&self) -> Time {
+        self.shared.progress.get()
+    }
+
+    pub(crate) fn events(&self) -> u64 {
+        self.domains.borrow().iter().map(|domain| domain.events).sum()
+    }
+
+    /// How many regions have ended.
+    pub(crate) fn boundaries(&self) -> usize {
+        self.boundaries.get()
+    }
+
+    /// Reads every statistic at the end of a region and starts it anew.
+    pub(crate) fn read_statistics(&mut self, end: Time) -> Statistics {
+        self.boundaries.set(self.boundaries.get() + 1);
+        let mut statistics = Statistics::default();
+        let names = self.shared.names.borrow();
+        self.shared.stats.borrow().read(&names, end, &mut statistics.0);
+        for domain in self.domains.get_mut() {
+            let cycle = domain.core.clock.first_at(end);
+            for (name, busy) in domain.busy(cycle) {
+                statistics.0.insert(format!("{}.busy_cycles", names.path(name)), Value::Count(busy));
+            }
+            domain.reset_busy(cycle);
+        }
+        statistics
+    }
+
+    /// Who waits here, and who could wake others elsewhere.
+    pub(crate) fn knowledge(&self) -> Knowledge {
+        let path_of = |name: Name| (name != Name::ROOT).then(|| self.shared.path(name));
+        let mut waiting = Vec::new();
+        for eventcount in self.shared.eventcounts.borrow().iter().filter_map(|eventcount| eventcount.upgrade()) {
+            let waiters = eventcount.waiters();
+            if waiters.is_empty() {
+                continue;
+            }
+            let (advances, history) = eventcount.history();
+            let told = |advance: &Moment| {
+                let time = self.shared.core(advance.domain)?.clock.edge(advance.cycle);
+                Some((time, path_of(advance.who).unwrap_or_else(|| "the wire".to_owned())))
+            };
+            let last_advances: Vec<(Time, String)> = history.iter().filter_map(told).collect();
+            let known = history.iter().map(|advance| advance.who).chain([eventcount.expected.get()]);
+            let wakers: Vec<String> = known.filter_map(path_of).collect();
+            let domains = self.domains.borrow();
+            let domain = domains.iter().find(|domain| domain.core.index == eventcount.core.index);
+            let domain = domain.expect("an eventcount belongs to a domain of its partition");
+            for waiter in waiters {
+                waiting.push(Waiting {
+                    context: self.shared.path(domain.name_of(waiter.id)),
+                    on: self.shared.path(eventcount.name),
+                    held_up: Waiting::held_up(domain.slot(waiter.id).server, eventcount.reason),
+                    since: domain.core.clock.edge(waiter.since),
+                    wakers: wakers.clone(),
+                    advances,
+                    last_advances: last_advances.clone(),
+                    wire: eventcount.wire.get(),
+                });
+            }
+        }
+        let ends = self.shared.ends.borrow();
+        let bringers = ends.bringers.iter().filter_map(|(wire, who)| Some((*wire, path_of(who.get())?)));
+        Knowledge { waiting, bringers: bringers.collect() }
+    }
+
+    /// The trace taken here, each event with the time at which it was taken down.
+    pub(crate) fn trace(&self) -> Vec<(Time, TraceEvent)> {
+        let edge = |index, cycle| self.shared.core(index).map_or(Time::ZERO, |core| core.clock.edge(cycle));
+        let recorder = self.shared.recorder.as_ref();
+        recorder.map(|recorder| recorder.events(edge, |name| self.shared.path(name))).unwrap_or_default()
+    }
+}
+
+impl Drop for Partition {
+    /// Contexts, domains and the ends of links hold each other: undoes that.
+    fn drop(&mut self) {
+        self.domains.get_mut().clear();
+        for core in self.shared.cores.take() {
+            core.born.take();
+            core.due.replace(Agenda::new());
+        }
+        self.shared.ends.take();
+        self.shared.outgoing.take();
+        self.shared.stats.replace(crate::stats::Registry::new());
+    }
+}

@@ -1,0 +1,190 @@
+//! Reports on runs that do not get on: who waits for what, who could wake it, and where that goes round in a circle.
+
+use crate::{eventcount::Reason, time::Time};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, fmt};
+
+/// A context that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The path of the context.
+    pub context: String,
+    /// The path of the eventcount it waits for.
+    pub on: String,
+    /// Whether it is held up: it should end but does not, or it waits for room or an answer. A server that has nothing
+    /// to do is not.
+    pub held_up: bool,
+    /// Since when it waits.
+    pub since: Time,
+    /// Who could wake it, as far as is known: who last sent to, or took from, what it waits for.
+    pub wakers: Vec<String>,
+    /// How often the eventcount has been advanced.
+    pub advances: u64,
+    /// The last advances, the newest last: when and by whom.
+    pub last_advances: Vec<(Time, String)>,
+    /// The wire of a link that brings what it waits for.
+    #[serde(skip)]
+    pub(crate) wire: Option<u32>,
+}
+
+impl Waiting {
+    pub(crate) fn held_up(server: bool, reason: Reason) -> bool {
+        !server || reason == Reason::Resource
+    }
+}
+
+/// What one partition knows.
+#[derive(Default)]
+pub(crate) struct Knowledge {
+    pub(crate) waiting: Vec<Waiting>,
+    /// The wires that start there and who puts mail on each.
+    pub(crate) bringers: Vec<(u32, String)>,
+}
+
+/// Who waits for what when a run does not get on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitReport {
+    /// When the run stood still.
+    pub time: Time,
+    /// Every waiting context, by path.
+    pub waiting: Vec<Waiting>,
+    /// Contexts each of which waits for the next, and the last for the first, if there is such a circle.
+    pub circle: Vec<String>,
+}
+
+impl WaitReport {
+    pub(crate) fn new(time: Time, knowledge: Vec<Knowledge>) -> WaitReport {
+        let mut bringers: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        let mut waiting = Vec::new();
+        for mut partition in knowledge {
+            waiting.append(&mut partition.waiting);
+            for (wire, who) in partition.bringers {
+                bringers.entry(wire).or_default().push(who);
+            }
+        }
+        for waits in &mut waiting {
+            let over_a_link = waits.wire.and_then(|wire| bringers.get(&wire));
+            waits.wakers.extend(over_a_link.into_iter().flatten().cloned());
+            waits.wakers.sort();
+            waits.wakers.dedup();
+        }
+        waiting.sort_by(|a, b| (&a.context, &a.on, a.since).cmp(&(&b.context, &b.on, b.since)));
+        let circle = circle(&waiting);
+        WaitReport { time, waiting, circle }
+    }
+
+    /// Whether anybody is held up: if not, all is well.
+    pub fn anybody_held_up(&self) -> bool {
+        self.waiting.iter().any(|waits| waits.held_up)
+    }
+}
+
+/// Finds contexts that wait for each other in a circle, through somebody who is held up. The first in the order of paths.
+fn circle(waiting: &[Waiting]) -> Vec<String> {
+    let wakers: BTreeMap<&str, &[String]> =
+        waiting.iter().map(|waits| (waits.context.as_str(), waits.wakers.as_slice())).collect();
+    let mut done = std::collections::BTreeSet::new();
+    for start in waiting.iter().filter(|waits| waits.held_up) {
+        // A depth-first walk: `path` is the way from `start`, with the place in each one's list of wakers.
+        let mut path: Vec<(&str, usize)> = vec![(&start.context, 0)];
+        while let Some((context, at)) = path.last_mut() {
+            let next = wakers.get(context).and_then(|wakers| wakers.get(*at));
+            *at += 1;
+            match next {
+                None => {
+                    done.insert(*context);
+                    path.pop();
+                }
+                Some(next) => {
+                    if let Some(first) = path.iter().position(|(context, _)| context == next) {
+                        return path[first..].iter().map(|(context, _)| context.to_string()).collect();
+                    }
+                    if wakers.contains_key(next.as_str()) && !done.contains(next.as_str()) {
+                        path.push((next, 0));
+                    }
+                }
+            }
+        }
+    }
+    Vec::new()
+}
+
+impl fmt::Display for WaitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (held_up, at_rest): (Vec<_>, Vec<_>) = self.waiting.iter().partition(|waits| waits.held_up);
+        writeln!(f, "at {}, {} held up and {} at rest:", self.time, contexts(held_up.len()), at_rest.len())?;
+        for waits in held_up {
+            writeln!(f, "  {waits}")?;
+        }
+        if self.circle.is_empty() {
+            return write!(f, "no circle: somebody ended or rests without doing what the others wait for");
+        }
+        writeln!(f, "the circle, each waiting for the next:")?;
+        writeln!(f, "  {} -> {}", self.circle.join(" -> "), self.circle[0])?;
+        write!(f, "last events on it:")?;
+        for waits in self.waiting.iter().filter(|waits| self.circle.contains(&waits.context)) {
+            for (time, by) in &waits.last_advances {
+                write!(f, "\n  {time}: {by} advanced {}", waits.on)?;
+            }
+            if waits.last_advances.is_empty() {
+                write!(f, "\n  {} was never advanced", waits.on)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} waits for {} since {}", self.context, self.on, self.since)?;
+        match self.wakers.as_slice() {
+            [] => write!(f, "; nobody is known who could wake it"),
+            wakers => write!(f, "; could be woken by {}", wakers.join(", ")),
+        }
+    }
+}
+
+fn contexts(n: usize) -> String {
+    if n == 1 { "1 context is".to_owned() } else { format!("{n} contexts are") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(context: &str, wakers: &[&str]) -> Waiting {
+        Waiting {
+            context: context.to_owned(),
+            on: format!("{context}.room"),
+            held_up: true,
+            since: Time::ZERO,
+            wakers: wakers.iter().map(|who| who.to_string()).collect(),
+            advances: 0,
+            last_advances: Vec::new(),
+            wire: None,
+        }
+    }
+
+    #[test]
+    fn a_circle_is_found_behind_a_tail() {
+        let waiting = [waits("a", &["b"]), waits("b", &["x", "c"]), waits("c", &["d"]), waits("d", &["b"])];
+        assert_eq!(circle(&waiting), ["b", "c", "d"]);
+    }
+
+    #[test]
+    fn a_chain_has_no_circle() {
+        let waiting = [waits("a", &["b", "c"]), waits("b", &["c"]), waits("c", &["ended"])];
+        assert_eq!(circle(&waiting), [""; 0]);
+    }
+
+    #[test]
+    fn who_brings_mail_over_a_link_is_found_in_another_partition() {
+        let mut a = waits("a", &[]);
+        a.wire = Some(7);
+        let here = Knowledge { waiting: vec![a], bringers: vec![] };
+        let there = Knowledge { waiting: vec![waits("b", &["a"])], bringers: vec![(7, "b".to_owned())] };
+        let report = WaitReport::new(Time::nanos(5), vec![here, there]);
+        assert_eq!(report.circle, ["a", "b"]);
+        assert!(report.to_string().contains("a waits for a.room since 0 fs; could be woken by b"), "{report}");
+    }
+}

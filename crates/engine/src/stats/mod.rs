@@ -1,0 +1,11 @@
+//! Statistics: cheap enough to be always on.
+//!
+//! A statistic is a cell that its element adds to; its name is looked at only when a region of the run ends. Regions
+//! follow each other without a gap: at a boundary every statistic is read, kept under the region's name, and starts anew.
+
+mod registry;
+mod value;
+
+pub(crate) use registry::Registry;
+pub use registry::{Counter, Histogram, Level, Matrix};
+pub use value::{Region, Statistics, Value};

@@ -1,0 +1,274 @@
+//! The statistics of one partition, as its elements hold them.
+
+use super::value::Value;
+use crate::{
+    core::Core,
+    energy::{self, Energy},
+    name::{Name, Names},
+    time::Time,
+};
+use rustc_hash::FxHashSet;
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    rc::Rc,
+};
+
+/// Counts.
+#[derive(Clone)]
+pub struct Counter(Rc<Cell<u64>>);
+
+impl Counter {
+    /// Counts one.
+    #[inline]
+    pub fn increment(&self) {
+        self.add(1);
+    }
+
+    /// Counts several.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.0.set(self.0.get() + n);
+    }
+
+    /// What has been counted in this region.
+    pub fn get(&self) -> u64 {
+        self.0.get()
+    }
+}
+
+/// How values are spread: bucket 0 holds zeros, bucket n values of n bits.
+#[derive(Clone)]
+pub struct Histogram(Rc<HistogramCells>);
+
+struct HistogramCells {
+    buckets: [Cell<u64>; 65],
+    sum: Cell<u64>,
+    min: Cell<u64>,
+    max: Cell<u64>,
+}
+
+impl Histogram {
+    fn new() -> Histogram {
+        let cells = HistogramCells {
+            buckets: [const { Cell::new(0) }; 65],
+            sum: Cell::new(0),
+            min: Cell::new(u64::MAX),
+            max: Cell::new(0),
+        };
+        Histogram(Rc::new(cells))
+    }
+
+    /// Counts one value.
+    #[inline]
+    pub fn record(&self, value: u64) {
+        let bucket = &self.0.buckets[(u64::BITS - value.leading_zeros()) as usize];
+        bucket.set(bucket.get() + 1);
+        self.0.sum.set(self.0.sum.get().saturating_add(value));
+        self.0.min.set(self.0.min.get().min(value));
+        self.0.max.set(self.0.max.get().max(value));
+    }
+
+    fn read(&self) -> Value {
+        let mut buckets: Vec<u64> = self.0.buckets.iter().map(Cell::get).collect();
+        let used = buckets.iter().rposition(|bucket| *bucket > 0).map_or(0, |last| last + 1);
+        buckets.truncate(used);
+        let count = buckets.iter().sum();
+        let min = if count == 0 { 0 } else { self.0.min.get() };
+        Value::Histogram { count, sum: self.0.sum.get(), min, max: self.0.max.get(), buckets }
+    }
+
+    fn reset(&self) {
+        self.0.buckets.iter().for_each(|bucket| bucket.set(0));
+        self.0.sum.set(0);
+        self.0.min.set(u64::MAX);
+        self.0.max.set(0);
+    }
+}
+
+/// A level that rises and falls over time.
+#[derive(Clone)]
+pub struct Level(Rc<LevelCells>);
+
+struct LevelCells {
+    core: Rc<Core>,
+    level: Cell<u64>,
+    max: Cell<u64>,
+    /// The sum of the level over the cycles of this region, up to cycle `since`.
+    area: Cell<u64>,
+    since: Cell<u64>,
+    /// The cycle in which this region began.
+    start: Cell<u64>,
+}
+
+impl Level {
+    fn new(core: Rc<Core>) -> Level {
+        let zero = || Cell::new(0);
+        Level(Rc::new(LevelCells { core, level: zero(), max: zero(), area: zero(), since: zero(), start: zero() }))
+    }
+
+    /// Sets the level.
+    #[inline]
+    pub fn set(&self, level: u64) {
+        self.account(self.0.core.cycle());
+        self.0.level.set(level);
+        self.0.max.set(self.0.max.get().max(level));
+    }
+
+    /// One more.
+    #[inline]
+    pub fn rise(&self) {
+        self.set(self.0.level.get() + 1);
+    }
+
+    /// One less.
+    #[inline]
+    pub fn fall(&self) {
+        self.set(self.0.level.get() - 1);
+    }
+
+    /// The level now.
+    pub fn get(&self) -> u64 {
+        self.0.level.get()
+    }
+
+    #[inline]
+    fn account(&self, cycle: u64) {
+        let cycles = cycle.saturating_sub(self.0.since.get());
+        self.0.area.set(self.0.area.get() + cycles * self.0.level.get());
+        self.0.since.set(self.0.since.get() + cycles);
+    }
+
+    fn read(&self, end: Time) -> Value {
+        let cycle = self.0.core.clock.first_at(end);
+        self.account(cycle);
+        let cycles = cycle.saturating_sub(self.0.start.get());
+        Value::Level { cycles, area: self.0.area.get(), max: self.0.max.get() }
+    }
+
+    fn reset(&self, end: Time) {
+        let cycle = self.0.core.clock.first_at(end);
+        self.0.area.set(0);
+        self.0.since.set(cycle);
+        self.0.start.set(cycle);
+        self.0.max.set(self.0.level.get());
+    }
+}
+
+/// Counts of pairs, such as states by events.
+#[derive(Clone)]
+pub struct Matrix {
+    cells: Rc<[Cell<u64>]>,
+    rows: &'static [&'static str],
+    columns: &'static [&'static str],
+}
+
+impl Matrix {
+    /// Counts one in `row` and `column`.
+    #[inline]
+    pub fn count(&self, row: usize, column: usize) {
+        assert!(column < self.columns.len(), "column {column} of a matrix of {} columns", self.columns.len());
+        let cell = &self.cells[row * self.columns.len() + column];
+        cell.set(cell.get() + 1);
+    }
+
+    fn read(&self) -> Value {
+        Value::Matrix {
+            rows: self.rows.iter().map(|name| name.to_string()).collect(),
+            columns: self.columns.iter().map(|name| name.to_string()).collect(),
+            counts: self.cells.iter().map(Cell::get).collect(),
+        }
+    }
+}
+
+enum Stat {
+    Counter(Counter),
+    Histogram(Histogram),
+    Level(Level),
+    Matrix(Matrix),
+    Energy(Rc<energy::Account>),
+}
+
+/// Every statistic of a partition.
+pub(crate) struct Registry {
+    stats: Vec<(Name, Stat)>,
+    /// Asked only whether it holds a name.
+    names: FxHashSet<Name>,
+    /// Names that were given out twice, found when a path can be told.
+    twice: RefCell<Vec<Name>>,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Registry {
+        Registry { stats: Vec::new(), names: FxHashSet::default(), twice: RefCell::default() }
+    }
+
+    fn add(&mut self, name: Name, stat: Stat) {
+        if !self.names.insert(name) {
+            self.twice.borrow_mut().push(name);
+        }
+        self.stats.push((name, stat));
+    }
+
+    pub(crate) fn counter(&mut self, name: Name) -> Counter {
+        let counter = Counter(Rc::default());
+        self.add(name, Stat::Counter(counter.clone()));
+        counter
+    }
+
+    pub(crate) fn histogram(&mut self, name: Name) -> Histogram {
+        let histogram = Histogram::new();
+        self.add(name, Stat::Histogram(histogram.clone()));
+        histogram
+    }
+
+    pub(crate) fn level(&mut self, name: Name, core: Rc<Core>) -> Level {
+        let level = Level::new(core);
+        self.add(name, Stat::Level(level.clone()));
+        level
+    }
+
+    pub(crate) fn matrix(
+        &mut self,
+        name: Name,
+        rows: &'static [&'static str],
+        columns: &'static [&'static str],
+    ) -> Matrix {
+        let cells = (0..rows.len() * columns.len()).map(|_| Cell::new(0)).collect();
+        let matrix = Matrix { cells, rows, columns };
+        self.add(name, Stat::Matrix(matrix.clone()));
+        matrix
+    }
+
+    pub(crate) fn energy(&mut self, name: Name, core: Rc<Core>, passive: u64) -> Energy {
+        let account = Rc::new(energy::Account::new(core, passive));
+        self.add(name, Stat::Energy(Rc::clone(&account)));
+        Energy(account)
+    }
+
+    /// Reads every statistic at the end of a region, which is `end`, into `values`, and starts it anew.
+    pub(crate) fn read(&self, names: &Names, end: Time, values: &mut BTreeMap<String, Value>) {
+        for (name, stat) in &self.stats {
+            let value = match stat {
+                Stat::Counter(counter) => Value::Count(counter.0.replace(0)),
+                Stat::Histogram(histogram) => histogram.read(),
+                Stat::Level(level) => level.read(end),
+                Stat::Matrix(matrix) => matrix.read(),
+                Stat::Energy(account) => account.read(end),
+            };
+            match stat {
+                Stat::Counter(_) => {}
+                Stat::Histogram(histogram) => histogram.reset(),
+                Stat::Level(level) => level.reset(end),
+                Stat::Matrix(matrix) => matrix.cells.iter().for_each(|cell| cell.set(0)),
+                Stat::Energy(account) => account.reset(end),
+            }
+            values.insert(names.path(*name), value);
+        }
+    }
+
+    /// A name that two statistics share, if there is one: a mistake in the model.
+    pub(crate) fn duplicate(&self) -> Option<Name> {
+        self.twice.borrow().first().copied()
+    }
+}

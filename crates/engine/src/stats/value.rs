@@ -1,0 +1,145 @@
+//! Statistics as they leave a run: plain values under their paths.
+
+use crate::time::Time;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a statistic measured in one region.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Value {
+    /// A count.
+    Count(u64),
+    /// How values were spread; bucket 0 counts zeros, bucket n values of n bits.
+    Histogram {
+        /// How many values.
+        count: u64,
+        /// Their sum.
+        sum: u64,
+        /// The smallest; 0 if there was none.
+        min: u64,
+        /// The largest.
+        max: u64,
+        /// The counts, up to the last that is not 0.
+        buckets: Vec<u64>,
+    },
+    /// A level over time: its average is `area / cycles`.
+    Level {
+        /// How long the region was, in cycles of the element's clock.
+        cycles: u64,
+        /// The sum of the level over those cycles.
+        area: u64,
+        /// The highest level.
+        max: u64,
+    },
+    /// Counts of pairs, row by row.
+    Matrix {
+        /// The names of the rows.
+        rows: Vec<String>,
+        /// The names of the columns.
+        columns: Vec<String>,
+        /// The counts, row by row.
+        counts: Vec<u64>,
+    },
+    /// Energy in femtojoules.
+    Energy {
+        /// What leaked as time went by.
+        passive: u64,
+        /// What was spent on events.
+        active: u64,
+    },
+}
+
+impl Value {
+    /// Adds the same statistic of a region that follows.
+    fn add(&mut self, other: &Value) {
+        match (self, other) {
+            (Value::Count(a), Value::Count(b)) => *a += b,
+            (
+                Value::Histogram { count, sum, min, max, buckets },
+                Value::Histogram { count: count2, sum: sum2, min: min2, max: max2, buckets: buckets2 },
+            ) => {
+                *min = match (*count, count2) {
+                    (0, _) => *min2,
+                    (_, 0) => *min,
+                    _ => (*min).min(*min2),
+                };
+                *max = (*max).max(*max2);
+                *count += count2;
+                *sum = sum.saturating_add(*sum2);
+                buckets.resize(buckets.len().max(buckets2.len()), 0);
+                buckets.iter_mut().zip(buckets2).for_each(|(a, b)| *a += b);
+            }
+            (Value::Level { cycles, area, max }, Value::Level { cycles: cycles2, area: area2, max: max2 }) => {
+                *cycles += cycles2;
+                *area += area2;
+                *max = (*max).max(*max2);
+            }
+            (Value::Matrix { counts, .. }, Value::Matrix { counts: counts2, .. }) => {
+                counts.iter_mut().zip(counts2).for_each(|(a, b)| *a += b);
+            }
+            (Value::Energy { passive, active }, Value::Energy { passive: passive2, active: active2 }) => {
+                *passive += passive2;
+                *active += active2;
+            }
+            (a, b) => unreachable!("one path, two kinds of statistic: {a:?} and {b:?}"),
+        }
+    }
+}
+
+/// The statistics of a region, by path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Statistics(pub BTreeMap<String, Value>);
+
+impl Statistics {
+    /// The count called `path`; 0 if there is none.
+    pub fn count(&self, path: &str) -> u64 {
+        match self.0.get(path) {
+            Some(Value::Count(n)) => *n,
+            _ => 0,
+        }
+    }
+
+    /// The average of the level called `path` over the region.
+    pub fn average(&self, path: &str) -> Option<f64> {
+        match self.0.get(path) {
+            Some(Value::Level { cycles, area, .. }) if *cycles > 0 => Some(*area as f64 / *cycles as f64),
+            _ => None,
+        }
+    }
+
+    /// The energy of everything at or below `path` (all of it, for an empty path), in femtojoules: passive and active.
+    pub fn energy(&self, path: &str) -> (u64, u64) {
+        let below = |name: &str| {
+            path.is_empty() || name.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.0.iter().filter(|(name, _)| below(name)).fold((0, 0), |(passive, active), (_, value)| match value {
+            Value::Energy { passive: p, active: a } => (passive + p, active + a),
+            _ => (passive, active),
+        })
+    }
+
+    /// Adds the statistics of a region that follows.
+    pub fn add(&mut self, other: &Statistics) {
+        for (path, value) in &other.0 {
+            match self.0.get_mut(path) {
+                Some(own) => own.add(value),
+                None => _ = self.0.insert(path.clone(), value.clone()),
+            }
+        }
+    }
+}
+
+/// A region of a run and what was measured in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Region {
+    /// What the model called it; the first is called `start`.
+    pub name: String,
+    /// When it began.
+    pub start: Time,
+    /// When it ended: the first instant that is no longer part of it.
+    pub end: Time,
+    /// What was measured.
+    pub statistics: Statistics,
+}

@@ -1,0 +1,14 @@
+//! Instructions executed one at a time, and whole kernels, against values computed from the ISA's definitions.
+
+mod atomics;
+mod compare;
+mod float;
+mod integer;
+mod kernels;
+mod lanes;
+mod local;
+mod memory;
+mod modes;
+mod scalar;
+mod support;
+mod supported;

@@ -263,6 +263,7 @@ impl Launch<'_> {
                     resident.index = index;
                     if let Err(error) = self.start(&mut resident) {
                         self.fail(index, error);
+                        spare.push(resident);
                         continue;
                     }
                     resident
@@ -273,6 +274,7 @@ impl Launch<'_> {
                 },
             };
             if resident.index > self.failed.load(Ordering::Relaxed) {
+                spare.push(resident);
                 continue;
             }
             let around = Surroundings { code: self.code, memory: self.memory, alone: self.alone, limit: self.limit };
@@ -299,6 +301,7 @@ impl Launch<'_> {
                         fault: stopped.fault,
                     };
                     self.fail(resident.index, Box::new(error).into());
+                    spare.push(resident);
                 }
             }
         }

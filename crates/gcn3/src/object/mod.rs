@@ -7,6 +7,7 @@
 //!
 //! The loader never panics, whatever the file holds: it is fuzzed.
 
+mod bundle;
 mod descriptor;
 mod elf;
 mod error;
@@ -69,9 +70,9 @@ pub struct Function {
 }
 
 impl CodeObject {
-    /// Reads a file.
+    /// Reads a file: a code object, or a bundle that holds one for gfx803.
     pub fn parse(file: &[u8]) -> Result<CodeObject, ObjectError> {
-        let elf = Elf::parse(file)?;
+        let elf = Elf::parse(bundle::unbundle(file)?)?;
         check_notes(&elf)?;
         // Descriptors of a linked object lie ready; before linking, they are completed by relocations.
         let resolved = if elf.relocatable { Some(image::load(&elf, VirtAddr(0))?) } else { None };

@@ -68,9 +68,6 @@ pub fn check_kind(file: &[u8]) -> Result<(), ObjectError> {
             [b'B', b'C', 0xc0, 0xde, ..] => {
                 foreign("LLVM bitcode", "compile it with clang-19 -target amdgcn-amd-amdhsa -mcpu=gfx803 first")
             }
-            _ if file.starts_with(b"__CLANG_OFFLOAD_BUNDLE__") => {
-                foreign("a bundle of code objects", "take the gfx803 one out with clang-offload-bundler -unbundle")
-            }
             _ if file.starts_with(b"!<arch>") => foreign("an archive", "take the code object out with ar x"),
             _ if std::str::from_utf8(file).is_ok_and(|text| !text.contains('\0')) => foreign("text", compile),
             _ => foreign("no ELF file", compile),

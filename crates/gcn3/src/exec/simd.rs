@@ -51,43 +51,58 @@ impl DerefMut for Row {
     }
 }
 
-/// The lane loops that this host can run, the widest last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A version of the lane loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-enum Level {
-    Unknown,
-    Baseline,
-    #[cfg(target_arch = "x86_64")]
+pub enum Level {
+    /// What every computer has.
+    Baseline = 1,
+    /// AVX2 and fused multiply-add.
     Avx2,
-    #[cfg(target_arch = "x86_64")]
+    /// AVX-512.
     Avx512,
 }
 
-static LEVEL: AtomicU8 = AtomicU8::new(Level::Unknown as u8);
+/// The level in use; 0 before the first look.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
 
-#[cold]
-fn detect() -> u8 {
+/// The levels that this host can run, the widest last. The widest is used unless [`use_level`] says otherwise.
+pub fn levels() -> Vec<Level> {
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+    let mut levels = vec![Level::Baseline];
     #[cfg(target_arch = "x86_64")]
-    let level = {
+    {
         let bits = is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt");
-        let avx2 = bits && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        let avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        match (avx2, avx512) {
-            (true, true) => Level::Avx512,
-            (true, false) => Level::Avx2,
-            _ => Level::Baseline,
+        if bits && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            levels.push(Level::Avx2);
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            levels.extend(avx512.then_some(Level::Avx512));
         }
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let level = Level::Baseline;
-    LEVEL.store(level as u8, Ordering::Relaxed);
-    level as u8
+    }
+    levels
+}
+
+/// Uses `level` from now on, for comparisons: results are the same, only speed is not. One that this host lacks is not
+/// taken; says whether it was.
+pub fn use_level(level: Level) -> bool {
+    let can = levels().contains(&level);
+    if can {
+        LEVEL.store(level as u8, Ordering::Relaxed);
+    }
+    can
+}
+
+#[cold]
+fn detect() -> u8 {
+    let widest = *levels().last().expect("every host has the baseline") as u8;
+    LEVEL.store(widest, Ordering::Relaxed);
+    widest
 }
 
 #[inline(always)]
@@ -124,10 +139,10 @@ macro_rules! dispatched {
 
             match level() {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: `detect` found AVX2, FMA and the sets for bit manipulation here.
+                // SAFETY: only a level that `levels` found here is ever in use: this one needs AVX2, FMA and bit manipulation.
                 l if l == Level::Avx2 as u8 => unsafe { avx2($($argument),*) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: `detect` found these AVX-512 sets, AVX2, FMA and the sets for bit manipulation here.
+                // SAFETY: as above; this one needs the AVX-512 sets named as well.
                 l if l == Level::Avx512 as u8 => unsafe { avx512($($argument),*) },
                 _ => anywhere($($argument),*),
             }

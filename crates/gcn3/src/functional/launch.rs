@@ -310,7 +310,8 @@ impl Launch<'_> {
     fn start(&self, resident: &mut Resident) -> Result<(), LaunchError> {
         let id = self.group_id(resident.index);
         let waves = self.dispatch.waves(id);
-        let vgprs = self.dispatch.kernel().vgprs as usize;
+        // What the code reaches, not what its descriptor declares: a register that nobody cleared would show what ran before.
+        let vgprs = self.code.vgprs();
         resident.group.start(waves as usize, vgprs, self.dispatch.lds_size());
         for wave in 0..waves {
             let slot = resident.slot.wrapping_mul(self.waves).wrapping_add(wave);

@@ -149,7 +149,7 @@ impl Scope {
 
     /// The time of the clock edge that runs now.
     pub fn time(&self) -> Time {
-        self.core.shared.time()
+        self.core.time()
     }
 }
 
@@ -172,7 +172,7 @@ impl Context {
 
     /// The time of the clock edge that runs now.
     pub fn time(&self) -> Time {
-        self.scope.core.clock.edge(self.scope.core.now.get())
+        self.scope.core.time()
     }
 
     /// Lets so many cycles go by. The context is busy meanwhile: nobody else gets its service.

@@ -108,6 +108,12 @@ impl Core {
         if self.running.get() { self.now.get() } else { self.cycle_from_outside() }
     }
 
+    /// The time of the edge that runs; seen from this domain, which is usually the running one.
+    #[inline]
+    pub(crate) fn time(&self) -> Time {
+        if self.running.get() { self.clock.edge(self.now.get()) } else { self.shared.time() }
+    }
+
     /// The first cycle that a wake-up by the running domain of the same partition can reach. Among edges at one time
     /// the earlier clock goes first; whether it had anything to do must not matter.
     #[cold]

@@ -55,6 +55,7 @@ mod calendar;
 mod context;
 mod core;
 mod credits;
+mod crew;
 mod domain;
 mod energy;
 mod eventcount;

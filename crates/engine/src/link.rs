@@ -212,7 +212,7 @@ struct CreditsOut<T> {
 
 impl<T: 'static> Back for CreditsOut<T> {
     fn credit(&self, lane: Lane) {
-        let arrives = self.core.shared.time() + self.cable.spec.latency;
+        let arrives = self.core.time() + self.cable.spec.latency;
         self.staging.put(&self.core, (arrives, lane), &self.own);
     }
 

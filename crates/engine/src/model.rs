@@ -1,44 +1,36 @@
-//! A model: clocks, links and partitions, and how threads run them together.
-//!
-//! Threads run their partitions for a window, meet, and start the next. A window begins when anything is to be done
-//! anywhere (idle time is skipped) and is as long as the shortest link, so no mail comes late. Neither its start nor its
-//! end depends on the number of threads or on the cut, so what takes effect "at the end of the window" (a new region, a
-//! stop) does so at the same simulated instant in every run.
+//! A model: clocks, links and partitions; how it is to be run, and what a run brings.
 
 use crate::{
-    barrier::{Barrier, Broken, Notice},
-    core::Control,
+    crew,
     link::{self, LinkReceiver, LinkSender, LinkSpec, Placed},
-    partition::{Letterbox, Partition, PartitionSpec, Window},
-    report::{Knowledge, WaitReport},
+    partition::Partition,
+    report::WaitReport,
     stats::{Region, Statistics},
-    time::{Clock, Cycles, Hertz, Time},
-    trace::{self, TraceEvent},
+    time::{Clock, Hertz, Time},
+    trace::TraceEvent,
 };
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread,
 };
 
 /// A clock of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockId(pub(crate) u32);
 
-type Build = Box<dyn FnOnce(&Partition) + Send>;
+pub(crate) type Build = Box<dyn FnOnce(&Partition) + Send>;
 
 /// A model to be run.
 #[derive(Default)]
 pub struct Model {
-    clocks: Vec<Hertz>,
-    links: Vec<Arc<dyn Placed>>,
-    shortest_link: Option<Time>,
-    partitions: Vec<Build>,
+    pub(crate) clocks: Vec<Hertz>,
+    pub(crate) links: Vec<Arc<dyn Placed>>,
+    pub(crate) shortest_link: Option<Time>,
+    pub(crate) partitions: Vec<Build>,
 }
 
 /// How a model is to be run.
@@ -87,9 +79,17 @@ impl Monitor {
         self.0.stop.store(true, Ordering::Relaxed);
     }
 
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.0.stop.load(Ordering::Relaxed)
+    }
+
     /// How far the run is.
     pub fn time(&self) -> Time {
         Time(self.0.time.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn note(&self, time: Time) {
+        self.0.time.store(time.0, Ordering::Relaxed);
     }
 }
 
@@ -204,307 +204,7 @@ impl Model {
     /// # Panics
     ///
     /// If a context panics, or the model is built wrong: a link with a loose end, two statistics of one name.
-    pub fn run(mut self, options: &RunOptions) -> Run {
-        let partitions = std::mem::take(&mut self.partitions);
-        let threads = options.threads.clamp(1, partitions.len().max(1));
-        let crew = Crew::new(&self, partitions.len(), options, threads);
-        let mut shares: Vec<Vec<(usize, Build)>> = (0..threads).map(|_| Vec::new()).collect();
-        for (index, build) in partitions.into_iter().enumerate() {
-            shares[index % threads].push((index, build));
-        }
-        let work = |me: usize, share: Vec<(usize, Build)>| {
-            let worked = catch_unwind(AssertUnwindSafe(|| crew.work(me, share)));
-            if worked.is_err() {
-                crew.barrier.break_up();
-            }
-            worked
-        };
-        let mut panics = Vec::new();
-        if threads == 1 {
-            panics.extend(work(0, shares.remove(0)).err());
-        } else {
-            thread::scope(|scope| {
-                let workers: Vec<_> = shares
-                    .into_iter()
-                    .enumerate()
-                    .map(|(me, share)| {
-                        scope.spawn(move || {
-                            pin(me, threads);
-                            work(me, share)
-                        })
-                    })
-                    .collect();
-                for worker in workers {
-                    panics.extend(worker.join().unwrap_or_else(Err).err());
-                }
-            });
-        }
-        if let Some(panic) = panics.into_iter().next() {
-            resume_unwind(panic);
-        }
-        crew.run()
+    pub fn run(self, options: &RunOptions) -> Run {
+        crew::run(self, options)
     }
-}
-
-/// Keeps thread `me` on one core, if there is one for each: a thread that moves finds its caches cold.
-fn pin(me: usize, threads: usize) {
-    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
-    let cores: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
-    if threads <= cores.len() {
-        let mut one = rustix::thread::CpuSet::new();
-        one.set(cores[me]);
-        // A thread that can't be pinned runs all the same.
-        _ = rustix::thread::sched_setaffinity(None, &one);
-    }
-}
-
-/// Something out of the ordinary in a window.
-enum Incident {
-    Control(Control),
-    Livelock(Vec<String>),
-    Interrupt,
-}
-
-/// What the threads gather at the end.
-#[derive(Default)]
-struct Gathered {
-    /// For each region that has begun: its name, its start, and its statistics once it has ended.
-    regions: Vec<Region>,
-    outcome: Option<Outcome>,
-    end: Time,
-    knowledge: Vec<Knowledge>,
-    trace: Vec<(Time, TraceEvent)>,
-    events: u64,
-}
-
-/// How a run is to end, as every thread finds for itself from the same notices.
-enum Verdict {
-    /// Nothing is left to do.
-    Idle,
-    Stuck,
-    Other(Outcome),
-}
-
-/// The threads of a run and what they share.
-struct Crew<'a> {
-    options: &'a RunOptions,
-    barrier: Barrier,
-    spec: PartitionSpec,
-    links: &'a [Arc<dyn Placed>],
-    window: Time,
-    /// By window; rare.
-    incidents: Mutex<Vec<(u64, Time, Incident)>>,
-    gathered: Mutex<Gathered>,
-}
-
-/// With no link, a window is only how often a run looks up, in cycles of its fastest clock.
-const CYCLES_WITHOUT_LINKS: Cycles = Cycles(4096);
-
-impl<'a> Crew<'a> {
-    fn new(model: &'a Model, partitions: usize, options: &'a RunOptions, threads: usize) -> Crew<'a> {
-        let fastest = model.clocks.iter().max().copied().unwrap_or(Hertz::giga(1));
-        let spec = PartitionSpec {
-            clocks: model.clocks.clone().into(),
-            letterboxes: (0..partitions).map(|_| Letterbox::default()).collect(),
-            delta_limit: options.delta_limit,
-            trace_limit: options.trace,
-            alone: partitions == 1 && model.links.is_empty(),
-        };
-        let start =
-            Region { name: "start".to_owned(), start: Time::ZERO, end: Time::ZERO, statistics: Statistics::default() };
-        Crew {
-            options,
-            barrier: Barrier::new(threads),
-            spec,
-            links: &model.links,
-            window: model.shortest_link.unwrap_or_else(|| Clock::new(fastest).span(CYCLES_WITHOUT_LINKS)),
-            incidents: Mutex::default(),
-            gathered: Mutex::new(Gathered { regions: vec![start], ..Gathered::default() }),
-        }
-    }
-
-    /// What one thread does: builds its partitions, runs them window by window, and hands in what they brought.
-    fn work(&self, me: usize, share: Vec<(usize, Build)>) {
-        let mut partitions = Vec::new();
-        for (index, build) in share {
-            let partition = Partition::new(index, self.spec.clone());
-            build(&partition);
-            if let Some(mistake) = partition.mistake() {
-                panic!("the model is built wrong: {mistake}");
-            }
-            partitions.push(partition);
-        }
-        let finished = self.windows(me, &mut partitions);
-        if finished.is_ok() {
-            self.hand_in(&partitions);
-        }
-    }
-
-    fn windows(&self, me: usize, partitions: &mut [Partition]) -> Result<(), Broken> {
-        let built = |partition: &Partition| Notice { next: partition.next(), ..Notice::NOTHING };
-        let mut own = partitions.iter().map(built).fold(Notice::NOTHING, Notice::and);
-        let mut end = Time::ZERO;
-        for window in 0.. {
-            // All threads see the same notice and so come to the same verdict.
-            let together = self.barrier.meet(me, window, own)?;
-            if let Some(missing) = (window == 0).then(|| self.links.iter().find_map(|link| link.missing())).flatten() {
-                panic!("the model is built wrong: {missing}");
-            }
-            let (verdict, boundary) = self.judge(partitions, window, together, end);
-            if let Some(verdict) = verdict {
-                return self.end(me, partitions, verdict, boundary, window + 1);
-            }
-            let start = together.next;
-            end = (start + self.window).min(self.options.until);
-            own = Notice::NOTHING;
-            for partition in partitions.iter_mut() {
-                let brought = partition.window(start, end, window);
-                own = own.and(self.notice(me, partition, brought, window + 1));
-            }
-        }
-        unreachable!("2^64 windows outlast time")
-    }
-
-    /// What is to be said of a partition after `window`. Incidents are put where all find them.
-    fn notice(&self, me: usize, partition: &Partition, brought: Window, window: u64) -> Notice {
-        if me == 0 {
-            self.options.monitor.0.time.store(partition.reached().0, Ordering::Relaxed);
-        }
-        let interrupted = me == 0 && self.options.monitor.0.stop.load(Ordering::Relaxed);
-        let incidents = (brought.control.into_iter().map(|(time, control)| (time, Incident::Control(control))))
-            .chain(brought.livelock.map(|contexts| (partition.reached(), Incident::Livelock(contexts))))
-            .chain(interrupted.then_some((Time::NEVER, Incident::Interrupt)));
-        let mut incidents = incidents.peekable();
-        let incident = incidents.peek().is_some();
-        if incident {
-            lock(&self.incidents).extend(incidents.map(|(time, incident)| (window, time, incident)));
-        }
-        let (reached, progress) = (partition.reached(), partition.progress());
-        Notice { next: brought.next, reached, progress, incident }
-    }
-
-    /// Looks at what happened in `window`, which ended at `end`: starts new regions, and says whether the run is over,
-    /// and when it then ended.
-    fn judge(&self, partitions: &mut [Partition], window: u64, together: Notice, end: Time) -> (Option<Verdict>, Time) {
-        let Notice { next, reached, progress, incident } = together;
-        if incident {
-            let boundary = if self.spec.alone { reached } else { end };
-            if let Some(outcome) = self.incidents(partitions, window, boundary) {
-                return (Some(Verdict::Other(outcome)), boundary);
-            }
-        }
-        if next == Time::NEVER {
-            return (Some(Verdict::Idle), reached);
-        }
-        if next >= self.options.until {
-            return (Some(Verdict::Other(Outcome::TimeLimit)), self.options.until);
-        }
-        if self.options.watchdog.is_some_and(|limit| next > progress + limit) {
-            return (Some(Verdict::Stuck), end);
-        }
-        (None, end)
-    }
-
-    /// Deals with what happened in `window`, in the order of simulated time.
-    fn incidents(&self, partitions: &mut [Partition], window: u64, boundary: Time) -> Option<Outcome> {
-        let mut regions = Vec::new();
-        let mut endings = Vec::new();
-        for (_, time, incident) in lock(&self.incidents).iter().filter(|(when, ..)| *when == window) {
-            match incident {
-                Incident::Control(Control::Region(name)) => regions.push((*time, name.clone())),
-                Incident::Control(Control::Stop) => endings.push((*time, 2, Outcome::Stopped)),
-                Incident::Control(Control::Fail { context, message }) => {
-                    let (context, message) = (context.clone(), message.clone());
-                    endings.push((*time, 0, Outcome::Failed { time: *time, context, message }));
-                }
-                Incident::Livelock(contexts) => {
-                    endings.push((*time, 1, Outcome::Livelock { time: *time, contexts: contexts.clone() }));
-                }
-                Incident::Interrupt => endings.push((*time, 3, Outcome::Interrupted)),
-            }
-        }
-        regions.sort();
-        for (_, name) in regions {
-            self.next_region(partitions, &name, boundary);
-        }
-        endings.sort_by(|(time, rank, outcome), (time2, rank2, outcome2)| {
-            (time, rank, outcome.to_string()).cmp(&(time2, rank2, outcome2.to_string()))
-        });
-        endings.into_iter().next().map(|(_, _, outcome)| outcome)
-    }
-
-    /// Ends the current region at `boundary` and starts the next. Called by every thread in the same order; the first to
-    /// come opens the new region, each adds what its partitions measured in the old one.
-    fn next_region(&self, partitions: &mut [Partition], name: &str, boundary: Time) {
-        let measured: Vec<Statistics> =
-            partitions.iter_mut().map(|partition| partition.read_statistics(boundary)).collect();
-        let mut gathered = lock(&self.gathered);
-        // Which region this thread's partitions are in: they all have passed the same number of boundaries.
-        let current = partitions.first().map_or(0, |partition| partition.boundaries() - 1);
-        let old = &mut gathered.regions[current];
-        measured.iter().for_each(|statistics| old.statistics.add(statistics));
-        old.end = boundary;
-        if gathered.regions.len() == current + 1 {
-            let (name, statistics) = (name.to_owned(), Statistics::default());
-            gathered.regions.push(Region { name, start: boundary, end: boundary, statistics });
-        }
-    }
-
-    /// Ends the run for one thread: the last region is read, and what is known about waiting contexts gathered.
-    fn end(
-        &self,
-        me: usize,
-        partitions: &mut [Partition],
-        verdict: Verdict,
-        end: Time,
-        window: u64,
-    ) -> Result<(), Broken> {
-        {
-            let measured: Vec<Statistics> =
-                partitions.iter_mut().map(|partition| partition.read_statistics(end)).collect();
-            let mut gathered = lock(&self.gathered);
-            gathered.end = end;
-            let last = gathered.regions.last_mut().expect("there is always a region");
-            measured.iter().for_each(|statistics| last.statistics.add(statistics));
-            last.end = end;
-            gathered.knowledge.extend(partitions.iter().map(Partition::knowledge));
-        }
-        self.barrier.meet(me, window, Notice::NOTHING)?;
-        if me == 0 {
-            let mut gathered = lock(&self.gathered);
-            let report = WaitReport::new(end, std::mem::take(&mut gathered.knowledge));
-            gathered.outcome = Some(match verdict {
-                Verdict::Idle if report.anybody_held_up() => Outcome::Deadlock(report),
-                Verdict::Idle => Outcome::Finished,
-                Verdict::Stuck => Outcome::Stuck(report),
-                Verdict::Other(outcome) => outcome,
-            });
-        }
-        Ok(())
-    }
-
-    fn hand_in(&self, partitions: &[Partition]) {
-        let mut gathered = lock(&self.gathered);
-        for partition in partitions {
-            gathered.events += partition.events();
-            gathered.trace.append(&mut partition.trace());
-        }
-    }
-
-    /// The run, when every thread is done.
-    fn run(self) -> Run {
-        let gathered = self.gathered.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        Run {
-            outcome: gathered.outcome.expect("a run that is over has an outcome"),
-            end: gathered.end,
-            regions: gathered.regions,
-            trace: trace::merge(gathered.trace, self.options.trace.unwrap_or(0)),
-            events: gathered.events,
-        }
-    }
-}
-
-/// A thread that died while it held a lock has broken the barrier too: what it left is not used.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -205,11 +205,6 @@ fn run(spec: &Spec, cut: &[usize], threads: usize) -> Run {
     model.run(&RunOptions { threads, watchdog, trace: Some(3_000), ..RunOptions::default() })
 }
 
-/// How many of the runs got somewhere: a property that only ever sees runs which stop at once would prove little.
-fn weight(run: &Run) -> u64 {
-    run.events
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -221,7 +216,6 @@ proptest! {
         })
     ) {
         let whole = run(&spec, &vec![0; spec.islands.len()], 1);
-        prop_assert!(weight(&whole) > 100, "{} events", whole.events);
         let apart: Vec<usize> = (0..spec.islands.len()).collect();
         for (cut, threads) in [(&cut, 1), (&cut, 2), (&other, 3), (&apart, 8), (&apart, 1)] {
             let run = run(&spec, cut, threads);
@@ -236,7 +230,7 @@ proptest! {
 fn the_random_models_end_in_different_ways_and_meet_regions() {
     use proptest::{strategy::ValueTree, test_runner::TestRunner};
     let mut runner = TestRunner::deterministic();
-    let (mut stuck, mut regions, mut messages) = (0, 0, 0);
+    let (mut stuck, mut regions, mut messages, mut events) = (0, 0, 0, 0);
     for _ in 0..40 {
         let spec = specs().new_tree(&mut runner).unwrap().current();
         let run = run(&spec, &vec![0; spec.islands.len()], 1);
@@ -244,8 +238,10 @@ fn the_random_models_end_in_different_ways_and_meet_regions() {
         let Outcome::Stuck(report) = &run.outcome else { panic!("{}", run.outcome) };
         stuck += usize::from(report.anybody_held_up());
         regions += run.regions.len() - 1;
+        events += run.events;
         messages += run.total().0.keys().filter(|path| path.ends_with("in.passed")).count();
     }
     assert!(stuck > 0 && stuck < 40, "{stuck} of 40 runs end with somebody held up");
     assert!(regions > 20 && messages > 40, "{regions} regions, {messages} links");
+    assert!(events > 10_000, "{events} events");
 }

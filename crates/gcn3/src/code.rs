@@ -25,6 +25,7 @@ pub struct Code {
     start: u64,
     slots: Vec<Slot>,
     bytes: Vec<u8>,
+    vgprs: usize,
 }
 
 impl std::fmt::Debug for Code {
@@ -36,8 +37,15 @@ impl std::fmt::Debug for Code {
 impl Code {
     /// Decodes `bytes`, which lie at address `start`.
     pub fn new(start: u64, bytes: &[u8]) -> Self {
-        let slots = (0..bytes.len() / 4).map(|word| slot(bytes, 4 * word)).collect();
-        Self { start, slots, bytes: bytes.to_vec() }
+        let slots: Vec<Slot> = (0..bytes.len() / 4).map(|word| slot(bytes, 4 * word)).collect();
+        let vgprs = slots.iter().map(|slot| reach(&slot.inst)).max().unwrap_or(0);
+        Self { start, slots, bytes: bytes.to_vec(), vgprs }
+    }
+
+    /// No instruction here reaches a vector register of this number or above, whatever the kernel declares: a new
+    /// wavefront needs no others cleared.
+    pub fn vgprs(&self) -> usize {
+        self.vgprs
     }
 
     /// The address of the first byte.
@@ -66,6 +74,24 @@ fn slot(bytes: &[u8], offset: usize) -> Slot {
         Ok(inst) => Slot { handler: supported(&inst).unwrap_or(unsupported), inst },
         Err(_) => Slot { handler: illegal, inst: NOWHERE },
     }
+}
+
+/// One more than the last vector register that an instruction can reach, or a little above that.
+fn reach(inst: &Inst) -> usize {
+    // The widest access: eight registers of data or address, and a status word behind.
+    const WIDEST: usize = 16;
+    let indexed = matches!(
+        inst.op,
+        Op::VMovreldB32
+            | Op::VMovrelsB32
+            | Op::VMovrelsdB32
+            | Op::SSetGprIdxOn
+            | Op::SSetGprIdxIdx
+            | Op::SSetGprIdxMode
+    );
+    let operands = [inst.dst, inst.sdst, inst.src[0], inst.src[1], inst.src[2]];
+    let last = operands.iter().filter_map(|operand| operand.as_vgpr()).max();
+    if indexed { 256 } else { last.map_or(0, |last| (usize::from(last) + WIDEST).min(256)) }
 }
 
 /// The handler of an instruction, unless it asks for something that its handler would ignore.
@@ -145,4 +171,28 @@ impl Wavefront {
 /// Whether the index in M0 applies: it does to vector arithmetic only.
 fn is_indexed(inst: &Inst) -> bool {
     matches!(inst.op.info().encoding, Encoding::Vop1 | Encoding::Vop2 | Encoding::Vop3 | Encoding::Vopc)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vgprs(words: &[u32]) -> usize {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Code::new(0x1000, &bytes).vgprs()
+    }
+
+    #[test]
+    fn code_says_how_many_vector_registers_it_can_reach() {
+        let v_mov_b32_v200_0 = 0x7f90_0280;
+        let s_endpgm = 0xbf81_0000;
+        assert!((201..=256).contains(&vgprs(&[v_mov_b32_v200_0, s_endpgm])));
+        assert_eq!(vgprs(&[s_endpgm]), 0);
+    }
+
+    #[test]
+    fn code_that_indexes_registers_can_reach_all() {
+        let v_movrels_b32_v0_v1 = 0x7e00_6f01;
+        assert_eq!(vgprs(&[v_movrels_b32_v0_v1]), 256);
+    }
 }

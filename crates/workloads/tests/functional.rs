@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 
+use gcn3::exec::simd::{levels, use_level};
 use mem::Bytes;
 use workloads::{ALL, Arg, Buffer, Functional, Gpu, GpuError, NdRange, Size, WorkloadError};
 
@@ -32,6 +33,15 @@ fn threads_change_neither_results_nor_what_is_executed() {
         executed.into_iter().filter(|(name, _)| *name != "bfs").collect()
     };
     assert_eq!(without_bfs(run_all(Size::Tiny, 3)), without_bfs(run_all(Size::Tiny, 1)));
+}
+
+#[test]
+fn every_version_of_the_lane_loops_gives_right_results() {
+    // Other tests of this process may run with another version meanwhile: that must not matter either.
+    for level in levels() {
+        assert!(use_level(level));
+        run_all(Size::Tiny, 1);
+    }
 }
 
 #[test]

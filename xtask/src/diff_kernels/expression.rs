@@ -151,16 +151,14 @@ impl Scope<'_> {
             (true, false) => {
                 let rounding = self.pick(&["", "_rte", "_rtz", "_rtp", "_rtn"]);
                 let f = if from.base == Base::F32 { "f" } else { "" };
-                // Saturating for anything but NaN; otherwise only what fits. The inner fmax removes NaN.
+                // Saturating for anything but NaN; otherwise only what fits.
                 let (saturating, low, high) = match ty.base {
                     Base::I32 | Base::I64 if self.chance(2) => ("", "-100000.0", "100000.0"),
                     Base::U32 | Base::U64 if self.chance(2) => ("", "0.0", "100000.0"),
                     _ => ("_sat", "-1.0e20", "1.0e20"),
                 };
                 let from = from.name();
-                format!(
-                    "convert_{name}{saturating}{rounding}(fmin(fmax({x}, ({from})({low}{f})), ({from})({high}{f})))"
-                )
+                format!("convert_{name}{saturating}{rounding}({from}_between({x}, {low}{f}, {high}{f}))")
             }
         }
     }

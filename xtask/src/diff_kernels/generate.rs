@@ -327,7 +327,7 @@ impl Writer<'_> {
         if ty == Ty::scalar(F32) && self.scope.rng.below(3) == 0 {
             // To half precision and back, by way of private memory. NaNs could keep different payloads.
             let rounding = self.scope.pick(&["", "_rte", "_rtz", "_rtp", "_rtn"]);
-            let value = format!("fmin(fmax({}, -1.0e6f), 1.0e6f)", self.scope.expression(ty, 2));
+            let value = format!("float_between({}, -1.0e6f, 1.0e6f)", self.scope.expression(ty, 2));
             let store = format!("ushort h; vstore_half{rounding}({value}, 0, (half *)&h);");
             return Statement::Line(format!("{{ {store} {name} = vload_half(0, (const half *)&h); }}"));
         }
@@ -378,7 +378,7 @@ impl Writer<'_> {
         let t = ty.name();
         let argument =
             |name: &str, value: String| format!("{t} {name} = {value}; {name} = isnan({name}) ? 0.25{f} : {name};");
-        // LLVM 19 is sure of the sign of fmax(fabs(x), -1), even where x is not a number.
+        // See `program::between` for why not even fmax and fmin get to see what is not a number.
         let x = argument("x", self.scope.expression(ty, 1));
         let y = argument("y", self.scope.expression(ty, 1));
         let call = call.replace("{f}", f).replace("{x}", "x").replace("{y}", "y");

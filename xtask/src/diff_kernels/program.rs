@@ -137,6 +137,9 @@ impl Program {
             let _ = writeln!(text, "#pragma OPENCL EXTENSION {extension} : enable");
         }
         text.push('\n');
+        for ty in self.types().into_iter().filter(|ty| ty.base.is_float()) {
+            text.push_str(&between(ty));
+        }
         for helper in &self.helpers {
             text.push_str(helper);
             text.push('\n');
@@ -176,6 +179,19 @@ impl Program {
         without_one(&self.body, &mut bodies);
         bodies.into_iter().map(|body| Program { body, ..self.clone() }).collect()
     }
+}
+
+/// A function that brings a number into bounds, and what is not a number to the lower one. That is what fmax and fmin do
+/// by themselves, but LLVM 19 is sure of the sign of fmax(fabs(x), -1), even where x is not a number.
+fn between(ty: Ty) -> String {
+    let (name, base) = (ty.name(), ty.base.name());
+    let bounded = format!("fmin(fmax(x, ({name})(low)), ({name})(high))");
+    let value = if ty.is_scalar() {
+        format!("isnan(x) ? low : {bounded}")
+    } else {
+        format!("select({bounded}, ({name})(low), isnan(x))")
+    };
+    format!("static {name} {name}_between({name} x, {base} low, {base} high)\n{{\n    return {value};\n}}\n\n")
 }
 
 fn without_one(body: &[Statement], out: &mut Vec<Vec<Statement>>) {

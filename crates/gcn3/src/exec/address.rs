@@ -100,14 +100,10 @@ impl Wavefront {
             }
         }
         op.stride = op.element_bytes.into();
-        let Some(data) = data else {
-            op.data.resize(if op.kind == Kind::Load { op.data.len() } else { 0 }, Row::default());
-            return op;
-        };
         if op.kind != Kind::Load {
             op.data.resize(shape.data_words(), Row::default());
             for (word, row) in op.data.iter_mut().enumerate() {
-                *row = *self.vgpr(usize::from(data) + word);
+                *row = data.map_or(Row::default(), |data| *self.vgpr(usize::from(data) + word));
             }
         }
         op

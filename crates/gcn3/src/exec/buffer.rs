@@ -174,6 +174,7 @@ impl Wavefront {
                 format.pack(given)
             });
             let row = |word: usize| super::simd::Row(lanes(|lane| packed[lane][word]));
+            op.data.clear();
             op.data.extend((0..usize::from(words)).map(row));
         }
         let all = op.mask;

@@ -51,39 +51,58 @@ impl DerefMut for Row {
     }
 }
 
-/// The lane loops that this host can run, the widest last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A version of the lane loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-enum Level {
-    Unknown,
-    Baseline,
-    #[cfg(target_arch = "x86_64")]
+pub enum Level {
+    /// What every computer has.
+    Baseline = 1,
+    /// AVX2 and fused multiply-add.
     Avx2,
-    #[cfg(target_arch = "x86_64")]
+    /// AVX-512.
     Avx512,
 }
 
-static LEVEL: AtomicU8 = AtomicU8::new(Level::Unknown as u8);
+/// The level in use; 0 before the first look.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+/// The levels that this host can run, the widest last. The widest is used unless [`use_level`] says otherwise.
+pub fn levels() -> Vec<Level> {
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+    let mut levels = vec![Level::Baseline];
+    #[cfg(target_arch = "x86_64")]
+    {
+        let bits = is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        if bits && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            levels.push(Level::Avx2);
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            levels.extend(avx512.then_some(Level::Avx512));
+        }
+    }
+    levels
+}
+
+/// Uses `level` from now on, for comparisons: results are the same, only speed is not. One that this host lacks is not
+/// taken; says whether it was.
+pub fn use_level(level: Level) -> bool {
+    let can = levels().contains(&level);
+    if can {
+        LEVEL.store(level as u8, Ordering::Relaxed);
+    }
+    can
+}
 
 #[cold]
 fn detect() -> u8 {
-    #[cfg(target_arch = "x86_64")]
-    let level = {
-        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        let avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        match (avx2, avx512) {
-            (true, true) => Level::Avx512,
-            (true, false) => Level::Avx2,
-            _ => Level::Baseline,
-        }
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let level = Level::Baseline;
-    LEVEL.store(level as u8, Ordering::Relaxed);
-    level as u8
+    let widest = *levels().last().expect("every host has the baseline") as u8;
+    LEVEL.store(widest, Ordering::Relaxed);
+    widest
 }
 
 #[inline(always)]
@@ -120,10 +139,10 @@ macro_rules! dispatched {
 
             match level() {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: `detect` found AVX2 and FMA here (every such processor has the bit-manipulation sets).
+                // SAFETY: only a level that `levels` found here is ever in use: this one needs AVX2, FMA and bit manipulation.
                 l if l == Level::Avx2 as u8 => unsafe { avx2($($argument),*) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: `detect` found these AVX-512 sets, AVX2 and FMA here.
+                // SAFETY: as above; this one needs the AVX-512 sets named as well.
                 l if l == Level::Avx512 as u8 => unsafe { avx512($($argument),*) },
                 _ => anywhere($($argument),*),
             }
@@ -209,28 +228,34 @@ fn blend_avx512(row: &mut Row, values: &[u32; 64], mask: u64) {
 
 dispatched! {
     fn distances(out: &mut Distances, addresses: &[u64; 64], mask: u64, base: u64, last: u64) {
-        let mut wrong = 0;
+        let first = addresses[0].wrapping_sub(base);
+        let (mut wrong, mut gaps) = (0, 0);
         for (lane, (of, address)) in out.of.iter_mut().zip(addresses).enumerate() {
             let active = 0u64.wrapping_sub(mask >> lane & 1);
             let distance = address.wrapping_sub(base) & active;
             wrong |= u64::from(distance > last);
+            gaps |= distance ^ first.wrapping_add(4 * lane as u64);
             *of = distance as u32;
         }
         out.wrong = wrong != 0;
+        out.consecutive = gaps == 0 && mask == !0;
     }
 }
 
-struct Distances {
-    of: [u32; 64],
+/// How far from a base the addresses of active lanes lie; 0 for the others.
+pub struct Distances {
+    pub of: [u32; 64],
     wrong: bool,
+    /// Whether all 64 lanes are active and each lies one word behind the one before.
+    pub consecutive: bool,
 }
 
-/// How far from `base` the addresses of the lanes of `mask` lie (0 for the others), if none lies farther than `last`.
+/// The distances from `base` of the lanes of `mask`, if none lies farther than `last`.
 #[inline(always)]
-pub fn distances_within(addresses: &[u64; 64], mask: u64, base: u64, last: u64) -> Option<[u32; 64]> {
-    let mut out = Distances { of: [0; 64], wrong: false };
+pub fn distances_within(addresses: &[u64; 64], mask: u64, base: u64, last: u64) -> Option<Distances> {
+    let mut out = Distances { of: [0; 64], wrong: false, consecutive: false };
     distances(&mut out, addresses, mask, base, last.min(u64::from(u32::MAX)));
-    (!out.wrong).then_some(out.of)
+    (!out.wrong).then_some(out)
 }
 
 /// The words at the lanes' byte addresses (whose low two bits are ignored), 0 beyond the end.
@@ -241,6 +266,10 @@ pub fn gather(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u32;
         // SAFETY: `detect` found AVX-512 here.
         return unsafe { gather_avx512(words, addresses, offset, out) };
     }
+    gather_anywhere(words, addresses, offset, out);
+}
+
+fn gather_anywhere(words: &[u32], addresses: &[u32; 64], offset: u32, out: &mut [u32; 64]) {
     for (out, address) in out.iter_mut().zip(addresses) {
         *out = words.get(address.wrapping_add(offset) as usize / 4).copied().unwrap_or(0);
     }
@@ -298,7 +327,10 @@ mod tests {
         let mut row = Row::splat(7);
         let values: [u32; 64] = std::array::from_fn(|lane| 100 + lane as u32);
         let mask = 0x8000_0001_f00f_0002;
+        let mut anywhere = row;
         blend(&mut row, &values, mask);
+        blend_anywhere(&mut anywhere, &values, mask);
+        assert_eq!(row, anywhere);
         for lane in 0..64 {
             assert_eq!(row[lane], if mask >> lane & 1 == 1 { values[lane] } else { 7 }, "lane {lane}");
         }
@@ -308,19 +340,35 @@ mod tests {
     fn distances_are_those_of_active_lanes() {
         let mut addresses: [u64; 64] = std::array::from_fn(|lane| 0x1000 + 8 * lane as u64);
         addresses[5] = 1;
-        assert_eq!(distances_within(&addresses, !0, 0x1000, 4096), None);
+        assert!(distances_within(&addresses, !0, 0x1000, 4096).is_none());
         let got = distances_within(&addresses, !(1 << 5), 0x1000, 4096).unwrap();
-        assert_eq!((got[4], got[5], got[6], got[63]), (32, 0, 48, 504));
-        assert_eq!(distances_within(&addresses, 1 << 63, 0x1000, 503), None);
-        assert_eq!(distances_within(&[1 << 40; 64], !0, 0, u64::MAX), None);
+        assert_eq!((got.of[4], got.of[5], got.of[6], got.of[63]), (32, 0, 48, 504));
+        assert!(distances_within(&addresses, 1 << 63, 0x1000, 503).is_none());
+        assert!(distances_within(&[1 << 40; 64], !0, 0, u64::MAX).is_none());
+    }
+
+    #[test]
+    fn consecutive_words_are_noticed() {
+        let mut addresses: [u64; 64] = std::array::from_fn(|lane| 0x2000 + 4 * lane as u64);
+        fn consecutive(addresses: &[u64; 64], mask: u64) -> bool {
+            distances_within(addresses, mask, 0x1000, 1 << 20).is_some_and(|distances| distances.consecutive)
+        }
+        assert!(consecutive(&addresses, !0));
+        assert!(!consecutive(&addresses, !1));
+        let at_base: [u64; 64] = std::array::from_fn(|lane| 0x1000 + 4 * lane as u64);
+        assert!(!consecutive(&at_base, !1), "a lane that is off never counts");
+        addresses[63] += 4;
+        assert!(!consecutive(&addresses, !0));
     }
 
     #[test]
     fn gathering_reads_zero_beyond_the_end() {
         let words: Vec<u32> = (100..150).collect();
         let addresses: [u32; 64] = std::array::from_fn(|lane| if lane == 7 { u32::MAX - 3 } else { 4 * lane as u32 });
-        let mut got = [1; 64];
+        let [mut got, mut anywhere] = [[1; 64]; 2];
         gather(&words, &addresses, 8, &mut got);
+        gather_anywhere(&words, &addresses, 8, &mut anywhere);
+        assert_eq!(got, anywhere);
         for (lane, value) in got.into_iter().enumerate() {
             let want = match lane {
                 7 => 101,

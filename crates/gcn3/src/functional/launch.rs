@@ -265,6 +265,7 @@ impl Launch<'_> {
                     resident.index = index;
                     if let Err(error) = self.start(&mut resident) {
                         self.fail(index, error);
+                        spare.push(resident);
                         continue;
                     }
                     resident
@@ -275,6 +276,7 @@ impl Launch<'_> {
                 },
             };
             if resident.index > self.failed.load(Ordering::Relaxed) {
+                spare.push(resident);
                 continue;
             }
             let around = Surroundings { code: self.code, memory: self.memory, alone: self.alone, limit: self.limit };
@@ -301,6 +303,7 @@ impl Launch<'_> {
                         fault: stopped.fault,
                     };
                     self.fail(resident.index, Box::new(error).into());
+                    spare.push(resident);
                 }
             }
         }
@@ -309,7 +312,8 @@ impl Launch<'_> {
     fn start(&self, resident: &mut Resident) -> Result<(), LaunchError> {
         let id = self.group_id(resident.index);
         let waves = self.dispatch.waves(id);
-        let vgprs = self.dispatch.kernel().vgprs as usize;
+        // What the code reaches, not what its descriptor declares: a register that nobody cleared would show what ran before.
+        let vgprs = self.code.vgprs();
         resident.group.start(waves as usize, vgprs, self.dispatch.lds_size());
         for wave in 0..waves {
             let slot = resident.slot.wrapping_mul(self.waves).wrapping_add(wave);

@@ -18,7 +18,10 @@ use thiserror::Error;
 
 use crate::{
     error::{Access, Fault},
-    exec::{active, simd::distances_within},
+    exec::{
+        active,
+        simd::{Distances, distances_within},
+    },
     memop::{AtomicOp, Kind, MemOp, ScalarOp},
 };
 
@@ -264,11 +267,11 @@ impl Memory {
     /// The region of the first active lane, and how far in the data of all active lanes lie, if they all lie in it,
     /// aligned.
     #[inline(always)]
-    fn together(&self, mask: u64, addresses: &[u64; 64], distance: u64, bytes: u64) -> Option<(&Region, [u32; 64])> {
+    fn together(&self, mask: u64, addresses: &[u64; 64], distance: u64, bytes: u64) -> Option<(&Region, Distances)> {
         let first = addresses[mask.trailing_zeros() as usize].wrapping_add(distance);
         let (region, _) = self.find(first, bytes)?;
         let offsets = distances_within(addresses, mask, region.base.wrapping_sub(distance), region.len() - bytes)?;
-        let unaligned = offsets.iter().fold(0, |bad, offset| bad | offset & (bytes as u32 - 1));
+        let unaligned = offsets.of.iter().fold(0, |bad, offset| bad | offset & (bytes as u32 - 1));
         (unaligned == 0).then_some((region, offsets))
     }
 
@@ -282,15 +285,21 @@ impl Memory {
         row: &mut [u32; 64],
     ) -> Result<(), Fault> {
         if let Some((region, offsets)) = self.together(mask, addresses, distance, bytes) {
+            let first = offsets.of[0] as usize / 4;
             match bytes {
+                4 if offsets.consecutive => {
+                    for (value, word) in row.iter_mut().zip(&region.words[first..first + 64]) {
+                        *value = word.load(Relaxed);
+                    }
+                }
                 4 => {
-                    for (value, offset) in row.iter_mut().zip(&offsets) {
+                    for (value, offset) in row.iter_mut().zip(&offsets.of) {
                         *value = region.words[*offset as usize / 4].load(Relaxed);
                     }
                 }
                 _ => {
                     let ones = u32::MAX >> (32 - 8 * bytes);
-                    for (value, offset) in row.iter_mut().zip(&offsets) {
+                    for (value, offset) in row.iter_mut().zip(&offsets.of) {
                         *value = region.words[*offset as usize / 4].load(Relaxed) >> (8 * (offset & 3)) & ones;
                     }
                 }
@@ -316,13 +325,18 @@ impl Memory {
         alone: bool,
     ) -> Result<(), Fault> {
         if let Some((region, offsets)) = self.together(mask, addresses, distance, bytes).filter(|(r, _)| r.writable) {
-            if mask == !0 && bytes == 4 {
-                for (value, offset) in row.iter().zip(&offsets) {
+            let first = offsets.of[0] as usize / 4;
+            if offsets.consecutive && bytes == 4 {
+                for (value, word) in row.iter().zip(&region.words[first..first + 64]) {
+                    word.store(*value, Relaxed);
+                }
+            } else if mask == !0 && bytes == 4 {
+                for (value, offset) in row.iter().zip(&offsets.of) {
                     region.words[*offset as usize / 4].store(*value, Relaxed);
                 }
             } else {
                 for lane in active(mask) {
-                    region.set_bytes(offsets[lane].into(), bytes, row[lane], alone);
+                    region.set_bytes(offsets.of[lane].into(), bytes, row[lane], alone);
                 }
             }
             return Ok(());
@@ -351,7 +365,7 @@ impl Memory {
         let together = self.together(op.mask, &op.addresses, 0, 4).filter(|(region, _)| region.writable);
         for lane in active(op.mask) {
             let (region, offset) = match &together {
-                Some((region, offsets)) => (*region, u64::from(offsets[lane])),
+                Some((region, offsets)) => (*region, u64::from(offsets.of[lane])),
                 None => self.locate_atomic(lane, op.addresses[lane], 4)?,
             };
             let (data, second) = (op.data[0][lane], op.data.get(1).map_or(0, |row| row[lane]));

@@ -1,5 +1,6 @@
 //! Instructions executed one at a time, and whole kernels, against values computed from the ISA's definitions.
 
+mod anything;
 mod atomics;
 mod compare;
 mod float;

@@ -25,18 +25,22 @@ macro_rules! protocol {
             /// What a line can be in.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[repr(u8)]
+            #[allow(dead_code)]
             pub enum State { $($state),* }
 
             /// What can happen to it.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[repr(u8)]
+            #[allow(dead_code)]
             pub enum Event { $($event),* }
 
             /// What the controller then does.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[repr(u8)]
+            #[allow(dead_code)]
             pub enum Action { $($action),* }
 
+            #[allow(dead_code)]
             impl Action {
                 /// Every action, in the order of the table's heading.
                 pub const ALL: &'static [Self] = &[$(Self::$action),*];

@@ -88,7 +88,7 @@ impl Check {
                 ui.progress(&format!("{} on the {network_name} network ...", protocol.name));
                 let start = Instant::now();
                 let system = (protocol.system)(self.caches.into(), self.lines.into());
-                let report = check(system.clone(), network, self.limits());
+                let report = check(system.clone(), network, self.limits(protocol));
                 ui.progress_done();
                 let unreached = report.unreached(&system);
                 let Report { states, depth, properties, counterexample, .. } = report;
@@ -126,7 +126,7 @@ impl Check {
             let mut survivors = Vec::new();
             for (number, mutant) in mutants.into_iter().enumerate() {
                 ui.progress(&format!("{}: change {} of {changed} ...", protocol.name, number + 1));
-                if check(mutant.system, Network::Unordered, self.limits()).counterexample.is_none() {
+                if check(mutant.system, Network::Unordered, self.limits(protocol)).counterexample.is_none() {
                     survivors.push(mutant.name);
                 }
             }
@@ -138,14 +138,8 @@ impl Check {
         ui.report(&Mutants { mutants: tried })
     }
 
-    fn limits(&self) -> Limits {
-        Limits {
-            caches: self.caches.into(),
-            lines: self.lines.into(),
-            values: self.values,
-            states: self.max_states,
-            ..Limits::default()
-        }
+    fn limits(&self, protocol: &Protocol) -> Limits {
+        Limits { values: self.values, rounds: protocol.rounds, states: self.max_states }
     }
 }
 

@@ -58,6 +58,18 @@ impl<const N: usize> Controller<N> for Host {
         Some(event as u8)
     }
 
+    fn fits(&self, line: &Line<N>) -> bool {
+        let (whole, empty) = (line.data.is_full(), line.is_empty());
+        let (held, asked) = match self.0.states[line.state as usize] {
+            "Invalid" => (empty, false),
+            "Fetching" | "ReadFault" => (empty, true),
+            "WriteFault" => (!empty, false),
+            "Sending" => (whole, true),
+            _ => (whole, false),
+        };
+        held && line.is_asked() == asked
+    }
+
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
         use lazy::Action;
         match Action::ALL[action as usize] {
@@ -101,6 +113,10 @@ impl<const N: usize> Controller<N> for Accelerator {
             _ => return None,
         };
         Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        line.data.is_full()
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
@@ -163,6 +179,15 @@ mod tests {
             }
             self.host.0.states[self.line.state as usize]
         }
+    }
+
+    #[test]
+    fn a_call_waits_for_a_block_that_a_page_fault_brings_back() {
+        let mut line = Line::<2> { asked: Some(Node(9)), ..Line::new(lazy::State::ReadFault as u8) };
+        let call = Msg { from: Node(8), to: Node(0), kind: Kind::Call, line: LineAddr(0), data: Block::EMPTY };
+        let place = Place { me: Node(0), below: Node(1) };
+        let mut log = Log::new(&lazy::TABLE, 0);
+        assert_eq!(step(&LAZY, &lazy::TABLE, place, &mut line, &call, &mut log), Ok(Step::Stall));
     }
 
     #[test]

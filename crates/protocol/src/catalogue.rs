@@ -16,6 +16,8 @@ pub struct Protocol {
     pub about: &'static str,
     /// Its tables, from the core downwards.
     pub tables: &'static [&'static Table],
+    /// How often its stages are gone through before the last stretch of work, for every cell to be met.
+    pub rounds: u8,
     /// A system with so many caches and lines.
     pub system: fn(caches: usize, lines: usize) -> System,
 }
@@ -26,36 +28,42 @@ pub static ALL: &[Protocol] = &[
         name: "vi",
         about: "write-through L1s over one write-back L2; L1s are invalidated when a kernel starts",
         tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
+        rounds: 1,
         system: vi,
     },
     Protocol {
         name: "wb_nc",
         about: "no coherence: a write-back L2 per GPU, flushed at a kernel's end, invalidated at its start",
         tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
-        system: |caches, lines| not_coherent(&WriteBackL2, vec![(0..caches).map(l2_of).collect()], caches, lines),
+        rounds: 1,
+        system: |caches, lines| not_coherent(&WriteBackL2, caches, lines),
     },
     Protocol {
         name: "wt_nc",
         about: "no coherence: a write-through L2 per GPU, drained at a kernel's end, invalidated at its start",
         tables: &[&vi_l1::l1::TABLE, &wt_l2::wt::TABLE, &memory::memory::TABLE],
-        system: |caches, lines| not_coherent(&WriteThroughL2, Vec::new(), caches, lines),
+        rounds: 1,
+        system: |caches, lines| not_coherent(&WriteThroughL2, caches, lines),
     },
     Protocol {
         name: "adsm_batch",
         about: "GMAC batch-update: every object moves on every call and return",
         tables: &[&adsm::batch::TABLE, &adsm::accelerator::TABLE],
+        rounds: 2,
         system: |caches, lines| adsm(&adsm::BATCH, adsm::batch::State::Dirty as u8, false, caches, lines),
     },
     Protocol {
         name: "adsm_lazy",
         about: "GMAC lazy-update: what the CPU modified moves on a call, what it accesses moves back",
         tables: &[&adsm::lazy::TABLE, &adsm::accelerator::TABLE],
+        rounds: 2,
         system: |caches, lines| adsm(&adsm::LAZY, adsm::lazy::State::ReadOnly as u8, false, caches, lines),
     },
     Protocol {
         name: "adsm_rolling",
         about: "GMAC rolling-update: lazy-update in blocks, of which the oldest dirty ones are sent early",
         tables: &[&adsm::lazy::TABLE, &adsm::accelerator::TABLE],
+        rounds: 2,
         system: |caches, lines| adsm(&adsm::LAZY, adsm::lazy::State::ReadOnly as u8, true, caches, lines),
     },
 ];
@@ -84,6 +92,11 @@ fn memory_of(name: &str, lines: usize, number: usize) -> Member {
     Member { initial, ..member(name.to_owned(), &Memory, 2, vec![node(number); lines]) }
 }
 
+/// Anybody may release or acquire at any time, so caches may be flushed, and invalidated where they hold nothing dirty.
+fn fences<'a>(caches: impl Iterator<Item = &'a Node>) -> Vec<(Node, Kind)> {
+    caches.flat_map(|&cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect()
+}
+
 /// `caches` first-level caches, a second-level cache and memory.
 fn vi(caches: usize, lines: usize) -> System {
     let (l2, memory) = (node(caches), node(caches + 1));
@@ -102,14 +115,13 @@ fn vi(caches: usize, lines: usize) -> System {
             Stage::Tell { kind: Kind::Flush, members: l1s.clone() },
             Stage::Tell { kind: Kind::Invalidate, members: l1s.clone() },
         ],
-        whims: vec![(l2, Kind::Flush)],
+        whims: fences(l1s.iter().chain([&l2])),
         equals: l1s.into_iter().map(|l1| vec![l1]).collect(),
     }
 }
 
-/// `caches` GPUs, each with a first-level and a second-level cache, and memory. `whims`: second-level caches that may be
-/// flushed at any time.
-fn not_coherent(l2: &'static dyn Controller<BYTES>, whims: Vec<Vec<Node>>, caches: usize, lines: usize) -> System {
+/// `caches` GPUs, each with a first-level and a second-level cache, and memory.
+fn not_coherent(l2: &'static dyn Controller<BYTES>, caches: usize, lines: usize) -> System {
     let memory = node(2 * caches);
     let mut members = Vec::new();
     for gpu in 0..caches {
@@ -130,7 +142,7 @@ fn not_coherent(l2: &'static dyn Controller<BYTES>, whims: Vec<Vec<Node>>, cache
             Stage::Tell { kind: Kind::Flush, members: l2s.clone() },
             Stage::Tell { kind: Kind::Invalidate, members: l1s.iter().chain(&l2s).copied().collect() },
         ],
-        whims: whims.into_iter().flatten().map(|l2| (l2, Kind::Flush)).collect(),
+        whims: fences(l1s.iter().chain(&l2s)),
         equals: l1s.into_iter().zip(l2s).map(|(l1, l2)| vec![l1, l2]).collect(),
     }
 }
@@ -176,9 +188,9 @@ mod tests {
     fn every_protocol_holds_with_two_caches_on_both_networks() {
         for protocol in ALL {
             for network in [Network::Unordered, Network::Ordered { depth: 2 }] {
-                let report = check((protocol.system)(2, 1), network, Limits { caches: 2, ..Limits::default() });
+                let report =
+                    check((protocol.system)(2, 1), network, Limits { rounds: protocol.rounds, ..Limits::default() });
                 let trace = report.counterexample.clone().unwrap_or_default();
-                println!("{} {network:?} {} states, depth {}", protocol.name, report.states, report.depth);
                 assert!(report.holds(), "{} {network:?}: {:?}\n{trace}", protocol.name, report.properties);
             }
         }

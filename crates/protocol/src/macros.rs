@@ -41,6 +41,12 @@ macro_rules! protocol {
             pub enum Action { $($action),* }
 
             #[allow(dead_code)]
+            impl State {
+                /// Every state, in the order of the rows.
+                pub const ALL: &'static [Self] = &[$(Self::$state),*];
+            }
+
+            #[allow(dead_code)]
             impl Action {
                 /// Every action, in the order of the table's heading.
                 pub const ALL: &'static [Self] = &[$(Self::$action),*];

@@ -24,6 +24,10 @@ impl<const N: usize> Controller<N> for Memory {
         }
     }
 
+    fn fits(&self, line: &Line<N>) -> bool {
+        line.data.is_full()
+    }
+
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
         match Action::ALL[action as usize] {
             Action::Reply => work.send(work.msg.from, Kind::Data, work.line.data),

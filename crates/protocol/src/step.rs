@@ -31,6 +31,29 @@ impl<const N: usize> Line<N> {
         let (data, none) = (Block::EMPTY, Mask::NONE);
         Self { state, data, dirty: none, in_flight: none, acks: 0, asked: None }
     }
+
+    pub fn is_empty(&self) -> bool {
+        self.data.mask().is_empty()
+    }
+
+    pub fn is_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// Holds bytes, and only such as were written here.
+    pub fn is_partial(&self) -> bool {
+        self.is_dirty() && self.dirty == self.data.mask()
+    }
+
+    /// Somebody waits for it.
+    pub fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Bytes are on their way below.
+    pub fn is_writing(&self) -> bool {
+        self.acks > 0 && !self.in_flight.is_empty()
+    }
 }
 
 /// Where a controller stands for one line: who it is, and whom it asks about this line.
@@ -55,6 +78,9 @@ pub trait Controller<const N: usize>: Sync {
 
     /// Which event this message is to this line; `None` if the protocol has no such message here.
     fn classify(&self, line: &Line<N>, msg: &Msg<N>) -> Option<u8>;
+
+    /// Whether the line holds what its state says: a valid line its bytes, a fetching one somebody who waits.
+    fn fits(&self, line: &Line<N>) -> bool;
 
     /// Does one action. `Err` says why it makes no sense for this line; that is a hole in the table.
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str>;

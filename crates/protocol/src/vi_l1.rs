@@ -5,7 +5,7 @@
 //! could arrive last. Stores to other bytes of the line go ahead.
 
 use crate::{Block, Controller, Kind, Line, Msg, Table, Work, common, protocol};
-use l1::{Action, Event};
+use l1::{Action, Event, State};
 
 protocol! { l1 actions(Ask Fetch Fill Answer Hit Merge Through Landed Drop Done)
  on(  Load         Store              StoreOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
@@ -38,6 +38,18 @@ impl<const N: usize> Controller<N> for ViL1 {
             _ => return None,
         };
         Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let (holds, asked, writing) = match State::ALL[line.state as usize] {
+            State::I => (false, false, false),
+            State::V => (true, false, false),
+            State::IV => (false, true, false),
+            State::IW => (false, false, true),
+            State::VW => (true, false, true),
+        };
+        let held = if holds { line.data.is_full() } else { line.is_empty() };
+        held && !line.is_dirty() && line.is_asked() == asked && line.is_writing() == writing
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {

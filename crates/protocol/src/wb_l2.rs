@@ -4,7 +4,7 @@
 //! it under what was written. `C` in a state's name: being cleaned, that is flushed with the line kept until it has landed.
 
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Table, Work, common, protocol};
-use wb::{Action, Event};
+use wb::{Action, Event, State};
 
 protocol! { wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked)
  on(  Read            Write          Evict               Flush                Invalidate     Data             Landed                )
@@ -39,6 +39,20 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
             _ => return None,
         };
         Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let (whole, dirty) = (line.data.is_full(), line.is_dirty());
+        let (held, asked) = match State::ALL[line.state as usize] {
+            State::I | State::W => (line.is_empty() && !dirty, false),
+            State::V => (whole && !dirty, false),
+            State::P => (line.is_partial(), false),
+            State::D => (whole && dirty, false),
+            State::F => (line.is_empty() && !dirty, true),
+            State::PF | State::PC => (line.is_partial(), true),
+            State::DC => (whole && dirty, true),
+        };
+        held && line.is_asked() == asked
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {

@@ -3,7 +3,7 @@
 //! It acknowledges a write to the cache above when it takes it, and a flush only when everything has landed in memory.
 
 use crate::{Block, Controller, Kind, Line, Msg, Table, Work, common, protocol};
-use wt::{Action, Event};
+use wt::{Action, Event, State};
 
 protocol! { wt actions(Ask Fetch Fill Answer Reply Merge Through Ack Landed Drop Done)
  on(  Read           Write                   WriteOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
@@ -36,6 +36,18 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
             _ => return None,
         };
         Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let (holds, asked, writing) = match State::ALL[line.state as usize] {
+            State::I => (false, false, false),
+            State::V => (true, false, false),
+            State::F => (false, true, false),
+            State::IW => (false, false, true),
+            State::VW => (true, false, true),
+        };
+        let held = if holds { line.data.is_full() } else { line.is_empty() };
+        held && !line.is_dirty() && line.is_asked() == asked && line.is_writing() == writing
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {

@@ -10,10 +10,7 @@ use crate::{Block, Cell, Impossible, Kind, Log, Msg, Node, Place, Step, step};
 use mem::LineAddr;
 use rustc_hash::FxHasher;
 use stateright::{Model, Property};
-use std::{
-    hash::{Hash, Hasher},
-    sync::Mutex,
-};
+use std::{hash::Hasher, sync::Mutex};
 
 /// Something that may happen.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +76,7 @@ impl Check {
             let Some(core) = member.core.filter(|core| cores.contains(core)) else { continue };
             let (from, to) = (Node(CORES + core as u8), Node(number as u8));
             for line in 0..self.system.lines {
-                if !member.uses[line] || world.loading[line * self.system.cores + core] {
+                if !member.uses[line] {
                     continue;
                 }
                 requests.push(self.ask(from, to, Kind::Load, line, Block::EMPTY));
@@ -99,7 +96,16 @@ impl Check {
         let whims = everybody.chain(self.system.whims.iter().copied().filter(|_| working));
         let each_line = whims.flat_map(|whim| (0..self.system.lines).map(move |line| (whim, line)));
         let asks = each_line.map(|((to, kind), line)| self.ask(DRIVER, to, kind, line, Block::EMPTY));
-        asks.filter(|msg| matches!(self.cell(world, msg), Some(Cell::Go(..) | Cell::Stall))).collect()
+        let busy = |msg: &Msg<BYTES>| {
+            msg.kind != Kind::Evict
+                && world.told[self.line_of(msg.line) * self.members() + msg.to.0 as usize] == Told::Busy
+        };
+        asks.filter(|msg| match self.cell(world, msg) {
+            Some(Cell::Go(..)) => !busy(msg),
+            Some(Cell::Stall) => true,
+            Some(Cell::Never) | None => false,
+        })
+        .collect()
     }
 
     /// What brings the system nearer to rest: messages arrive, and members are told what their stage is about.
@@ -134,6 +140,7 @@ impl Check {
         let at_rest = |line: &crate::Line<BYTES>| line.asked.is_none() && line.acks == 0;
         world.network.is_empty()
             && !world.loading.contains(&true)
+            && !world.told.contains(&Told::Busy)
             && matches!(self.system.stages[world.stage], Stage::Work { .. })
             && world.lines.iter().all(at_rest)
     }
@@ -160,8 +167,9 @@ impl Check {
         let line = self.line_of(msg.line);
         if msg.to == DRIVER {
             let told = &mut world.told[line * self.members() + msg.from.0 as usize];
+            let telling = matches!(self.system.stages[world.stage], Stage::Tell { .. });
             if *told == Told::Busy {
-                *told = Told::Done;
+                *told = if telling { Told::Done } else { Told::NotYet };
             }
         } else if msg.to.0 >= CORES {
             self.loaded(world, line, (msg.to.0 - CORES) as usize, &msg);
@@ -196,10 +204,10 @@ impl Check {
         world.rounds += u8::from(world.stage == 0);
     }
 
-    fn sort(&self, world: &mut World) {
+    fn sort(&self, network: &mut [Msg<BYTES>]) {
         match self.network {
-            Network::Unordered => world.network.sort_unstable(),
-            Network::Ordered { .. } => world.network.sort_by_key(|msg| (msg.from, msg.to, msg.lane())),
+            Network::Unordered => network.sort_unstable(),
+            Network::Ordered { .. } => network.sort_by_key(|msg| (msg.from, msg.to, msg.lane())),
         }
     }
 }
@@ -225,7 +233,7 @@ impl Model for Check {
         moves.extend(self.whims(world).into_iter().map(Move::Ask));
         let more = world.rounds < self.rounds || world.stage > 0;
         let working = matches!(self.system.stages[world.stage], Stage::Work { .. });
-        if working && more && !world.loading.contains(&true) {
+        if working && more && !world.loading.contains(&true) && !world.told.contains(&Told::Busy) {
             moves.push(Move::Advance);
         }
     }
@@ -246,13 +254,8 @@ impl Model for Check {
                             }
                         }
                     }
-                    _ => {
-                        let tells = matches!(&self.system.stages[world.stage], Stage::Tell { kind, members }
-                            if *kind == msg.kind && members.contains(&msg.to));
-                        if tells {
-                            next.told[line * self.members() + msg.to.0 as usize] = Told::Busy;
-                        }
-                    }
+                    Kind::Evict | Kind::Roll => {}
+                    _ => next.told[line * self.members() + msg.to.0 as usize] = Told::Busy,
                 }
                 if !self.take(&mut next, msg) {
                     return None;
@@ -266,7 +269,7 @@ impl Model for Check {
                 }
             }
         }
-        self.sort(&mut next);
+        self.sort(&mut next.network);
         Some(next)
     }
 
@@ -277,6 +280,11 @@ impl Model for Check {
             }),
             Property::always("a read returns a value it may: none lost, none invented", |_, world: &World| {
                 !matches!(world.trouble, Some(Trouble::Value(_)))
+            }),
+            Property::always("a line holds what its state says", |check: &Check, world: &World| {
+                let members = || check.system.members.iter().cycle();
+                world.trouble.is_some()
+                    || world.lines.iter().zip(members()).all(|(line, member)| member.controller.fits(line))
             }),
             Property::always("some message can always move", |check: &Check, world: &World| {
                 world.trouble.is_some()
@@ -295,17 +303,12 @@ impl Model for Check {
 
 impl Explore for Check {
     fn fingerprint(&self, world: &World) -> u64 {
-        let hash = |world: &World| {
+        let hash = |renaming| {
             let mut hasher = FxHasher::default();
-            world.hash(&mut hasher);
+            world.hash_renamed(renaming, |network| self.sort(network), &mut hasher);
             hasher.finish()
         };
-        let renamed = self.renamings.iter().map(|renaming| {
-            let mut renamed = world.renamed(renaming);
-            self.sort(&mut renamed);
-            hash(&renamed)
-        });
-        renamed.min().unwrap_or_else(|| hash(world))
+        self.renamings.iter().map(hash).min().expect("there is always the renaming that changes nothing")
     }
 
     fn drained(&self, world: &World) -> bool {

@@ -4,23 +4,29 @@
 //! written itself may also have the value it had at the last synchronisation. After one, a byte has the last value that one
 //! of its writers gave it: nothing else, so no written byte is lost, and none appears that nobody wrote.
 
+use std::hash::{Hash, Hasher};
+
+/// The most cores of a checked system.
+const CORES: usize = 8;
+
 /// A set of the values 0 to 7.
 type Values = u8;
 
 /// The history of one byte, as far as it decides what may be read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Oracle {
     /// What it may hold since the last synchronisation.
     settled: Values,
     /// By core: everything it has written since.
-    written: Vec<Values>,
+    written: [Values; CORES],
     /// By core: the last of those, 0 for none.
-    last: Vec<u8>,
+    last: [u8; CORES],
 }
 
 impl Oracle {
     pub fn new(cores: usize) -> Self {
-        Self { settled: 1, written: vec![0; cores], last: vec![0; cores] }
+        assert!(cores <= CORES, "a checked system has at most {CORES} cores");
+        Self { settled: 1, written: [0; CORES], last: [0; CORES] }
     }
 
     pub fn write(&mut self, core: usize, value: u8) {
@@ -43,11 +49,12 @@ impl Oracle {
         self.last.fill(0);
     }
 
-    /// The same history with cores renamed: core `order[i]` becomes core `i`.
-    pub fn renamed(&self, order: &[usize]) -> Self {
-        let written = order.iter().map(|&core| self.written[core]).collect();
-        let last = order.iter().map(|&core| self.last[core]).collect();
-        Self { settled: self.settled, written, last }
+    /// Hashes the history as it is with cores renamed: core `order[i]` becomes core `i`.
+    pub fn hash_renamed(&self, order: &[usize], hasher: &mut impl Hasher) {
+        self.settled.hash(hasher);
+        for &core in order {
+            (self.written[core], self.last[core]).hash(hasher);
+        }
     }
 }
 

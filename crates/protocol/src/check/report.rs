@@ -10,11 +10,10 @@ use crate::{Cell, Log};
 use serde::Serialize;
 use stateright::Model;
 
-/// How large a system to check.
+/// How far to look.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    pub caches: usize,
-    pub lines: usize,
+    /// Stores in all, each of a value of its own.
     pub values: u8,
     /// Synchronisations before the last stretch of work.
     pub rounds: u8,
@@ -24,7 +23,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { caches: 3, lines: 1, values: 2, rounds: 1, states: 50_000_000 }
+        Self { values: 2, rounds: 1, states: 50_000_000 }
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     system::{BYTES, CORES, System},
 };
 use crate::{Line, Msg, Node};
+use std::hash::{Hash, Hasher};
 
 /// How far a member is with what it was told about a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,21 +59,19 @@ impl World {
         }
     }
 
-    /// The same world with members and cores renamed; the network is put in order by the caller.
-    pub fn renamed(&self, renaming: &Renaming) -> Self {
-        let (members, cores) = (&renaming.members, &renaming.cores);
-        let lines = permuted(&self.lines, members)
-            .map(|line| Line { asked: line.asked.map(|node| renaming.node(node)), ..*line });
-        let message = |msg: &Msg<BYTES>| Msg { from: renaming.node(msg.from), to: renaming.node(msg.to), ..*msg };
-        Self {
-            lines: lines.collect(),
-            network: self.network.iter().map(message).collect(),
-            loading: permuted(&self.loading, cores).copied().collect(),
-            oracles: self.oracles.iter().map(|oracle| oracle.renamed(cores)).collect(),
-            told: permuted(&self.told, members).copied().collect(),
-            trouble: self.trouble.clone(),
-            ..*self
+    /// Hashes the world as it is with members and cores renamed, without making that world. `sort` puts a network in order.
+    pub fn hash_renamed(&self, renaming: &Renaming, sort: impl Fn(&mut [Msg<BYTES>]), hasher: &mut impl Hasher) {
+        for line in permuted(&self.lines, &renaming.members) {
+            Line { asked: line.asked.map(|node| renaming.node(node)), ..*line }.hash(hasher);
         }
+        let message = |msg: &Msg<BYTES>| Msg { from: renaming.node(msg.from), to: renaming.node(msg.to), ..*msg };
+        let mut network: Vec<_> = self.network.iter().map(message).collect();
+        sort(&mut network);
+        network.hash(hasher);
+        permuted(&self.loading, &renaming.cores).for_each(|loading| loading.hash(hasher));
+        permuted(&self.told, &renaming.members).for_each(|told| told.hash(hasher));
+        self.oracles.iter().for_each(|oracle| oracle.hash_renamed(&renaming.cores, hasher));
+        (self.stage, self.stores, self.rounds, &self.trouble).hash(hasher);
     }
 }
 

@@ -5,11 +5,11 @@
 //! `WriteFault` while a page fault brings a block back, `Rolling` while the oldest dirty block is sent early. Between call and
 //! return the program leaves shared objects alone, as release consistency asks of it: those cells are `x`.
 
-use crate::{Block, Controller, Kind, Line, Msg, Table, Work, common, protocol};
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Table, Work, common, protocol};
 
 protocol! {
  /// Batch-update, Fig. 6 (a): everything goes over on a call and comes back on a return; accesses are not detected.
- batch actions(Ask Fetch Fill Answer Hit Take Send Drop Done DoneAsked)
+ batch actions(Ask Fetch Fill Answer Hit Take Send Clean Drop Done DoneAsked)
  on(        Load         Store         Call                 Return               Roll  Data                     Landed                   )
  Invalid  { x            x             x                    [Fetching Ask Fetch] x     x                        x                        }
  Dirty    { [Dirty Hit]  [Dirty Take]  [Sending Ask Send]   x                    x     x                        x                        }
@@ -18,8 +18,20 @@ protocol! {
 }
 
 protocol! {
- /// Lazy-update, Fig. 6 (b), and rolling-update, which adds the dotted line: `Roll`.
- lazy actions(Ask Fetch Fill Answer Hit Take Send Drop Done DoneAsked)
+ /// Lazy-update, Fig. 6 (b) without the dotted line.
+ lazy actions(Ask Fetch Fill Answer Hit Take Send Clean Drop Done DoneAsked)
+ on(          Load                   Store                   Call                 Return          Roll            Data                    Landed                   )
+ Invalid    { [ReadFault Ask Fetch]  [WriteFault Take Fetch] [Invalid Done]       [Invalid Done]  x               x                       x                        }
+ ReadOnly   { [ReadOnly Hit]         [Dirty Take]            [Invalid Drop Done]  x               x               x                       x                        }
+ Dirty      { [Dirty Hit]            [Dirty Take]            [Sending Ask Send]   x               x               x                       x                        }
+ Sending    { x                      x                       x                    x               x               x                       [Invalid Drop DoneAsked] }
+ ReadFault  { z                      z                       z                    x               x               [ReadOnly Fill Answer]  x                        }
+ WriteFault { z                      z                       z                    x               x               [Dirty Fill]            x                        }
+}
+
+protocol! {
+ /// Rolling-update, Fig. 6 (b): `Roll` is the dotted line.
+ rolling actions(Ask Fetch Fill Answer Hit Take Send Clean Drop Done DoneAsked)
  on(          Load                   Store                   Call                 Return          Roll            Data                    Landed                   )
  Invalid    { [ReadFault Ask Fetch]  [WriteFault Take Fetch] [Invalid Done]       [Invalid Done]  x               x                       x                        }
  ReadOnly   { [ReadOnly Hit]         [Dirty Take]            [Invalid Drop Done]  x               x               x                       x                        }
@@ -27,16 +39,18 @@ protocol! {
  Sending    { x                      x                       x                    x               x               x                       [Invalid Drop DoneAsked] }
  ReadFault  { z                      z                       z                    x               x               [ReadOnly Fill Answer]  x                        }
  WriteFault { z                      z                       z                    x               x               [Dirty Fill]            x                        }
- Rolling    { [Rolling Hit]          z                       z                    x               x               x                       [ReadOnly]               }
+ Rolling    { [Rolling Hit]          z                       z                    x               x               x                       [ReadOnly Clean]         }
 }
 
-/// The host's side; both tables have the same events and actions.
+/// The host's side; all three tables have the same events and actions.
 pub struct Host(&'static Table);
 
 /// Batch-update.
 pub static BATCH: Host = Host(&batch::TABLE);
-/// Lazy-update, and rolling-update where the runtime lets the oldest dirty blocks roll.
+/// Lazy-update.
 pub static LAZY: Host = Host(&lazy::TABLE);
+/// Rolling-update.
+pub static ROLLING: Host = Host(&rolling::TABLE);
 
 impl<const N: usize> Controller<N> for Host {
     fn table(&self) -> &'static Table {
@@ -63,9 +77,11 @@ impl<const N: usize> Controller<N> for Host {
         let (held, asked) = match self.0.states[line.state as usize] {
             "Invalid" => (empty, false),
             "Fetching" | "ReadFault" => (empty, true),
-            "WriteFault" => (!empty, false),
+            "WriteFault" => (line.is_partial(), false),
             "Sending" => (whole, true),
-            _ => (whole, false),
+            "ReadOnly" => (whole && !line.is_dirty(), false),
+            // Batch-update calls everything dirty, written or not.
+            _ => (whole && (line.is_dirty() || self.0.name == "batch"), false),
         };
         held && line.is_asked() == asked
     }
@@ -78,7 +94,8 @@ impl<const N: usize> Controller<N> for Host {
             Action::Fill => common::fill(work),
             Action::Answer => return common::answer(work, Kind::Loaded),
             Action::Hit => work.send(work.msg.from, Kind::Loaded, work.line.data),
-            Action::Take => work.line.data.write(&work.msg.data),
+            Action::Take => common::take_dirty(work),
+            Action::Clean => work.line.dirty = Mask::NONE,
             Action::Send => work.send(work.place.below, Kind::Write, work.line.data),
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
@@ -138,9 +155,11 @@ mod tests {
     use mem::LineAddr;
 
     #[test]
-    fn both_hosts_share_events_and_actions() {
-        assert_eq!(batch::TABLE.events, lazy::TABLE.events);
-        assert_eq!(batch::TABLE.actions, lazy::TABLE.actions);
+    fn all_hosts_share_events_and_actions() {
+        for table in [&batch::TABLE, &rolling::TABLE] {
+            assert_eq!(table.events, lazy::TABLE.events);
+            assert_eq!(table.actions, lazy::TABLE.actions);
+        }
     }
 
     /// An object on the host and its transfers: each message gets its answer from the accelerator at once.
@@ -223,7 +242,7 @@ mod tests {
 
     #[test]
     fn gmac_figure_6_b_rolling_update_sends_the_oldest_dirty_block_early_and_keeps_it_readable() {
-        let mut object = Object::new(&LAZY, lazy::State::ReadOnly as u8);
+        let mut object = Object::new(&ROLLING, rolling::State::ReadOnly as u8);
         assert_eq!(object.after(Kind::Store), "Dirty");
         assert_eq!(object.after(Kind::Roll), "ReadOnly");
         assert_eq!((object.to_accelerator, object.to_host), (1, 0));

@@ -62,9 +62,9 @@ pub static ALL: &[Protocol] = &[
     Protocol {
         name: "adsm_rolling",
         about: "GMAC rolling-update: lazy-update in blocks, of which the oldest dirty ones are sent early",
-        tables: &[&adsm::lazy::TABLE, &adsm::accelerator::TABLE],
+        tables: &[&adsm::rolling::TABLE, &adsm::accelerator::TABLE],
         rounds: 2,
-        system: |caches, lines| adsm(&adsm::LAZY, adsm::lazy::State::ReadOnly as u8, true, caches, lines),
+        system: |caches, lines| adsm(&adsm::ROLLING, adsm::rolling::State::ReadOnly as u8, true, caches, lines),
     },
 ];
 

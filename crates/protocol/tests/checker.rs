@@ -58,7 +58,7 @@ fn a_load_that_overtakes_its_core_s_own_write_is_found() {
 
 #[test]
 fn at_least_95_of_100_changes_to_the_tables_are_noticed() {
-    for name in ["vi", "adsm_batch", "adsm_rolling"] {
+    for name in ["vi", "wt_nc", "adsm_batch", "adsm_lazy", "adsm_rolling"] {
         let protocol = find(name).unwrap();
         let changes = mutants(&(protocol.system)(2, 1));
         let limits = Limits { rounds: protocol.rounds, ..Limits::default() };

@@ -286,6 +286,17 @@ impl Model for Check {
                 world.trouble.is_some()
                     || world.lines.iter().zip(members()).all(|(line, member)| member.controller.fits(line))
             }),
+            Property::always("a whole line answers a read at once", |check: &Check, world: &World| {
+                let members = check.members();
+                world.trouble.is_some()
+                    || world.lines.iter().enumerate().all(|(place, line)| {
+                        let ask = |kind| {
+                            check.ask(DRIVER, Node((place % members) as u8), kind, place / members, Block::EMPTY)
+                        };
+                        let stalls = |kind| matches!(check.cell(world, &ask(kind)), Some(Cell::Stall));
+                        !line.data.is_full() || line.is_partial() || !stalls(Kind::Load) && !stalls(Kind::Read)
+                    })
+            }),
             Property::always("some message can always move", |check: &Check, world: &World| {
                 world.trouble.is_some()
                     || check.is_quiet(world)

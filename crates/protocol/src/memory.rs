@@ -4,8 +4,8 @@ use crate::{Controller, Kind, Line, Msg, Table, Work, common, protocol};
 use memory::{Action, Event};
 
 protocol! { memory actions(Reply Take Ack)
- on(    Read      Write       )
- Here { [Here Reply] [Here Take Ack] }
+ on(    Read          Write           )
+ Here { [Here Reply]  [Here Take Ack] }
 }
 
 /// The controller of table [`memory`].

@@ -8,12 +8,12 @@ use crate::{Block, Controller, Kind, Line, Msg, Table, Work, common, protocol};
 use l1::{Action, Event, State};
 
 protocol! { l1 actions(Ask Fetch Fill Answer Hit Merge Through Landed Drop Done)
- on(  Load         Store              StoreOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
- I  { [IV Ask Fetch] [IW Through]     x          x          [I Done]       [I Done]  x                x            x          }
- V  { [V Hit]      [VW Merge Through] x          [I Drop]   [I Drop Done]  [V Done]  x                x            x          }
- IV { z            z                  x          z          z              z         [V Fill Answer]  x            x          }
- IW { z            [IW Through]       z          z          z              z         x                [IW Landed]  [I Landed] }
- VW { [VW Hit]     [VW Merge Through] z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] }
+ on(  Load            Store               StoreOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
+ I  { [IV Ask Fetch]  [IW Through]        x          x          [I Done]       [I Done]  x                x            x          }
+ V  { [V Hit]         [VW Merge Through]  x          [I Drop]   [I Drop Done]  [V Done]  x                x            x          }
+ IV { z               z                   x          z          z              z         [V Fill Answer]  x            x          }
+ IW { z               [IW Through]        z          z          z              z         x                [IW Landed]  [I Landed] }
+ VW { [VW Hit]        [VW Merge Through]  z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] }
 }
 
 /// The controller of table [`l1`].

@@ -67,3 +67,21 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Log, Node, Place, Step, step};
+    use mem::LineAddr;
+
+    #[test]
+    fn reads_and_writes_wait_for_a_line_that_is_being_fetched() {
+        for (kind, data) in [(Kind::Read, Block::EMPTY), (Kind::Write, Block::<2>::one(0, 1))] {
+            let mut line = Line { asked: Some(Node(3)), ..Line::new(State::F as u8) };
+            let msg = Msg { from: Node(4), to: Node(0), kind, line: LineAddr(0), data };
+            let place = Place { me: Node(0), below: Node(1) };
+            let mut log = Log::new(&wt::TABLE, 0);
+            assert_eq!(step(&WriteThroughL2, &wt::TABLE, place, &mut line, &msg, &mut log), Ok(Step::Stall));
+        }
+    }
+}

@@ -3,10 +3,13 @@
 
 mod bench;
 mod cc;
+mod check;
 mod disasm;
 mod files;
 mod launch;
+mod list_protocols;
 mod list_workloads;
+mod show_protocol;
 mod show_workload;
 mod ui;
 
@@ -21,6 +24,8 @@ Examples:
   cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
       --arg rand-f32:1024:1 --arg rand-f32:1024:2 --arg zero:4096 --dump 2:f32:0..8
                                          run it, and look at its results
+  cohesim show protocol vi               a coherence protocol, as a table
+  cohesim check vi                       every interleaving of its messages on a small system
   cohesim bench gcn3                     how fast kernels run
   cohesim bench engine                   how fast the event engine is, beside three others
 
@@ -46,6 +51,7 @@ enum Command {
     Launch(launch::Launch),
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
+    Check(check::Check),
     /// List what is built in
     #[command(subcommand)]
     List(List),
@@ -60,11 +66,13 @@ enum Command {
 #[derive(Subcommand)]
 enum List {
     Workloads(list_workloads::ListWorkloads),
+    Protocols(list_protocols::ListProtocols),
 }
 
 #[derive(Subcommand)]
 enum Show {
     Workload(show_workload::ShowWorkload),
+    Protocol(show_protocol::ShowProtocol),
 }
 
 fn main() -> miette::Result<()> {
@@ -74,8 +82,11 @@ fn main() -> miette::Result<()> {
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),
+        Command::Check(command) => command.run(&ui),
         Command::List(List::Workloads(command)) => command.run(&ui),
+        Command::List(List::Protocols(command)) => command.run(&ui),
         Command::Show(Show::Workload(command)) => command.run(&ui),
+        Command::Show(Show::Protocol(command)) => command.run(&ui),
         Command::Bench(command) => command.run(&ui),
     }
 }

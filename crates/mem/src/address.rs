@@ -54,6 +54,12 @@ address! {
     PhysAddr
 }
 
+address! {
+    /// The first byte of a cache line: what caches, directories and protocols speak of. Whether it is virtual or physical is
+    /// the cache's affair; a protocol does not care.
+    LineAddr
+}
+
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);

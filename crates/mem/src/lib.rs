@@ -7,4 +7,4 @@
 
 mod address;
 
-pub use address::{Bytes, PhysAddr, VirtAddr};
+pub use address::{Bytes, LineAddr, PhysAddr, VirtAddr};

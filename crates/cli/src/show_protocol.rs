@@ -1,0 +1,74 @@
+//! `cohesim show protocol NAME`: a coherence protocol's tables, as they stand in its source.
+
+use clap::ValueEnum;
+use miette::miette;
+use protocol::{Table, catalogue};
+use serde::Serialize;
+
+use crate::ui::Ui;
+
+/// Show a coherence protocol: states down, events across; `z` stalls, `x` can't happen.
+#[derive(clap::Args)]
+pub struct ShowProtocol {
+    /// Its name (see `cohesim list protocols`).
+    name: String,
+    /// How to write the tables.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Text,
+    Markdown,
+    Html,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    name: &'static str,
+    about: &'static str,
+    tables: Vec<ShownTable>,
+}
+
+#[derive(Serialize)]
+struct ShownTable {
+    name: &'static str,
+    states: &'static [&'static str],
+    events: &'static [&'static str],
+    /// By state, then by event.
+    cells: Vec<Vec<String>>,
+}
+
+impl ShowProtocol {
+    pub fn run(&self, ui: &Ui) -> miette::Result<()> {
+        let protocol = catalogue::find(&self.name)
+            .ok_or_else(|| miette!("there is no protocol '{}': `cohesim list protocols` names them all", self.name))?;
+        let tables: Vec<_> = protocol.tables.iter().map(|table| self.format.write(table)).collect();
+        ui.print(&match self.format {
+            Format::Text => format!("{}: {}\n\n{}", protocol.name, protocol.about, tables.join("\n")),
+            Format::Markdown => format!("## {}\n\n{}\n\n{}", protocol.name, protocol.about, tables.join("\n")),
+            Format::Html => tables.concat(),
+        })?;
+        let tables = protocol.tables.iter().map(|table| ShownTable::new(table)).collect();
+        ui.report(&Shown { name: protocol.name, about: protocol.about, tables })
+    }
+}
+
+impl Format {
+    fn write(self, table: &Table) -> String {
+        match self {
+            Format::Text => table.text(),
+            Format::Markdown => table.markdown(),
+            Format::Html => table.html(),
+        }
+    }
+}
+
+impl ShownTable {
+    fn new(table: &Table) -> Self {
+        let cells: Vec<_> = table.cells().map(|(_, _, cell)| table.cell_text(cell)).collect();
+        let cells = cells.chunks(table.events.len()).map(<[String]>::to_vec).collect();
+        Self { name: table.name, states: table.states, events: table.events, cells }
+    }
+}

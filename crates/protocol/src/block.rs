@@ -1,0 +1,135 @@
+//! The bytes of a line, and which of them are meant.
+//!
+//! Write-through caches, byte-masked write-back and false sharing all turn on single bytes, so data never travels without a
+//! mask. A [`Block`] holds at most 64 bytes; a larger one (a 4 KB block of sub-blocks) is made of several.
+
+/// A set of bytes of a line: bit n stands for byte n.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mask(pub u64);
+
+impl Mask {
+    pub const NONE: Self = Self(0);
+
+    /// The first `count` bytes.
+    pub const fn first(count: usize) -> Self {
+        Self(if count >= 64 { u64::MAX } else { (1 << count) - 1 })
+    }
+
+    /// One byte.
+    pub const fn byte(number: usize) -> Self {
+        Self(1 << number)
+    }
+
+    pub const fn has(self, byte: usize) -> bool {
+        self.0 >> byte & 1 == 1
+    }
+
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+/// `N` bytes of which those in the mask count; the others are zero, so that equal blocks compare as equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Block<const N: usize> {
+    bytes: [u8; N],
+    mask: Mask,
+}
+
+impl<const N: usize> Block<N> {
+    pub const EMPTY: Self = Self { bytes: [0; N], mask: Mask::NONE };
+
+    /// All `N` bytes.
+    pub const fn full(bytes: [u8; N]) -> Self {
+        assert!(N <= 64, "a mask has 64 bits");
+        Self { bytes, mask: Mask::first(N) }
+    }
+
+    /// One byte.
+    pub fn one(byte: usize, value: u8) -> Self {
+        let mut block = Self::EMPTY;
+        block.set(byte, value);
+        block
+    }
+
+    /// Which bytes it holds.
+    pub const fn mask(&self) -> Mask {
+        self.mask
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.mask == Mask::first(N)
+    }
+
+    pub fn get(&self, byte: usize) -> Option<u8> {
+        self.mask.has(byte).then(|| self.bytes[byte])
+    }
+
+    pub fn set(&mut self, byte: usize, value: u8) {
+        self.bytes[byte] = value;
+        self.mask = self.mask.or(Mask::byte(byte));
+    }
+
+    /// Takes over every byte that `newer` holds.
+    pub fn write(&mut self, newer: &Self) {
+        for byte in 0..N {
+            if let Some(value) = newer.get(byte) {
+                self.set(byte, value);
+            }
+        }
+    }
+
+    /// Takes over those bytes of `older` that are missing here.
+    pub fn fill(&mut self, older: &Self) {
+        self.write(&older.only(older.mask.without(self.mask)));
+    }
+
+    /// The bytes that are also in `mask`.
+    pub fn only(&self, mask: Mask) -> Self {
+        let mut part = Self::EMPTY;
+        for byte in 0..N {
+            if let Some(value) = self.get(byte).filter(|_| mask.has(byte)) {
+                part.set(byte, value);
+            }
+        }
+        part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fill_does_not_overwrite_newer_bytes() {
+        let mut line = Block::<4>::one(2, 9);
+        line.fill(&Block::full([1, 2, 3, 4]));
+        assert_eq!(line, Block::full([1, 2, 9, 4]));
+    }
+
+    #[test]
+    fn a_write_takes_only_the_bytes_it_names() {
+        let mut line = Block::full([1, 2, 3, 4]);
+        line.write(&Block::one(0, 7));
+        assert_eq!(line, Block::full([7, 2, 3, 4]));
+        assert_eq!(line.only(Mask::byte(0)), Block::one(0, 7));
+    }
+
+    #[test]
+    fn a_block_of_64_bytes_has_a_full_mask() {
+        assert!(Block::full([0; 64]).is_full());
+        assert_eq!(Mask::first(64), Mask(u64::MAX));
+    }
+}

@@ -1,0 +1,198 @@
+//! The protocols by name, each with the small systems it is checked on.
+
+use crate::{
+    Block, Controller, Kind, Line, Node, Table,
+    adsm::{self, Accelerator, Host},
+    check::{BYTES, Member, Stage, System},
+    memory::{self, Memory},
+    vi_l1::{self, ViL1},
+    wb_l2::{self, WriteBackL2},
+    wt_l2::{self, WriteThroughL2},
+};
+
+/// A protocol.
+pub struct Protocol {
+    pub name: &'static str,
+    pub about: &'static str,
+    /// Its tables, from the core downwards.
+    pub tables: &'static [&'static Table],
+    /// How often its stages are gone through before the last stretch of work, for every cell to be met.
+    pub rounds: u8,
+    /// A system with so many caches and lines.
+    pub system: fn(caches: usize, lines: usize) -> System,
+}
+
+/// Every protocol.
+pub static ALL: &[Protocol] = &[
+    Protocol {
+        name: "vi",
+        about: "write-through L1s over one write-back L2; L1s are invalidated when a kernel starts",
+        tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
+        rounds: 1,
+        system: vi,
+    },
+    Protocol {
+        name: "wb_nc",
+        about: "no coherence: a write-back L2 per GPU, flushed at a kernel's end, invalidated at its start",
+        tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
+        rounds: 1,
+        system: |caches, lines| not_coherent(&WriteBackL2, caches, lines),
+    },
+    Protocol {
+        name: "wt_nc",
+        about: "no coherence: a write-through L2 per GPU, drained at a kernel's end, invalidated at its start",
+        tables: &[&vi_l1::l1::TABLE, &wt_l2::wt::TABLE, &memory::memory::TABLE],
+        rounds: 1,
+        system: |caches, lines| not_coherent(&WriteThroughL2, caches, lines),
+    },
+    Protocol {
+        name: "adsm_batch",
+        about: "GMAC batch-update: every object moves on every call and return",
+        tables: &[&adsm::batch::TABLE, &adsm::accelerator::TABLE],
+        rounds: 2,
+        system: |caches, lines| adsm(&adsm::BATCH, adsm::batch::State::Dirty as u8, false, caches, lines),
+    },
+    Protocol {
+        name: "adsm_lazy",
+        about: "GMAC lazy-update: what the CPU modified moves on a call, what it accesses moves back",
+        tables: &[&adsm::lazy::TABLE, &adsm::accelerator::TABLE],
+        rounds: 2,
+        system: |caches, lines| adsm(&adsm::LAZY, adsm::lazy::State::ReadOnly as u8, false, caches, lines),
+    },
+    Protocol {
+        name: "adsm_rolling",
+        about: "GMAC rolling-update: lazy-update in blocks, of which the oldest dirty ones are sent early",
+        tables: &[&adsm::rolling::TABLE, &adsm::accelerator::TABLE],
+        rounds: 2,
+        system: |caches, lines| adsm(&adsm::ROLLING, adsm::rolling::State::ReadOnly as u8, true, caches, lines),
+    },
+];
+
+/// The protocol of that name.
+pub fn find(name: &str) -> Option<&'static Protocol> {
+    ALL.iter().find(|protocol| protocol.name == name)
+}
+
+fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize, below: Vec<Node>) -> Member {
+    let uses = vec![true; below.len()];
+    Member { name, controller, table, initial: Line::new(0), below, core: None, uses }
+}
+
+fn node(number: usize) -> Node {
+    Node(u8::try_from(number).expect("a checked system is small"))
+}
+
+/// In a system of pairs of caches, the second-level cache of GPU `number`; its first-level cache stands before it.
+fn l2_of(number: usize) -> Node {
+    node(2 * number + 1)
+}
+
+fn memory_of(name: &str, lines: usize, number: usize) -> Member {
+    let initial = Line { data: Block::full([0; BYTES]), ..Line::new(0) };
+    Member { initial, ..member(name.to_owned(), &Memory, 2, vec![node(number); lines]) }
+}
+
+/// Anybody may release or acquire at any time, so caches may be flushed, and invalidated where they hold nothing dirty.
+fn fences<'a>(caches: impl Iterator<Item = &'a Node>) -> Vec<(Node, Kind)> {
+    caches.flat_map(|&cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect()
+}
+
+/// `caches` first-level caches, a second-level cache and memory.
+fn vi(caches: usize, lines: usize) -> System {
+    let (l2, memory) = (node(caches), node(caches + 1));
+    let l1 = |core| Member { core: Some(core), ..member(format!("l1.{core}"), &ViL1, 0, vec![l2; lines]) };
+    let mut members: Vec<_> = (0..caches).map(l1).collect();
+    members.push(member("l2".to_owned(), &WriteBackL2, 1, vec![memory; lines]));
+    members.push(memory_of("memory", lines, caches + 1));
+    let l1s: Vec<_> = (0..caches).map(node).collect();
+    System {
+        tables: vec![vi_l1::l1::TABLE.clone(), wb_l2::wb::TABLE.clone(), memory::memory::TABLE.clone()],
+        members,
+        cores: caches,
+        lines,
+        stages: vec![
+            Stage::Work { cores: (0..caches).collect() },
+            Stage::Tell { kind: Kind::Flush, members: l1s.clone() },
+            Stage::Tell { kind: Kind::Invalidate, members: l1s.clone() },
+        ],
+        whims: fences(l1s.iter().chain([&l2])),
+        equals: l1s.into_iter().map(|l1| vec![l1]).collect(),
+    }
+}
+
+/// `caches` GPUs, each with a first-level and a second-level cache, and memory.
+fn not_coherent(l2: &'static dyn Controller<BYTES>, caches: usize, lines: usize) -> System {
+    let memory = node(2 * caches);
+    let mut members = Vec::new();
+    for gpu in 0..caches {
+        members.push(Member { core: Some(gpu), ..member(format!("l1.{gpu}"), &ViL1, 0, vec![l2_of(gpu); lines]) });
+        members.push(member(format!("l2.{gpu}"), l2, 1, vec![memory; lines]));
+    }
+    members.push(memory_of("memory", lines, 2 * caches));
+    let l1s: Vec<_> = (0..caches).map(|gpu| node(2 * gpu)).collect();
+    let l2s: Vec<_> = (0..caches).map(l2_of).collect();
+    System {
+        tables: vec![vi_l1::l1::TABLE.clone(), l2.table().clone(), memory::memory::TABLE.clone()],
+        members,
+        cores: caches,
+        lines,
+        stages: vec![
+            Stage::Work { cores: (0..caches).collect() },
+            Stage::Tell { kind: Kind::Flush, members: l1s.clone() },
+            Stage::Tell { kind: Kind::Flush, members: l2s.clone() },
+            Stage::Tell { kind: Kind::Invalidate, members: l1s.iter().chain(&l2s).copied().collect() },
+        ],
+        whims: fences(l1s.iter().chain(&l2s)),
+        equals: l1s.into_iter().zip(l2s).map(|(l1, l2)| vec![l1, l2]).collect(),
+    }
+}
+
+/// A host and `caches` accelerators; line n lives on accelerator n modulo their number. Each accelerator has a line.
+fn adsm(host: &'static Host, initial: u8, rolls: bool, caches: usize, lines: usize) -> System {
+    let lines = lines.max(caches);
+    let data = Block::full([0; BYTES]);
+    let below = (0..lines).map(|line| node(1 + line % caches)).collect();
+    let first = Member {
+        core: Some(0),
+        initial: Line { data, ..Line::new(initial) },
+        ..member("host".to_owned(), host, 0, below)
+    };
+    let accelerator = |number: usize| Member {
+        core: Some(number),
+        uses: (0..lines).map(|line| line % caches == number - 1).collect(),
+        initial: Line { data, ..Line::new(0) },
+        ..member(format!("acc.{number}"), &Accelerator, 1, vec![node(number); lines])
+    };
+    System {
+        tables: vec![Controller::<BYTES>::table(host).clone(), adsm::accelerator::TABLE.clone()],
+        members: std::iter::once(first).chain((1..=caches).map(accelerator)).collect(),
+        cores: 1 + caches,
+        lines,
+        stages: vec![
+            Stage::Work { cores: vec![0] },
+            Stage::Tell { kind: Kind::Call, members: vec![node(0)] },
+            Stage::Work { cores: (1..=caches).collect() },
+            Stage::Tell { kind: Kind::Return, members: vec![node(0)] },
+        ],
+        whims: if rolls { vec![(node(0), Kind::Roll)] } else { Vec::new() },
+        equals: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Limits, Network, check};
+
+    #[test]
+    fn every_protocol_holds_with_two_caches_on_both_networks() {
+        for protocol in ALL {
+            for network in [Network::Unordered, Network::Ordered { depth: 2 }] {
+                let report =
+                    check((protocol.system)(2, 1), network, Limits { rounds: protocol.rounds, ..Limits::default() });
+                let trace = report.counterexample.clone().unwrap_or_default();
+                assert!(report.holds(), "{} {network:?}: {:?}\n{trace}", protocol.name, report.properties);
+            }
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! A system as a `stateright::Model`: what may happen next, and what must hold.
+
+use super::{
+    oracle::Oracle,
+    search::Explore,
+    system::{BYTES, CORES, DRIVER, Network, Stage, System},
+    world::{Renaming, Told, Trouble, World},
+};
+use crate::{Block, Cell, Impossible, Kind, Log, Msg, Node, Place, Step, step};
+use mem::LineAddr;
+use rustc_hash::FxHasher;
+use stateright::{Model, Property};
+use std::{hash::Hasher, sync::Mutex};
+
+/// Something that may happen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Move {
+    /// A core, or the driver, asks a member something.
+    Ask(Msg<BYTES>),
+    /// A message arrives.
+    Deliver(Msg<BYTES>),
+    /// The next stage begins.
+    Advance,
+}
+
+/// A system, how far to look, and which cells have been met.
+pub struct Check {
+    pub system: System,
+    pub network: Network,
+    /// Stores in all; each writes a value of its own.
+    pub values: u8,
+    /// How often the stages are gone through before the last stretch of work.
+    pub rounds: u8,
+    renamings: Vec<Renaming>,
+    logs: Mutex<Vec<Log>>,
+}
+
+impl Check {
+    pub fn new(system: System, network: Network, values: u8, rounds: u8) -> Self {
+        assert!(values < 8, "the oracle's sets hold the values 0 to 7");
+        let renamings = Renaming::all(&system);
+        let logs = Mutex::new(system.tables.iter().map(|table| Log::new(table, 0)).collect());
+        Self { system, network, values, rounds, renamings, logs }
+    }
+
+    /// How often each cell was met, by table.
+    pub fn logs(&self) -> Vec<Log> {
+        self.logs.lock().expect("nobody panics while counting").clone()
+    }
+
+    fn members(&self) -> usize {
+        self.system.members.len()
+    }
+
+    fn line_of(&self, address: LineAddr) -> usize {
+        address.0 as usize / BYTES
+    }
+
+    fn ask(&self, from: Node, to: Node, kind: Kind, line: usize, data: Block<BYTES>) -> Msg<BYTES> {
+        Msg { from, to, kind, line: LineAddr((line * BYTES) as u64), data }
+    }
+
+    /// What the cell says that this message would meet; `None` if the protocol has no such message there.
+    fn cell(&self, world: &World, msg: &Msg<BYTES>) -> Option<&Cell> {
+        let member = &self.system.members[msg.to.0 as usize];
+        let line = &world.lines[self.line_of(msg.line) * self.members() + msg.to.0 as usize];
+        let event = member.controller.classify(line, msg)?;
+        Some(self.system.tables[member.table].cell(line.state, event))
+    }
+
+    /// What cores may ask in this world.
+    fn requests(&self, world: &World) -> Vec<Msg<BYTES>> {
+        let Stage::Work { cores } = &self.system.stages[world.stage] else { return Vec::new() };
+        let mut requests = Vec::new();
+        for (number, member) in self.system.members.iter().enumerate() {
+            let Some(core) = member.core.filter(|core| cores.contains(core)) else { continue };
+            let (from, to) = (Node(CORES + core as u8), Node(number as u8));
+            for line in 0..self.system.lines {
+                if !member.uses[line] {
+                    continue;
+                }
+                requests.push(self.ask(from, to, Kind::Load, line, Block::EMPTY));
+                if world.stores < self.values {
+                    let store = |byte| self.ask(from, to, Kind::Store, line, Block::one(byte, world.stores + 1));
+                    requests.extend((0..BYTES).map(store));
+                }
+            }
+        }
+        requests
+    }
+
+    /// What the system may do of its own accord.
+    fn whims(&self, world: &World) -> Vec<Msg<BYTES>> {
+        let everybody = (0..self.members()).map(|member| (Node(member as u8), Kind::Evict));
+        let working = matches!(self.system.stages[world.stage], Stage::Work { .. });
+        let whims = everybody.chain(self.system.whims.iter().copied().filter(|_| working));
+        let each_line = whims.flat_map(|whim| (0..self.system.lines).map(move |line| (whim, line)));
+        let asks = each_line.map(|((to, kind), line)| self.ask(DRIVER, to, kind, line, Block::EMPTY));
+        let busy = |msg: &Msg<BYTES>| {
+            msg.kind != Kind::Evict
+                && world.told[self.line_of(msg.line) * self.members() + msg.to.0 as usize] == Told::Busy
+        };
+        asks.filter(|msg| match self.cell(world, msg) {
+            Some(Cell::Go(..)) => !busy(msg),
+            Some(Cell::Stall) => true,
+            Some(Cell::Never) | None => false,
+        })
+        .collect()
+    }
+
+    /// What brings the system nearer to rest: messages arrive, and members are told what their stage is about.
+    fn progress(&self, world: &World) -> Vec<Move> {
+        let mut moves: Vec<Move> = Vec::new();
+        let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
+        for (place, msg) in world.network.iter().enumerate() {
+            let earlier = &world.network[..place];
+            let waits = match self.network {
+                Network::Unordered => earlier.last() == Some(msg),
+                Network::Ordered { .. } => earlier.iter().any(|other| channel(other) == channel(msg)),
+            };
+            if !waits {
+                moves.push(Move::Deliver(*msg));
+            }
+        }
+        if let Stage::Tell { kind, members } = &self.system.stages[world.stage] {
+            let told = |line: usize, member: Node| world.told[line * self.members() + member.0 as usize];
+            let each = || (0..self.system.lines).flat_map(|line| members.iter().map(move |&member| (line, member)));
+            for (line, member) in each().filter(|&(line, member)| told(line, member) == Told::NotYet) {
+                moves.push(Move::Ask(self.ask(DRIVER, member, *kind, line, Block::EMPTY)));
+            }
+            if each().all(|(line, member)| told(line, member) == Told::Done) {
+                moves.push(Move::Advance);
+            }
+        }
+        moves
+    }
+
+    /// Nothing is under way, nobody waits, and no stage is half done.
+    fn is_quiet(&self, world: &World) -> bool {
+        let at_rest = |line: &crate::Line<BYTES>| line.asked.is_none() && line.acks == 0;
+        world.network.is_empty()
+            && !world.loading.contains(&true)
+            && !world.told.contains(&Told::Busy)
+            && matches!(self.system.stages[world.stage], Stage::Work { .. })
+            && world.lines.iter().all(at_rest)
+    }
+
+    /// Shows a message to its member; `false` if it stalls or its answers have no room.
+    fn take(&self, world: &mut World, msg: &Msg<BYTES>) -> bool {
+        let member = &self.system.members[msg.to.0 as usize];
+        let (table, line) = (&self.system.tables[member.table], self.line_of(msg.line));
+        let place = Place { me: msg.to, below: member.below[line] };
+        let state = &mut world.lines[line * self.members() + msg.to.0 as usize];
+        let log = &mut self.logs.lock().expect("nobody panics while counting")[member.table];
+        match step(member.controller, table, place, state, msg, log) {
+            Ok(Step::Stall) => false,
+            Ok(Step::Sends(sends)) => sends.into_iter().all(|send| self.send(world, send)),
+            Err(error) => {
+                world.trouble = Some(Trouble::Impossible(describe(&self.system.name(msg.to), &error)));
+                true
+            }
+        }
+    }
+
+    /// Puts a message on the network, or gives it to the core or the driver at once. `false` if there is no room.
+    fn send(&self, world: &mut World, msg: Msg<BYTES>) -> bool {
+        let line = self.line_of(msg.line);
+        if msg.to == DRIVER {
+            let told = &mut world.told[line * self.members() + msg.from.0 as usize];
+            let telling = matches!(self.system.stages[world.stage], Stage::Tell { .. });
+            if *told == Told::Busy {
+                *told = if telling { Told::Done } else { Told::NotYet };
+            }
+        } else if msg.to.0 >= CORES {
+            self.loaded(world, line, (msg.to.0 - CORES) as usize, &msg);
+        } else {
+            let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
+            let full = |depth| world.network.iter().filter(|other| channel(other) == channel(&msg)).count() >= depth;
+            if matches!(self.network, Network::Ordered { depth } if full(depth)) {
+                return false;
+            }
+            world.network.push(msg);
+        }
+        true
+    }
+
+    fn loaded(&self, world: &mut World, line: usize, core: usize, msg: &Msg<BYTES>) {
+        world.loading[line * self.system.cores + core] = false;
+        for byte in 0..BYTES {
+            let oracle: &Oracle = &world.oracles[line * BYTES + byte];
+            if !msg.data.get(byte).is_some_and(|value| oracle.may_read(core, value)) {
+                let got = msg.data.get(byte).map_or("nothing".to_owned(), |value| value.to_string());
+                world.trouble = Some(Trouble::Value(format!("core{core} read {got} from byte {byte} of line {line}")));
+            }
+        }
+    }
+
+    fn advance(&self, world: &mut World) {
+        if matches!(self.system.stages[world.stage], Stage::Work { .. }) {
+            world.oracles.iter_mut().for_each(Oracle::synchronise);
+        }
+        world.told.fill(Told::NotYet);
+        world.stage = (world.stage + 1) % self.system.stages.len();
+        world.rounds += u8::from(world.stage == 0);
+    }
+
+    fn sort(&self, network: &mut [Msg<BYTES>]) {
+        match self.network {
+            Network::Unordered => network.sort_unstable(),
+            Network::Ordered { .. } => network.sort_by_key(|msg| (msg.from, msg.to, msg.lane())),
+        }
+    }
+}
+
+fn describe(member: &str, error: &Impossible) -> String {
+    format!("{member}: {error}")
+}
+
+impl Model for Check {
+    type State = World;
+    type Action = Move;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World::new(&self.system)]
+    }
+
+    fn actions(&self, world: &World, moves: &mut Vec<Move>) {
+        if world.trouble.is_some() {
+            return;
+        }
+        moves.extend(self.progress(world));
+        moves.extend(self.requests(world).into_iter().map(Move::Ask));
+        moves.extend(self.whims(world).into_iter().map(Move::Ask));
+        let more = world.rounds < self.rounds || world.stage > 0;
+        let working = matches!(self.system.stages[world.stage], Stage::Work { .. });
+        if working && more && !world.loading.contains(&true) && !world.told.contains(&Told::Busy) {
+            moves.push(Move::Advance);
+        }
+    }
+
+    fn next_state(&self, world: &World, action: Move) -> Option<World> {
+        let mut next = world.clone();
+        match &action {
+            Move::Advance => self.advance(&mut next),
+            Move::Ask(msg) => {
+                let line = self.line_of(msg.line);
+                match msg.kind {
+                    Kind::Load => next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true,
+                    Kind::Store => {
+                        next.stores += 1;
+                        for byte in 0..BYTES {
+                            if let Some(value) = msg.data.get(byte) {
+                                next.oracles[line * BYTES + byte].write((msg.from.0 - CORES) as usize, value);
+                            }
+                        }
+                    }
+                    Kind::Evict | Kind::Roll => {}
+                    _ => next.told[line * self.members() + msg.to.0 as usize] = Told::Busy,
+                }
+                if !self.take(&mut next, msg) {
+                    return None;
+                }
+            }
+            Move::Deliver(msg) => {
+                let place = next.network.iter().position(|other| other == msg)?;
+                next.network.remove(place);
+                if !self.take(&mut next, msg) {
+                    return None;
+                }
+            }
+        }
+        self.sort(&mut next.network);
+        Some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always("no impossible cell", |_, world: &World| {
+                !matches!(world.trouble, Some(Trouble::Impossible(_)))
+            }),
+            Property::always("a read returns a value it may: none lost, none invented", |_, world: &World| {
+                !matches!(world.trouble, Some(Trouble::Value(_)))
+            }),
+            Property::always("a line holds what its state says", |check: &Check, world: &World| {
+                let members = || check.system.members.iter().cycle();
+                world.trouble.is_some()
+                    || world.lines.iter().zip(members()).all(|(line, member)| member.controller.fits(line))
+            }),
+            Property::always("a whole line answers a read at once", |check: &Check, world: &World| {
+                let members = check.members();
+                world.trouble.is_some()
+                    || world.lines.iter().enumerate().all(|(place, line)| {
+                        let ask = |kind| {
+                            check.ask(DRIVER, Node((place % members) as u8), kind, place / members, Block::EMPTY)
+                        };
+                        let stalls = |kind| matches!(check.cell(world, &ask(kind)), Some(Cell::Stall));
+                        !line.data.is_full() || line.is_partial() || !stalls(Kind::Load) && !stalls(Kind::Read)
+                    })
+            }),
+            Property::always("some message can always move", |check: &Check, world: &World| {
+                world.trouble.is_some()
+                    || check.is_quiet(world)
+                    || check.progress(world).into_iter().any(|action| check.next_state(world, action).is_some())
+            }),
+            Property::always("a line at rest takes any request", |check: &Check, world: &World| {
+                let taken = |msg: &Msg<BYTES>| !matches!(check.cell(world, msg), Some(Cell::Stall));
+                world.trouble.is_some()
+                    || !check.is_quiet(world)
+                    || check.requests(world).iter().chain(&check.whims(world)).all(taken)
+            }),
+        ]
+    }
+}
+
+impl Explore for Check {
+    fn fingerprint(&self, world: &World) -> u64 {
+        let hash = |renaming| {
+            let mut hasher = FxHasher::default();
+            world.hash_renamed(renaming, |network| self.sort(network), &mut hasher);
+            hasher.finish()
+        };
+        self.renamings.iter().map(hash).min().expect("there is always the renaming that changes nothing")
+    }
+
+    fn drained(&self, world: &World) -> bool {
+        world.trouble.is_some() || self.is_quiet(world)
+    }
+
+    fn drains_to(&self, world: &World) -> Option<World> {
+        self.progress(world).into_iter().find_map(|action| self.next_state(world, action))
+    }
+}

@@ -1,0 +1,81 @@
+//! What a read may return, where lines may be stale until the next synchronisation.
+//!
+//! A core sees its own latest write to a byte, or what another core writes to it in the same stretch of work; a byte it has not
+//! written itself may also have the value it had at the last synchronisation. After one, a byte has the last value that one
+//! of its writers gave it: nothing else, so no written byte is lost, and none appears that nobody wrote.
+
+use std::hash::{Hash, Hasher};
+
+/// The most cores of a checked system.
+const CORES: usize = 8;
+
+/// A set of the values 0 to 7.
+type Values = u8;
+
+/// The history of one byte, as far as it decides what may be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Oracle {
+    /// What it may hold since the last synchronisation.
+    settled: Values,
+    /// By core: everything it has written since.
+    written: [Values; CORES],
+    /// By core: the last of those, 0 for none.
+    last: [u8; CORES],
+}
+
+impl Oracle {
+    pub fn new(cores: usize) -> Self {
+        assert!(cores <= CORES, "a checked system has at most {CORES} cores");
+        Self { settled: 1, written: [0; CORES], last: [0; CORES] }
+    }
+
+    pub fn write(&mut self, core: usize, value: u8) {
+        self.written[core] |= 1 << value;
+        self.last[core] = value;
+    }
+
+    pub fn may_read(&self, core: usize, value: u8) -> bool {
+        let others = (0..self.written.len()).filter(|&c| c != core).fold(0, |all, c| all | self.written[c]);
+        let own = if self.last[core] == 0 { self.settled } else { 1 << self.last[core] };
+        (own | others) >> value & 1 == 1
+    }
+
+    pub fn synchronise(&mut self) {
+        let last = self.last.iter().filter(|&&value| value != 0).fold(0, |all, value| all | 1 << value);
+        if last != 0 {
+            self.settled = last;
+        }
+        self.written.fill(0);
+        self.last.fill(0);
+    }
+
+    /// Hashes the history as it is with cores renamed: core `order[i]` becomes core `i`.
+    pub fn hash_renamed(&self, order: &[usize], hasher: &mut impl Hasher) {
+        self.settled.hash(hasher);
+        for &core in order {
+            (self.written[core], self.last[core]).hash(hasher);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_sees_its_own_write_and_others_may_see_the_old_value() {
+        let mut byte = Oracle::new(2);
+        byte.write(0, 1);
+        assert!(byte.may_read(0, 1) && !byte.may_read(0, 0));
+        assert!(byte.may_read(1, 0) && byte.may_read(1, 1));
+    }
+
+    #[test]
+    fn after_synchronisation_only_the_last_write_of_a_writer_may_be_read() {
+        let mut byte = Oracle::new(2);
+        byte.write(0, 1);
+        byte.write(0, 2);
+        byte.synchronise();
+        assert_eq!((0..8).filter(|&value| byte.may_read(1, value)).collect::<Vec<_>>(), [2]);
+    }
+}

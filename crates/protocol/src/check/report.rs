@@ -1,0 +1,86 @@
+//! A protocol's verdict.
+
+use super::{
+    chart::chart,
+    model::Check,
+    search::{DRAINS, search},
+    system::{Network, System},
+};
+use crate::{Cell, Log};
+use serde::Serialize;
+use stateright::Model;
+
+/// How far to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Stores in all, each of a value of its own.
+    pub values: u8,
+    /// Synchronisations before the last stretch of work.
+    pub rounds: u8,
+    /// Give up beyond this many states.
+    pub states: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { values: 2, rounds: 1, states: 50_000_000 }
+    }
+}
+
+/// Whether something holds in every state; `None` if the search ended before it could be said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Property {
+    pub name: &'static str,
+    pub holds: Option<bool>,
+}
+
+/// What a search has found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub states: usize,
+    pub depth: usize,
+    pub properties: Vec<Property>,
+    /// The shortest way to a violation, as a message-sequence chart.
+    pub counterexample: Option<String>,
+    /// How often each cell was met, by table of the system.
+    pub logs: Vec<Log>,
+}
+
+impl Report {
+    pub fn holds(&self) -> bool {
+        self.properties.iter().all(|property| property.holds == Some(true))
+    }
+
+    /// The cells that are not `x` and were never met, as `table: state on event`.
+    pub fn unreached(&self, system: &System) -> Vec<String> {
+        let mut unreached = Vec::new();
+        for (table, log) in system.tables.iter().zip(&self.logs) {
+            for (state, event, cell) in table.cells() {
+                if *cell != Cell::Never && log.count(table, state, event) == 0 {
+                    let (state, event) = (table.states[state as usize], table.events[event as usize]);
+                    unreached.push(format!("{}: {state} on {event}", table.name));
+                }
+            }
+        }
+        unreached
+    }
+}
+
+/// Searches every interleaving of a system.
+pub fn check(system: System, network: Network, limits: Limits) -> Report {
+    let check = Check::new(system, network, limits.values, limits.rounds);
+    let found = search(&check, limits.states);
+    let violated = found.violation.as_ref().map(|violation| violation.property);
+    let holds = |name| match violated {
+        Some(violated) => (violated == name).then_some(false),
+        None => found.complete.then_some(true),
+    };
+    let names = check.properties().into_iter().map(|property| property.name).chain([DRAINS]);
+    Report {
+        states: found.states,
+        depth: found.depth,
+        properties: names.map(|name| Property { name, holds: holds(name) }).collect(),
+        counterexample: found.violation.map(|violation| chart(&check, &violation.trace)),
+        logs: check.logs(),
+    }
+}

@@ -1,0 +1,70 @@
+//! A small system to check: who is there, who asks whom, and what happens between stretches of work.
+
+use crate::{Controller, Kind, Line, Node, Table};
+
+/// Bytes in a line of a checked system: two are enough for false sharing.
+pub const BYTES: usize = 2;
+
+/// A controller of the system.
+#[derive(Clone)]
+pub struct Member {
+    pub name: String,
+    pub controller: &'static dyn Controller<BYTES>,
+    /// Which of the system's tables it obeys.
+    pub table: usize,
+    /// Every line at the start.
+    pub initial: Line<BYTES>,
+    /// Whom it asks, by line.
+    pub below: Vec<Node>,
+    /// The core that works on it, if any.
+    pub core: Option<usize>,
+    /// By line: that core uses it.
+    pub uses: Vec<bool>,
+}
+
+/// What happens in turn, over and over.
+#[derive(Clone, Debug)]
+pub enum Stage {
+    /// These cores load and store as they like. At its end everything they wrote is synchronised.
+    Work { cores: Vec<usize> },
+    /// Every line of these members is told, and answers `Done`.
+    Tell { kind: Kind, members: Vec<Node> },
+}
+
+/// How the network treats messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Any message may overtake any other.
+    Unordered,
+    /// Messages of one lane between two nodes arrive in order, and at most this many are under way.
+    Ordered { depth: usize },
+}
+
+/// A system to check.
+#[derive(Clone)]
+pub struct System {
+    pub tables: Vec<Table>,
+    pub members: Vec<Member>,
+    pub cores: usize,
+    pub lines: usize,
+    pub stages: Vec<Stage>,
+    /// What the system may do to a member at any time of its own accord, beside evicting a line.
+    pub whims: Vec<(Node, Kind)>,
+    /// Sets of members that look alike; the sets can change places. Empty if no two do.
+    pub equals: Vec<Vec<Node>>,
+}
+
+impl System {
+    pub fn name(&self, node: Node) -> String {
+        match self.members.get(node.0 as usize) {
+            Some(member) => member.name.clone(),
+            None if node == DRIVER => "driver".to_owned(),
+            None => format!("core{}", node.0 - CORES),
+        }
+    }
+}
+
+/// The first core; the others follow.
+pub(super) const CORES: u8 = 128;
+/// Whoever evicts lines and starts and ends stretches of work.
+pub(super) const DRIVER: Node = Node(255);

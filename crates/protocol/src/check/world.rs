@@ -1,0 +1,142 @@
+//! The state of a checked system.
+
+use super::{
+    oracle::Oracle,
+    system::{BYTES, CORES, System},
+};
+use crate::{Line, Msg, Node};
+use std::hash::{Hash, Hasher};
+
+/// How far a member is with what it was told about a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Told {
+    NotYet,
+    Busy,
+    Done,
+}
+
+/// What has gone wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Trouble {
+    /// An `x` was reached, or an action made no sense.
+    Impossible(String),
+    /// A read returned what it may not.
+    Value(String),
+}
+
+/// Everything that is known of a system at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct World {
+    /// By line, then by member.
+    pub lines: Vec<Line<BYTES>>,
+    /// Messages under way: sorted, or in order within each lane between two nodes.
+    pub network: Vec<Msg<BYTES>>,
+    /// By line, then by core: it waits for a load.
+    pub loading: Vec<bool>,
+    /// By line, then by byte.
+    pub oracles: Vec<Oracle>,
+    /// By line, then by member: what has come of the present stage's message.
+    pub told: Vec<Told>,
+    pub stage: usize,
+    pub stores: u8,
+    pub rounds: u8,
+    pub trouble: Option<Trouble>,
+}
+
+impl World {
+    pub fn new(system: &System) -> Self {
+        let per_line = |_| system.members.iter().map(|member| member.initial);
+        Self {
+            lines: (0..system.lines).flat_map(per_line).collect(),
+            network: Vec::new(),
+            loading: vec![false; system.lines * system.cores],
+            oracles: vec![Oracle::new(system.cores); system.lines * BYTES],
+            told: vec![Told::NotYet; system.lines * system.members.len()],
+            stage: 0,
+            stores: 0,
+            rounds: 0,
+            trouble: None,
+        }
+    }
+
+    /// Hashes the world as it is with members and cores renamed, without making that world. `sort` puts a network in order.
+    pub fn hash_renamed(&self, renaming: &Renaming, sort: impl Fn(&mut [Msg<BYTES>]), hasher: &mut impl Hasher) {
+        for line in permuted(&self.lines, &renaming.members) {
+            Line { asked: line.asked.map(|node| renaming.node(node)), ..*line }.hash(hasher);
+        }
+        let message = |msg: &Msg<BYTES>| Msg { from: renaming.node(msg.from), to: renaming.node(msg.to), ..*msg };
+        let mut network: Vec<_> = self.network.iter().map(message).collect();
+        sort(&mut network);
+        network.hash(hasher);
+        permuted(&self.loading, &renaming.cores).for_each(|loading| loading.hash(hasher));
+        permuted(&self.told, &renaming.members).for_each(|told| told.hash(hasher));
+        self.oracles.iter().for_each(|oracle| oracle.hash_renamed(&renaming.cores, hasher));
+        (self.stage, self.stores, self.rounds, &self.trouble).hash(hasher);
+    }
+}
+
+/// Rows of `order.len()` entries, the entries of each in a new order.
+fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'a T> {
+    rows.chunks(order.len()).flat_map(|row| order.iter().map(|&old| &row[old]))
+}
+
+/// New names for members and cores: entry `i` says who becomes number `i`.
+#[derive(Clone, Debug)]
+pub struct Renaming {
+    members: Vec<usize>,
+    cores: Vec<usize>,
+    new_members: Vec<u8>,
+    new_cores: Vec<u8>,
+}
+
+impl Renaming {
+    /// Every renaming under which the system stays the same: the sets of equal members change places.
+    pub fn all(system: &System) -> Vec<Self> {
+        let sets = &system.equals;
+        permutations(sets.len()).into_iter().map(|order| Self::new(system, &order)).collect()
+    }
+
+    fn new(system: &System, order: &[usize]) -> Self {
+        let mut members: Vec<_> = (0..system.members.len()).collect();
+        let mut cores: Vec<_> = (0..system.cores).collect();
+        for (set, &from) in order.iter().enumerate() {
+            for (new, old) in system.equals[set].iter().zip(&system.equals[from]) {
+                let (new, old) = (new.0 as usize, old.0 as usize);
+                members[new] = old;
+                if let (Some(new), Some(old)) = (system.members[new].core, system.members[old].core) {
+                    cores[new] = old;
+                }
+            }
+        }
+        let (new_members, new_cores) = (inverse(&members), inverse(&cores));
+        Self { members, cores, new_members, new_cores }
+    }
+
+    fn node(&self, node: Node) -> Node {
+        match self.new_members.get(node.0 as usize) {
+            Some(&new) => Node(new),
+            None => match self.new_cores.get((node.0 - CORES) as usize) {
+                Some(&new) => Node(CORES + new),
+                None => node,
+            },
+        }
+    }
+}
+
+fn inverse(order: &[usize]) -> Vec<u8> {
+    let mut inverse = vec![0; order.len()];
+    for (new, &old) in order.iter().enumerate() {
+        inverse[old] = new as u8;
+    }
+    inverse
+}
+
+fn permutations(count: usize) -> Vec<Vec<usize>> {
+    let Some(last) = count.checked_sub(1) else { return vec![Vec::new()] };
+    let insert = |shorter: &Vec<usize>, place| {
+        let mut longer = shorter.clone();
+        longer.insert(place, last);
+        longer
+    };
+    permutations(last).iter().flat_map(|shorter| (0..count).map(move |place| insert(shorter, place))).collect()
+}

@@ -1,0 +1,30 @@
+//! Coherence protocols, written once as tables, proved on small systems, and run by the timing model.
+//!
+//! - A [`Table`] says for each state and each event what a controller does; [`protocol!`] makes it, with the enums behind
+//!   it, from a grid that can be held against the paper's.
+//! - A [`Controller`] says which event a [`Msg`] is to a [`Line`] and what each action does. [`step`] is the one place where
+//!   tables are obeyed: by the checker, and by the caches of the timing model.
+//! - [`check`] searches every interleaving of a small system for a state that must not be.
+//!
+//! A table lies in the file of its controller: [`vi_l1`], [`wb_l2`], [`wt_l2`], [`memory`], [`adsm`]; [`catalogue`] names the
+//! protocols made of them.
+#![forbid(unsafe_code)]
+
+pub mod adsm;
+mod block;
+pub mod catalogue;
+pub mod check;
+mod common;
+mod macros;
+pub mod memory;
+mod message;
+mod step;
+mod table;
+pub mod vi_l1;
+pub mod wb_l2;
+pub mod wt_l2;
+
+pub use block::{Block, Mask};
+pub use message::{Kind, Lane, Msg, Node};
+pub use step::{Controller, Impossible, Line, Log, Past, Place, Step, Work, step};
+pub use table::{Cell, Table};

@@ -1,0 +1,69 @@
+//! The macro that turns a grid in the source into a [`Table`](crate::Table) and its labels into enums.
+
+/// Writes a controller's table: states down, events across; `[Next action action]`, `z` to stall, `x` for what can't happen.
+///
+/// The labels become the enums `State`, `Event` and `Action` of a module, so a state or an action that does not exist does
+/// not compile, and neither does a row with a cell too few or too many.
+///
+/// ```
+/// protocol::protocol! { door actions(Ring)
+///  on(      Push        Lock      )
+///  Open   { [Shut]      z         }
+///  Shut   { [Open Ring] [Locked]  }
+///  Locked { x           [Shut]    }
+/// }
+/// assert_eq!(door::TABLE.states, ["Open", "Shut", "Locked"]);
+/// ```
+#[macro_export]
+macro_rules! protocol {
+    ($(#[$doc:meta])* $name:ident actions($($action:ident)*) on($($event:ident)*) $($state:ident { $($cell:tt)* })*) => {
+        $(#[$doc])*
+        pub mod $name {
+            #[allow(unused_imports)]
+            use std::borrow::Cow;
+
+            /// What a line can be in.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            #[repr(u8)]
+            #[allow(dead_code)]
+            pub enum State { $($state),* }
+
+            /// What can happen to it.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            #[repr(u8)]
+            #[allow(dead_code)]
+            pub enum Event { $($event),* }
+
+            /// What the controller then does.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            #[repr(u8)]
+            #[allow(dead_code)]
+            pub enum Action { $($action),* }
+
+            #[allow(dead_code)]
+            impl State {
+                /// Every state, in the order of the rows.
+                pub const ALL: &'static [Self] = &[$(Self::$state),*];
+            }
+
+            #[allow(dead_code)]
+            impl Action {
+                /// Every action, in the order of the table's heading.
+                pub const ALL: &'static [Self] = &[$(Self::$action),*];
+            }
+
+            pub static TABLE: $crate::Table = $crate::Table::new(
+                stringify!($name),
+                &[$(stringify!($state)),*],
+                &[$(stringify!($event)),*],
+                &[$(stringify!($action)),*],
+                &[$([$($crate::protocol!(@cell $cell)),*]),*],
+            );
+        }
+    };
+    (@cell x) => { $crate::Cell::Never };
+    (@cell z) => { $crate::Cell::Stall };
+    (@cell [$next:ident $($action:ident)*]) => {
+        $crate::Cell::Go(State::$next as u8, Cow::Borrowed(&[$(Action::$action as u8),*]))
+    };
+}

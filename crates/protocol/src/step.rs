@@ -1,0 +1,264 @@
+//! One step of a controller: a message meets a line.
+//!
+//! [`step`] is the only place where tables are obeyed. The checker and the timing model both call it; the timing model only
+//! delays, queues and picks victims. A [`Controller`] adds the two things a table can't say: which event a message is, given
+//! what is known of the line (every guard is an event), and what each action does to the line.
+
+use crate::{Block, Cell, Kind, Mask, Msg, Node, Table};
+use mem::LineAddr;
+use std::collections::VecDeque;
+
+/// A line in a controller: everything that is known of it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line<const N: usize> {
+    /// Index into the states of the controller's table.
+    pub state: u8,
+    /// The bytes held here.
+    pub data: Block<N>,
+    /// Those of them that are newer than below.
+    pub dirty: Mask,
+    /// Bytes sent below whose arrival has not been acknowledged.
+    pub in_flight: Mask,
+    /// How many acknowledgements are awaited.
+    pub acks: u8,
+    /// Who waits for the answer that this line is fetching.
+    pub asked: Option<Node>,
+}
+
+impl<const N: usize> Line<N> {
+    /// A line of which nothing is held, in the given state.
+    pub const fn new(state: u8) -> Self {
+        let (data, none) = (Block::EMPTY, Mask::NONE);
+        Self { state, data, dirty: none, in_flight: none, acks: 0, asked: None }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.data.mask().is_empty()
+    }
+
+    pub fn is_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// Holds bytes, and only such as were written here.
+    pub fn is_partial(&self) -> bool {
+        self.is_dirty() && self.dirty == self.data.mask()
+    }
+
+    /// Somebody waits for it.
+    pub fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Bytes are on their way below.
+    pub fn is_writing(&self) -> bool {
+        self.acks > 0 && !self.in_flight.is_empty()
+    }
+}
+
+/// Where a controller stands for one line: who it is, and whom it asks about this line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub me: Node,
+    pub below: Node,
+}
+
+/// What comes of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step<const N: usize> {
+    /// Nothing has changed; try the message again later.
+    Stall,
+    /// Done; these are to be sent.
+    Sends(Vec<Msg<N>>),
+}
+
+/// The meaning of a table's labels.
+pub trait Controller<const N: usize>: Sync {
+    fn table(&self) -> &'static Table;
+
+    /// Which event this message is to this line; `None` if the protocol has no such message here.
+    fn classify(&self, line: &Line<N>, msg: &Msg<N>) -> Option<u8>;
+
+    /// Whether the line holds what its state says: a valid line its bytes, a fetching one somebody who waits.
+    fn fits(&self, line: &Line<N>) -> bool;
+
+    /// Does one action. `Err` says why it makes no sense for this line; that is a hole in the table.
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str>;
+}
+
+/// What an action works on.
+pub struct Work<'a, const N: usize> {
+    pub place: Place,
+    pub line: &'a mut Line<N>,
+    pub msg: &'a Msg<N>,
+    sends: Vec<Msg<N>>,
+}
+
+impl<const N: usize> Work<'_, N> {
+    /// Says something about this line to somebody.
+    pub fn send(&mut self, to: Node, kind: Kind, data: Block<N>) {
+        self.sends.push(Msg { from: self.place.me, to, kind, line: self.msg.line, data });
+    }
+}
+
+/// What a controller remembers of its steps: how often each cell was met, and the latest of them for a report.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    counts: Vec<u64>,
+    past: VecDeque<Past>,
+    keep: usize,
+}
+
+/// One step of the past.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    pub line: LineAddr,
+    pub state: &'static str,
+    pub event: &'static str,
+}
+
+impl Log {
+    /// Counts cells, and keeps the latest `keep` steps.
+    pub fn new(table: &Table, keep: usize) -> Self {
+        Self { counts: vec![0; table.states.len() * table.events.len()], past: VecDeque::with_capacity(keep), keep }
+    }
+
+    /// How often an event met a line in a state, stalls included.
+    pub fn count(&self, table: &Table, state: u8, event: u8) -> u64 {
+        self.counts[table.index(state, event)]
+    }
+
+    /// Adds another log's counts: logs of controllers with the same table.
+    pub fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+    }
+
+    fn note(&mut self, table: &Table, line: LineAddr, state: u8, event: u8) {
+        self.counts[table.index(state, event)] += 1;
+        if self.keep > 0 {
+            if self.past.len() == self.keep {
+                self.past.pop_front();
+            }
+            let (state, event) = (table.states[state as usize], table.events[event as usize]);
+            self.past.push_back(Past { line, state, event });
+        }
+    }
+
+    fn history(&self, line: LineAddr) -> Vec<Past> {
+        self.past.iter().filter(|past| past.line == line).cloned().collect()
+    }
+}
+
+/// Something happened that the table says can't: a hole in the protocol, never something to wait for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{table}: a line in state {state} met '{event}', which the table says can't happen: {why}{}", told(.history))]
+pub struct Impossible {
+    pub table: &'static str,
+    pub state: &'static str,
+    /// The event, or the message if the protocol has no event for it.
+    pub event: String,
+    pub why: String,
+    /// The latest steps of this line, oldest first, as far as the log kept them.
+    pub history: Vec<Past>,
+}
+
+fn told(history: &[Past]) -> String {
+    history.iter().map(|past| format!("\n  line {} in {} met {}", past.line, past.state, past.event)).collect()
+}
+
+/// Shows a message to a line. The line changes only if the answer is [`Step::Sends`].
+pub fn step<const N: usize>(
+    controller: &dyn Controller<N>,
+    table: &Table,
+    place: Place,
+    line: &mut Line<N>,
+    msg: &Msg<N>,
+    log: &mut Log,
+) -> Result<Step<N>, Box<Impossible>> {
+    let state = line.state;
+    let impossible = |event: String, why: String, log: &Log| {
+        let state = table.states[state as usize];
+        Box::new(Impossible { table: table.name, state, event, why, history: log.history(msg.line) })
+    };
+    let Some(event) = controller.classify(line, msg) else {
+        return Err(impossible(format!("{:?}", msg.kind), "it has no event for this message".to_owned(), log));
+    };
+    let event_name = || table.events[event as usize].to_owned();
+    log.note(table, msg.line, state, event);
+    let (next, actions) = match table.cell(state, event) {
+        Cell::Stall => return Ok(Step::Stall),
+        Cell::Never => return Err(impossible(event_name(), "its cell is x".to_owned(), log)),
+        Cell::Go(next, actions) => (*next, actions),
+    };
+    let mut changed = *line;
+    let mut work = Work { place, line: &mut changed, msg, sends: Vec::new() };
+    for &action in actions.iter() {
+        if let Err(why) = controller.act(action, &mut work) {
+            let why = format!("{} {why}", table.actions[action as usize]);
+            return Err(impossible(event_name(), why, log));
+        }
+    }
+    let sends = work.sends;
+    changed.state = next;
+    *line = changed;
+    Ok(Step::Sends(sends))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vi_l1::{ViL1, l1};
+
+    const PLACE: Place = Place { me: Node(0), below: Node(1) };
+
+    fn msg(kind: Kind, data: Block<2>) -> Msg<2> {
+        Msg { from: Node(9), to: PLACE.me, kind, line: LineAddr(0x40), data }
+    }
+
+    #[test]
+    fn a_stalled_message_changes_nothing() {
+        let mut log = Log::new(&l1::TABLE, 4);
+        let mut line = Line::new(l1::State::IV as u8);
+        let load = msg(Kind::Load, Block::EMPTY);
+        assert_eq!(step(&ViL1, &l1::TABLE, PLACE, &mut line, &load, &mut log), Ok(Step::Stall));
+        assert_eq!(line, Line::new(l1::State::IV as u8));
+        assert_eq!(log.count(&l1::TABLE, l1::State::IV as u8, l1::Event::Load as u8), 1);
+    }
+
+    #[test]
+    fn a_store_to_a_byte_in_flight_waits_and_one_beside_it_goes() {
+        let mut log = Log::new(&l1::TABLE, 4);
+        let mut line = Line::new(l1::State::I as u8);
+        let mut store =
+            |byte, line: &mut _| step(&ViL1, &l1::TABLE, PLACE, line, &msg(Kind::Store, Block::one(byte, 7)), &mut log);
+        assert!(matches!(store(0, &mut line), Ok(Step::Sends(sends)) if sends[0].lane() == crate::Lane::Request));
+        assert_eq!(store(0, &mut line), Ok(Step::Stall));
+        assert!(matches!(store(1, &mut line), Ok(Step::Sends(_))));
+        assert_eq!((line.acks, line.in_flight), (2, Mask::first(2)));
+    }
+
+    #[test]
+    fn what_cannot_happen_is_an_error_that_tells_the_line_s_history() {
+        let mut log = Log::new(&l1::TABLE, 4);
+        let mut line = Line::new(l1::State::I as u8);
+        let load = msg(Kind::Load, Block::EMPTY);
+        step(&ViL1, &l1::TABLE, PLACE, &mut line, &load, &mut log).unwrap();
+        let ack = msg(Kind::Ack, Block::EMPTY);
+        let error = step(&ViL1, &l1::TABLE, PLACE, &mut line, &ack, &mut log).unwrap_err();
+        let told = "l1: a line in state IV met 'AckLast', which the table says can't happen: its cell is x
+  line 0x40 in I met Load
+  line 0x40 in IV met AckLast";
+        assert_eq!(error.to_string(), told);
+    }
+
+    #[test]
+    fn a_message_of_another_protocol_is_an_error() {
+        let mut log = Log::new(&l1::TABLE, 4);
+        let mut line = Line::new(l1::State::I as u8);
+        let roll = msg(Kind::Roll, Block::EMPTY);
+        let error = step(&ViL1, &l1::TABLE, PLACE, &mut line, &roll, &mut log).unwrap_err();
+        assert_eq!((error.state, error.event.as_str()), ("I", "Roll"));
+    }
+}

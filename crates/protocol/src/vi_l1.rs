@@ -1,0 +1,70 @@
+//! A GPU's first-level cache: valid or invalid, write-through, no allocation on a write, invalidated when a kernel starts.
+//!
+//! `W` in a state's name says that bytes written through have not been acknowledged. A load of a line that was evicted
+//! meanwhile waits for them, and so does a second store to a byte in flight: on a network that keeps no order the old byte
+//! could arrive last. Stores to other bytes of the line go ahead.
+
+use crate::{Block, Controller, Kind, Line, Msg, Table, Work, common, protocol};
+use l1::{Action, Event, State};
+
+protocol! { l1 actions(Ask Fetch Fill Answer Hit Merge Through Landed Drop Done)
+ on(  Load            Store               StoreOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
+ I  { [IV Ask Fetch]  [IW Through]        x          x          [I Done]       [I Done]  x                x            x          }
+ V  { [V Hit]         [VW Merge Through]  x          [I Drop]   [I Drop Done]  [V Done]  x                x            x          }
+ IV { z               z                   x          z          z              z         [V Fill Answer]  x            x          }
+ IW { z               [IW Through]        z          z          z              z         x                [IW Landed]  [I Landed] }
+ VW { [VW Hit]        [VW Merge Through]  z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] }
+}
+
+/// The controller of table [`l1`].
+pub struct ViL1;
+
+impl<const N: usize> Controller<N> for ViL1 {
+    fn table(&self) -> &'static Table {
+        &l1::TABLE
+    }
+
+    fn classify(&self, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        let event = match msg.kind {
+            Kind::Load => Event::Load,
+            Kind::Store if line.in_flight.and(msg.data.mask()).is_empty() => Event::Store,
+            Kind::Store => Event::StoreOver,
+            Kind::Evict => Event::Evict,
+            Kind::Invalidate => Event::Invalidate,
+            Kind::Flush => Event::Flush,
+            Kind::Data => Event::Data,
+            Kind::Ack if line.acks > 1 => Event::AckMore,
+            Kind::Ack => Event::AckLast,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let (holds, asked, writing) = match State::ALL[line.state as usize] {
+            State::I => (false, false, false),
+            State::V => (true, false, false),
+            State::IV => (false, true, false),
+            State::IW => (false, false, true),
+            State::VW => (true, false, true),
+        };
+        let held = if holds { line.data.is_full() } else { line.is_empty() };
+        held && !line.is_dirty() && line.is_asked() == asked && line.is_writing() == writing
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
+        match Action::ALL[action as usize] {
+            Action::Ask => common::ask(work),
+            Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
+            Action::Fill => common::fill(work),
+            Action::Answer => return common::answer(work, Kind::Loaded),
+            Action::Hit => work.send(work.msg.from, Kind::Loaded, work.line.data),
+            Action::Merge => work.line.data.write(&work.msg.data),
+            Action::Through => common::write_through(work),
+            Action::Landed => return common::landed(work),
+            Action::Drop => common::drop_data(work),
+            Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,7 @@
+protocol::protocol! { door actions(Ring)
+ on(    Push        Lock )
+ Open { [Shut]      y    }
+ Shut { [Open Ring] z    }
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+protocol::protocol! { door actions(Ring)
+ on(    Push        Lock     )
+ Open { [Shut]      z        }
+ Shut { [Open Ring] [Locked] }
+}
+
+fn main() {}

@@ -7,8 +7,8 @@ use std::{
     thread,
 };
 
-/// How often to look before the time slice is given away.
-const SPINS: u32 = 2_000;
+/// How often to look before the time slice is given away: some ten microseconds.
+const SPINS: u32 = 200;
 
 /// What a thread tells the others when it has finished a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -48,9 +48,9 @@ pub fn measure(ui: &Ui, threads: usize, rounds: usize, sizes: &[usize], work_ns:
                 identical[at] &= expected.get_or_insert_with(|| run.clone()) == &run;
             }
         }
-        let times: Vec<f64> = times.into_iter().map(median).collect();
-        measured.extend(counts.iter().zip(&times).zip(&identical).skip(1).map(|((&threads, &time), &identical)| {
-            Parallel { threads, events_per_cycle, window: WINDOW, work_ns, speedup: times[0] / time, identical }
+        measured.extend(counts.iter().zip(&times).zip(&identical).skip(1).map(|((&threads, several), &identical)| {
+            let speedup = median(times[0].iter().zip(several).map(|(one, several)| one / several));
+            Parallel { threads, events_per_cycle, window: WINDOW, work_ns, speedup, identical }
         }));
     }
     measured

@@ -7,8 +7,9 @@ use std::{
     thread,
 };
 
-/// How often to look before the time slice is given away: some ten microseconds.
-const SPINS: u32 = 200;
+/// How often to look before the time slice is given away: some hundred microseconds. With a tenth of
+/// that, 16 threads on a 16-core virtual machine were 2.5 times as fast as one instead of 8.7.
+const SPINS: u32 = 2_000;
 
 /// What a thread tells the others when it has finished a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,5 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod frames;
 
 pub use address::{Bytes, LineAddr, PhysAddr, VirtAddr};
+pub use frames::{FRAME, FrameId, Frames};

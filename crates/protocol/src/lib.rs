@@ -11,7 +11,6 @@
 #![forbid(unsafe_code)]
 
 pub mod adsm;
-mod block;
 pub mod catalogue;
 pub mod check;
 mod common;
@@ -24,7 +23,7 @@ pub mod vi_l1;
 pub mod wb_l2;
 pub mod wt_l2;
 
-pub use block::{Block, Mask};
+pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
 pub use step::{Controller, Impossible, Line, Log, Past, Place, Step, Work, step};
 pub use table::{Cell, Table};

@@ -25,5 +25,5 @@ pub mod wt_l2;
 
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
-pub use step::{Controller, Impossible, Line, Log, Past, Place, Step, Work, step};
+pub use step::{Controller, Impossible, Line, Log, Past, Place, Step, Work, look, step};
 pub use table::{Cell, Table};

@@ -82,6 +82,12 @@ pub trait Controller<const N: usize>: Sync {
     /// Whether the line holds what its state says: a valid line its bytes, a fetching one somebody who waits.
     fn fits(&self, line: &Line<N>) -> bool;
 
+    /// Whether a line in this state takes up room in a cache: it holds bytes or awaits them. A line that only waits for
+    /// acknowledgements of what it sent does not.
+    fn takes_room(&self, state: u8) -> bool {
+        state != 0
+    }
+
     /// Does one action. `Err` says why it makes no sense for this line; that is a hole in the table.
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str>;
 }
@@ -166,6 +172,16 @@ pub struct Impossible {
 
 fn told(history: &[Past]) -> String {
     history.iter().map(|past| format!("\n  line {} in {} met {}", past.line, past.state, past.event)).collect()
+}
+
+/// What would come of a message, without doing it: the cell it meets; `None` if the protocol has no such message here.
+pub fn look<'t, const N: usize>(
+    controller: &dyn Controller<N>,
+    table: &'t Table,
+    line: &Line<N>,
+    msg: &Msg<N>,
+) -> Option<&'t Cell> {
+    Some(table.cell(line.state, controller.classify(line, msg)?))
 }
 
 /// Shows a message to a line. The line changes only if the answer is [`Step::Sends`].

@@ -48,6 +48,11 @@ impl Table {
         state as usize * self.events.len() + event as usize
     }
 
+    /// Whether a line in this state has nothing under way: no event has to wait for it.
+    pub fn at_rest(&self, state: u8) -> bool {
+        (0..self.events.len()).all(|event| *self.cell(state, event as u8) != Cell::Stall)
+    }
+
     /// Every cell with its state and its event, row by row.
     pub fn cells(&self) -> impl Iterator<Item = (u8, u8, &Cell)> {
         let events = self.events.len();

@@ -52,6 +52,10 @@ impl<const N: usize> Controller<N> for ViL1 {
         held && !line.is_dirty() && line.is_asked() == asked && line.is_writing() == writing
     }
 
+    fn takes_room(&self, state: u8) -> bool {
+        state != State::I as u8 && state != State::IW as u8
+    }
+
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
         match Action::ALL[action as usize] {
             Action::Ask => common::ask(work),

@@ -55,6 +55,10 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
         held && line.is_asked() == asked
     }
 
+    fn takes_room(&self, state: u8) -> bool {
+        state != State::I as u8 && state != State::W as u8
+    }
+
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
         match Action::ALL[action as usize] {
             Action::Ask => common::ask(work),

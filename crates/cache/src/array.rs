@@ -16,7 +16,12 @@ impl Shape {
     /// A cache of `size` bytes in sets of `ways` lines, one of `banks` over which lines are dealt in turn.
     pub fn new(size: Bytes, ways: usize, banks: usize) -> Result<Self, String> {
         let lines = size.0 as usize / LINE;
-        if ways == 0 || banks == 0 || !(size.0 as usize).is_multiple_of(LINE) || !lines.is_multiple_of(ways) || lines == 0 {
+        if ways == 0
+            || banks == 0
+            || !(size.0 as usize).is_multiple_of(LINE)
+            || !lines.is_multiple_of(ways)
+            || lines == 0
+        {
             return Err(format!("{size} can't be cut into sets of {ways} lines of {LINE} B"));
         }
         let sets = lines / ways;

@@ -9,8 +9,8 @@
 //! for its write-back to land, or that was written through without having been here, is kept aside.
 
 use crate::array::{Array, Shape, Way};
-use interconnect::WHOLE;
 use engine::{Counter, Matrix, Scope};
+use interconnect::WHOLE;
 use mem::{Block, LINE, LineAddr};
 use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Step, Table, look, step};
 use rustc_hash::FxHashMap;
@@ -204,8 +204,7 @@ impl Bank {
         lines.sort_unstable();
         for line in lines {
             let found = self.find(line).1;
-            let msg =
-                Msg { from: self.spec.me, to: self.spec.me, kind, line, data: Block::EMPTY };
+            let msg = Msg { from: self.spec.me, to: self.spec.me, kind, line, data: Block::EMPTY };
             self.swept += 1;
             let at_once = self.at_rest[found.state as usize] && !found.is_dirty();
             if !(at_once && self.attempt(&msg)?.is_ok()) {
@@ -346,8 +345,7 @@ impl Bank {
         }
         for way in self.array.by_age(line) {
             let (tag, victim) = (self.array.tag(way), *self.array.line(way));
-            let evict =
-                Msg { from: self.spec.me, to: self.spec.me, kind: Kind::Evict, line: tag, data: Block::EMPTY };
+            let evict = Msg { from: self.spec.me, to: self.spec.me, kind: Kind::Evict, line: tag, data: Block::EMPTY };
             let Some(Cell::Go(next, _)) = look(self.spec.controller, self.table, &victim, &evict) else { continue };
             let rests = self.at_rest[victim.state as usize];
             if rests && !self.at_rest[*next as usize] && self.busy >= self.spec.mshrs {

@@ -10,8 +10,6 @@ pub mod bank;
 pub mod cache;
 pub mod front;
 
-
 pub use array::Shape;
 pub use bank::{Bank, BankSpec, Homes};
 pub use cache::{Below, Cache, CacheSpec, Top};
-

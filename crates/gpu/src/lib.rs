@@ -1,1 +1,17 @@
+//! GPUs in time: compute units and the dispatcher that feeds them.
+//!
+//! What instructions do is said in `gcn3` and nowhere else. A compute unit steps wavefronts, splits what they ask of memory
+//! into requests about lines ([`gather`]), and completes their instructions when the answers have come, with the bytes
+//! that the modelled memory system returned.
 #![forbid(unsafe_code)]
+
+pub mod compute_unit;
+pub mod dispatcher;
+pub mod gather;
+pub mod kernel;
+pub mod map;
+
+pub use compute_unit::{ComputeUnit, ComputeUnitSpec};
+pub use dispatcher::Dispatcher;
+pub use kernel::Kernel;
+pub use map::AddressMap;

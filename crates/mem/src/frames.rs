@@ -14,7 +14,7 @@ pub const FRAME: usize = 64 << 10;
 pub struct FrameId(u32);
 
 /// A sparse physical memory.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Frames {
     /// Looked up, never walked.
     index: FxHashMap<u64, FrameId>,

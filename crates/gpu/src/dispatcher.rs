@@ -4,7 +4,7 @@
 //! will read it. Both are requests like any other, on wires of the dispatcher's own.
 
 use crate::{compute_unit::ComputeUnit, kernel::Kernel};
-use engine::{Context, EventCount, Inlet, Lane, Outlet, RoundRobin};
+use engine::{Context, EventCount, Histogram, Inlet, Lane, Outlet, RoundRobin};
 use interconnect::{HEADER, Wire};
 use mem::{Access, Asid, Block, LineAddr, Observation, Observer, Reply, Request, RequestId, Scope, Seen, VirtAddr};
 use std::rc::Rc;
@@ -19,6 +19,8 @@ pub struct Dispatcher {
     pub invalidate: bool,
     /// To every first-level cache.
     pub caches: Vec<Wire<Reply, Request>>,
+    /// From the start of a kernel's first order to the caches to the end of its last.
+    pub kernel_cycles: Histogram,
     /// To whoever checks the run.
     pub observer: Option<(Observer, Outlet<Observation>)>,
 }
@@ -29,7 +31,7 @@ impl Dispatcher {
         let mut ended = 0;
         for kernel in kernels {
             cx.region(kernel.name());
-            let kernel = Rc::new(kernel);
+            let (kernel, start) = (Rc::new(kernel), cx.now().0);
             if self.invalidate {
                 self.tell_caches(Access::Invalidate, Scope::Device).await;
             }
@@ -39,6 +41,7 @@ impl Dispatcher {
             // Everything must have left the first caches before the shared ones below are told.
             self.tell_caches(Access::Flush, Scope::Device).await;
             self.tell_one(0, Access::Flush, Scope::System).await;
+            self.kernel_cycles.record(cx.now().0 - start);
             if let Some((who, observations)) = &self.observer {
                 let observation = Observation { who: *who, line: LineAddr(0), seen: Seen::Synchronised };
                 let told = observations.try_send(Lane::Request, observation, 0);

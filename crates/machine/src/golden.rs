@@ -1,7 +1,7 @@
 //! The golden image: what memory holds if everything is right, kept beside the run and compared with every read.
 //!
-//! Every read and write is reported to it by wires like any other, in the order of their times, so a run that is checked
-//! takes the same simulated time as one that is not. Lines of the protocols so far may be stale between
+//! Every read and write is reported to it by wires like any other, in the order of their times. These wires hold nobody up:
+//! what is checked takes as long as what is not, only the run ends when the last report is in. Lines of the protocols so far may be stale between
 //! synchronisations: a reader sees its own latest write to a byte, or one that somebody else made since the last
 //! synchronisation; a byte it has not written itself may also still have the value of then. After a synchronisation, a
 //! byte has the last value of one of its writers.

@@ -9,7 +9,9 @@ pub mod golden;
 pub mod spec;
 pub mod system;
 pub mod units;
+pub mod work;
 
 pub use file::{File, MachineError, shipped};
 pub use spec::Machine;
-pub use system::{Finished, Options, Work};
+pub use system::{Finished, Options};
+pub use work::Work;

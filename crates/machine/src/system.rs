@@ -10,6 +10,7 @@
 use crate::{
     golden::{Golden, Image, Kept},
     spec::Machine,
+    work::Work,
 };
 use cache::{BankSpec, Cache, CacheSpec, Homes, Top};
 use dram::{FixedMemory, Harvest};
@@ -22,16 +23,6 @@ use interconnect::Wire;
 use mem::{Frames, LINE, Observation, Observer, Reply, Request};
 use protocol::{Msg, Node, vi_l1::ViL1, wb_l2::WriteBackL2};
 use std::{collections::BTreeMap, sync::Arc};
-
-/// What a machine is given to do.
-pub struct Work {
-    /// One after another.
-    pub kernels: Vec<Kernel>,
-    /// What they may touch.
-    pub map: AddressMap,
-    /// What memory holds when they start.
-    pub memory: Frames,
-}
 
 /// How a machine is run.
 #[derive(Clone, Default)]
@@ -202,7 +193,8 @@ fn gpu_part(
             units.push(ComputeUnit::new(unit_spec, unit, Arc::clone(&map), unit_side, ended.clone(), &scope));
             caches.push(front_side);
         }
-        let dispatcher = Dispatcher { kernels, units, ended, invalidate, caches, observer: dispatcher_observer };
+        let (kernel_cycles, observer) = (front.histogram("kernel_cycles"), dispatcher_observer);
+        let dispatcher = Dispatcher { kernels, units, ended, invalidate, caches, kernel_cycles, observer };
         front.spawn("control", |cx| dispatcher.run(cx));
     });
 }

@@ -29,9 +29,9 @@ fn quantity(text: &str, units: &[(&str, u64)]) -> Result<u64, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
     let (number, unit) = (text[..split].trim(), text[split..].trim());
     let (_, factor) = units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |part: &str| !part.is_empty() && part.len() <= 18 && part.bytes().all(|c| c.is_ascii_digit());
-    if !digits(whole) || !(fraction.is_empty() || digits(fraction)) {
+    if !digits(whole) || !digits(fraction) {
         return Err(wrong());
     }
     let scale = 10_u128.pow(fraction.len() as u32);

@@ -9,8 +9,8 @@
 //!   installed to run them;
 //! - `mod.rs`: inputs (from a fixed seed), the sequence of launches, the reference and the comparison.
 //!
-//! A workload speaks to a [`Gpu`] and does not know which: the functional GPU of `gcn3` ([`Functional`]), a timing
-//! model, or another OpenCL implementation all run the same description.
+//! A workload speaks to a [`Gpu`] and does not know which: the functional GPU of `gcn3` ([`Functional`]), a
+//! machine in time ([`Timed`]), or another OpenCL implementation all run the same description.
 #![forbid(unsafe_code)]
 
 mod catalogue;
@@ -18,6 +18,7 @@ mod check;
 mod functional;
 mod gpu;
 mod input;
+mod timed;
 mod workload;
 
 mod aes;
@@ -48,4 +49,5 @@ pub use check::{Checked, Mismatch, ulps_between};
 pub use functional::Functional;
 pub use gpu::{Arg, Buffer, Element, Gpu, GpuError, NdRange};
 pub use input::Rng;
+pub use timed::Timed;
 pub use workload::{Size, Workload, WorkloadError};

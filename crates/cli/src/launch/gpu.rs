@@ -1,15 +1,13 @@
 //! The GPU a kernel is launched on: the functional one, with a code object in its memory.
 
-use ::gpu::{AddressMap, Kernel};
 use gcn3::{
     dispatch::Dispatch,
     functional::{self, Options, Program},
     object::{CodeObject, Function},
 };
-use machine::Work;
-use mem::{Bytes, Frames, PhysAddr, VirtAddr};
+use machine::{Machine, Work, work::take_back};
+use mem::{Bytes, Frames, VirtAddr};
 use miette::{IntoDiagnostic, WrapErr};
-use std::sync::Arc;
 
 /// A functional GPU with one program.
 pub struct Gpu {
@@ -57,31 +55,15 @@ impl Gpu {
         Ok(bytes)
     }
 
-    /// What a machine needs to run a kernel so many times, with at most `waves` wavefronts under way.
-    pub fn stage(&mut self, dispatch: &Dispatch, repeat: u32, waves: u64) -> miette::Result<Work> {
+    /// What a machine needs to run a kernel so many times.
+    pub fn stage(&mut self, dispatch: &Dispatch, repeat: u32, machine: &Machine) -> miette::Result<Work> {
         let dispatch = self.with_printf(dispatch);
-        let places = self.gpu.stage(&self.program, &dispatch, waves).into_diagnostic()?;
-        let code = Arc::clone(self.program.code_of(dispatch.kernel()).into_diagnostic()?);
-        let mut memory = Frames::new();
-        for (base, size, _) in self.gpu.memory.regions() {
-            let mut bytes = vec![0; size.0 as usize];
-            self.gpu.memory.read(base, &mut bytes).into_diagnostic()?;
-            memory.write(PhysAddr(base.0), &bytes);
-        }
-        let kernel = Kernel { dispatch, places, code };
-        let map = AddressMap::new(self.gpu.memory.regions());
-        Ok(Work { kernels: vec![kernel; repeat as usize], map, memory })
+        Work::stage(&mut self.gpu, &self.program, dispatch, repeat as usize, machine).into_diagnostic()
     }
 
     /// Takes over what a machine left in memory.
     pub fn take_back(&mut self, memory: &Frames) -> miette::Result<()> {
-        let regions: Vec<_> = self.gpu.memory.regions().collect();
-        for (base, size, _) in regions {
-            let mut bytes = vec![0; size.0 as usize];
-            memory.read(PhysAddr(base.0), &mut bytes);
-            self.gpu.memory.write(base, &bytes).into_diagnostic()?;
-        }
-        Ok(())
+        take_back(&mut self.gpu, memory).into_diagnostic()
     }
 
     fn with_printf(&self, dispatch: &Dispatch) -> Dispatch {

@@ -74,7 +74,7 @@ impl Timed {
         ui: &Ui,
     ) -> miette::Result<(Told, u64)> {
         let machine = Machine::load(system, &self.sets).into_diagnostic()?;
-        let work = gpu.stage(dispatch, repeat, (machine.compute_units * machine.compute_unit.wavefronts) as u64)?;
+        let work = gpu.stage(dispatch, repeat, &machine)?;
         let options = Options { threads, check: self.check, monitor: Monitor::default() };
         let start = Instant::now();
         let finished = watched(&options.monitor.clone(), ui, || system::run(&machine, work, &options));

@@ -3,36 +3,38 @@
 use mem::{Bytes, LINE, LineAddr};
 use protocol::Line;
 
-/// The shape of a cache. Made by [`Shape::new`], which checks it.
+/// The shape of a cache, or of one of several banks. Made by [`Shape::new`], which checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     sets: usize,
     ways: usize,
-    /// Distance between lines that follow each other in this cache: more than a line if lines are dealt over several.
-    stride: u64,
+    banks: u64,
+    /// So many bytes go to one bank before it is the next one's turn.
+    interleave: u64,
 }
 
 impl Shape {
-    /// A cache of `size` bytes in sets of `ways` lines, one of `banks` over which lines are dealt in turn.
-    pub fn new(size: Bytes, ways: usize, banks: usize) -> Result<Self, String> {
+    /// A cache of `size` bytes in sets of `ways` lines.
+    pub fn new(size: Bytes, ways: usize) -> Result<Self, String> {
         let lines = size.0 as usize / LINE;
-        if ways == 0
-            || banks == 0
-            || !(size.0 as usize).is_multiple_of(LINE)
-            || !lines.is_multiple_of(ways)
-            || lines == 0
-        {
+        if ways == 0 || !(size.0 as usize).is_multiple_of(LINE) || !lines.is_multiple_of(ways) || lines == 0 {
             return Err(format!("{size} can't be cut into sets of {ways} lines of {LINE} B"));
         }
         let sets = lines / ways;
         if !sets.is_power_of_two() {
             return Err(format!("{size} in {ways} ways make {sets} sets; their number must be a power of two"));
         }
-        Ok(Self { sets, ways, stride: (LINE * banks) as u64 })
+        Ok(Self { sets, ways, banks: 1, interleave: LINE as u64 })
+    }
+
+    /// The same as one of `banks` over which addresses are dealt, `interleave` bytes at a time.
+    pub fn of_banks(self, banks: usize, interleave: u64) -> Self {
+        Self { banks: banks as u64, interleave, ..self }
     }
 
     fn set(&self, line: LineAddr) -> usize {
-        (line.0 / self.stride) as usize & (self.sets - 1)
+        let here = line.0 / (self.interleave * self.banks) * self.interleave + line.0 % self.interleave;
+        (here / LINE as u64) as usize & (self.sets - 1)
     }
 }
 
@@ -120,15 +122,15 @@ mod tests {
 
     #[test]
     fn lines_that_are_dealt_over_banks_fill_every_set_of_each() {
-        let shape = Shape::new(Bytes(1024), 4, 16).unwrap();
-        let sets: Vec<usize> = (0..4).map(|n| shape.set(LineAddr(n * 16 * 64))).collect();
-        assert_eq!(sets, [0, 1, 2, 3]);
+        let shape = Shape::new(Bytes(1024), 4).unwrap().of_banks(16, 128);
+        let sets: Vec<usize> = [0, 64, 2048, 2112, 4096].map(|address| shape.set(LineAddr(address))).to_vec();
+        assert_eq!(sets, [0, 1, 2, 3, 0]);
     }
 
     #[test]
     fn a_shape_that_does_not_work_out_is_refused() {
-        assert!(Shape::new(Bytes(1000), 4, 1).is_err());
-        assert!(Shape::new(Bytes(3 * 1024), 4, 1).is_err());
-        assert!(Shape::new(Bytes(1024), 0, 1).is_err());
+        assert!(Shape::new(Bytes(1000), 4).is_err());
+        assert!(Shape::new(Bytes(3 * 1024), 4).is_err());
+        assert!(Shape::new(Bytes(1024), 0).is_err());
     }
 }

@@ -9,8 +9,8 @@ use crate::{
     bank::{Bank, BankSpec, Offer},
     front::Front,
 };
-use engine::{Context, Counter, EventCount, Lane, Outlet, RoundRobin, Scope};
-use interconnect::{HEADER, Sender, WHOLE, Wire, bytes, lane};
+use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope};
+use interconnect::{HEADER, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};
 use mem::{Access, Block, LINE, Observation, Observer, Reply, Request, Seen};
 use protocol::{Impossible, Kind, Msg, Node};
 
@@ -25,21 +25,20 @@ pub struct CacheSpec {
 /// Who asks: cores and compute units by requests, or caches by messages.
 pub enum Top {
     Requesters(Vec<(Node, Wire<Request, Reply>)>),
-    Caches(Vec<(Node, Wire<Msg<LINE>, Msg<LINE>>)>),
+    Caches(Side<Msg<LINE>>),
 }
 
 /// Who is asked.
-pub type Below = Vec<(Node, Wire<Msg<LINE>, Msg<LINE>>)>;
+pub type Below = Side<Msg<LINE>>;
 
 /// Those who ask, as the running cache sees them.
 enum Above {
-    Requesters { front: Front, wires: Vec<(Node, engine::Inlet<Request>, Sender<Reply>)> },
-    Caches(Vec<(Node, engine::Inlet<Msg<LINE>>, Sender<Msg<LINE>>)>),
+    Requesters { front: Front, wires: Vec<(Node, Inlet<Request>, Sender<Reply>)> },
+    Caches { from: Vec<Inlet<Msg<LINE>>>, to: Router<Msg<LINE>> },
 }
 
 /// Somebody who wants every line flushed or invalidated.
 struct Order {
-    from: usize,
     kind: Kind,
     /// What is answered when it has been done.
     answer: Answer,
@@ -49,15 +48,21 @@ struct Order {
 }
 
 enum Answer {
-    Reply(Reply),
-    Done,
+    /// To the requester on this wire.
+    Reply(usize, Reply),
+    /// To this cache.
+    Done(Node),
 }
 
 pub struct Cache {
     me: Node,
     bank: Bank,
     above: Above,
-    below: Vec<(Node, engine::Inlet<Msg<LINE>>, Sender<Msg<LINE>>)>,
+    below: Vec<Inlet<Msg<LINE>>>,
+    downwards: Router<Msg<LINE>>,
+    /// Everybody below.
+    homes: Vec<Node>,
+    pending: Pending,
     turns: RoundRobin,
     order: Option<Order>,
     bell: EventCount,
@@ -76,42 +81,38 @@ impl Cache {
         scope: &Scope,
     ) -> Self {
         let me = spec.bank.me;
-        let bell = scope.eventcount("work");
-        let connect = |number: usize, side: &str, wire: Wire<Msg<LINE>, Msg<LINE>>| {
-            wire.from.ring(&bell);
-            (wire.from, Sender::new(wire.to, &scope.scope((side, number)), &bell))
-        };
-        let above = match top {
+        let (bell, pending) = (scope.eventcount("work"), Pending::default());
+        let (above_scope, below_scope) = (scope.scope("above"), scope.scope("below"));
+        let homes = spec.bank.below.nodes.clone();
+        let (above, askers) = match top {
             Top::Requesters(wires) => {
                 let front = Front::new(me, scope.histogram("load_cycles"), scope.histogram("store_cycles"));
                 let wires = wires.into_iter().enumerate().map(|(number, (node, wire))| {
                     wire.from.ring(&bell);
-                    (node, wire.from, Sender::new(wire.to, &scope.scope(("above", number)), &bell))
+                    let scope = above_scope.scope(("way", number));
+                    (node, wire.from, Sender::new(wire.to, &pending, &scope, &bell))
                 });
-                Above::Requesters { front, wires: wires.collect() }
+                let wires: Vec<_> = wires.collect();
+                let askers = wires.len();
+                (Above::Requesters { front, wires }, askers)
             }
-            Top::Caches(wires) => {
-                let wires = wires.into_iter().enumerate().map(|(number, (node, wire))| {
-                    let (from, to) = connect(number, "above", wire);
-                    (node, from, to)
-                });
-                Above::Caches(wires.collect())
+            Top::Caches(side) => {
+                side.from.iter().for_each(|inlet| inlet.ring(&bell));
+                let askers = side.from.len();
+                let to = Router::new(side.to, &pending, &above_scope, &bell);
+                (Above::Caches { from: side.from, to }, askers)
             }
         };
-        let below = below.into_iter().enumerate().map(|(number, (node, wire))| {
-            let (from, to) = connect(number, "below", wire);
-            (node, from, to)
-        });
-        let below: Vec<_> = below.collect();
-        let askers = match &above {
-            Above::Requesters { wires, .. } => wires.len(),
-            Above::Caches(wires) => wires.len(),
-        };
+        below.from.iter().for_each(|inlet| inlet.ring(&bell));
+        let downwards = Router::new(below.to, &pending, &below_scope, &bell);
         Self {
             me,
             bank: Bank::new(spec.bank, spec.history, scope),
             above,
-            below,
+            below: below.from,
+            downwards,
+            homes,
+            pending,
             turns: RoundRobin::new(askers),
             order: None,
             bell,
@@ -134,7 +135,7 @@ impl Cache {
     /// Does one thing, if there is one to be done.
     fn turn(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
         let now = cx.now().0;
-        let did = self.answer_from_below(now)? || (self.is_clear() && self.next(now)?);
+        let did = self.answer_from_below(now)? || (self.pending.is_clear() && self.next(now)?);
         if did {
             self.send_out(now);
             self.observe();
@@ -148,11 +149,11 @@ impl Cache {
             self.bank.work()?;
             return Ok(true);
         }
-        for port in 0..self.below.len() {
-            if let Some(msg) = self.below[port].1.front(Lane::Coherence).map(|msg| *msg)
+        for inlet in &self.below {
+            if let Some(msg) = inlet.front(Lane::Coherence).map(|msg| *msg)
                 && self.bank.offer(msg)? == Offer::Taken
             {
-                self.below[port].1.try_recv(Lane::Coherence);
+                inlet.try_recv(Lane::Coherence);
                 return Ok(true);
             }
         }
@@ -165,17 +166,9 @@ impl Cache {
         Ok(false)
     }
 
-    fn is_clear(&self) -> bool {
-        let above = match &self.above {
-            Above::Requesters { wires, .. } => wires.iter().all(|(.., to)| to.is_clear()),
-            Above::Caches(wires) => wires.iter().all(|(.., to)| to.is_clear()),
-        };
-        above && self.below.iter().all(|(.., to)| to.is_clear())
-    }
-
     /// Takes an answer from below, if one is there. Answers are always taken.
     fn answer_from_below(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        let Some(msg) = self.below.iter().find_map(|(_, from, _)| from.try_recv(Lane::Reply)) else { return Ok(false) };
+        let Some(msg) = self.below.iter().find_map(next_answer) else { return Ok(false) };
         if msg.line == WHOLE {
             let order = self.order.as_mut().expect("only an order for all lines is answered for all lines");
             order.awaited -= 1;
@@ -198,6 +191,15 @@ impl Cache {
                 let Some(request) = from.front(Lane::Request).map(|request| *request) else { return Ok(false) };
                 match request.access {
                     Access::Load | Access::Store => {
+                        if request.access == Access::Load && request.scope > mem::Scope::Group {
+                            // What lies here may be stale, and the requester wants what everybody sees.
+                            let (from, line) = (*node, request.line());
+                            let forget = Msg { from, to: self.me, kind: Kind::Invalidate, line, data: Block::EMPTY };
+                            if self.bank.offer(forget)? == Offer::Refused {
+                                self.refused.increment();
+                                return Ok(false);
+                            }
+                        }
                         if self.bank.offer(front.message(&request, *node))? == Offer::Refused {
                             self.refused.increment();
                             return Ok(false);
@@ -207,24 +209,27 @@ impl Cache {
                     Access::Invalidate | Access::Flush if self.order.is_some() => return Ok(false),
                     Access::Invalidate | Access::Flush => {
                         let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
-                        let answer = Answer::Reply(Reply { id: request.id, data: Block::EMPTY });
+                        let answer = Answer::Reply(port, Reply { id: request.id, data: Block::EMPTY });
                         let further = request.scope == mem::Scope::System;
-                        self.order = Some(Order { from: port, kind, answer, further, awaited: 0 });
+                        self.order = Some(Order { kind, answer, further, awaited: 0 });
                         self.bank.sweep(kind)?;
                     }
                 }
                 from.try_recv(Lane::Request);
             }
-            Above::Caches(wires) => {
-                let (_, from, _) = &wires[port];
+            Above::Caches { from, .. } => {
+                let from = &from[port];
+                if from.is_empty() {
+                    return Ok(false);
+                }
                 let next = [Lane::Coherence, Lane::Request].map(|lane| from.front(lane).map(|msg| *msg));
                 match next {
                     [Some(order), _] if order.line == WHOLE => {
                         if self.order.is_some() {
                             return Ok(false);
                         }
-                        let (kind, answer) = (order.kind, Answer::Done);
-                        self.order = Some(Order { from: port, kind, answer, further: false, awaited: 0 });
+                        let (kind, answer) = (order.kind, Answer::Done(order.from));
+                        self.order = Some(Order { kind, answer, further: false, awaited: 0 });
                         self.bank.sweep(kind)?;
                         from.try_recv(Lane::Coherence);
                     }
@@ -251,24 +256,23 @@ impl Cache {
         }
         if order.further {
             order.further = false;
-            order.awaited = self.below.len();
-            for (node, _, to) in &self.below {
-                let msg = Msg { from: self.me, to: *node, kind: order.kind, line: WHOLE, data: Block::EMPTY };
-                to.send(Lane::Coherence, msg, HEADER);
+            order.awaited = self.homes.len();
+            for home in &self.homes {
+                let msg = Msg { from: self.me, to: *home, kind: order.kind, line: WHOLE, data: Block::EMPTY };
+                self.downwards.way(*home).expect("homes are connected").send(Lane::Coherence, msg, HEADER);
             }
             return Ok(true);
         }
         let order = self.order.take().expect("it was there a moment ago");
         match (&self.above, order.answer) {
-            (Above::Requesters { wires, .. }, Answer::Reply(reply)) => {
-                wires[order.from].2.send(Lane::Reply, reply, HEADER);
+            (Above::Requesters { wires, .. }, Answer::Reply(port, reply)) => {
+                wires[port].2.send(Lane::Reply, reply, HEADER);
             }
-            (Above::Caches(wires), _) => {
-                let (node, _, to) = &wires[order.from];
-                let msg = Msg { from: self.me, to: *node, kind: Kind::Done, line: WHOLE, data: Block::EMPTY };
-                to.send(Lane::Reply, msg, HEADER);
+            (Above::Caches { to, .. }, Answer::Done(node)) => {
+                let msg = Msg { from: self.me, to: node, kind: Kind::Done, line: WHOLE, data: Block::EMPTY };
+                to.way(node).expect("who asked is connected").send(Lane::Reply, msg, HEADER);
             }
-            (Above::Requesters { .. }, Answer::Done) => unreachable!("requesters are answered by replies"),
+            _ => unreachable!("requesters get replies, caches get messages"),
         }
         Ok(true)
     }
@@ -276,15 +280,17 @@ impl Cache {
     /// Sends what the bank wants to have sent.
     fn send_out(&mut self, now: u64) {
         for msg in self.bank.out.drain(..) {
-            if let Some((.., to)) = self.below.iter().find(|(node, ..)| *node == msg.to) {
-                to.send(lane(&msg), msg, bytes(&msg));
+            if let Some(way) = self.downwards.way(msg.to) {
+                way.send(lane(&msg), msg, bytes(&msg));
                 continue;
             }
             match &mut self.above {
-                Above::Caches(wires) => {
-                    let to = wires.iter().find(|(node, ..)| *node == msg.to);
-                    to.expect("a protocol speaks to neighbours only").2.send(lane(&msg), msg, bytes(&msg));
+                Above::Caches { to, .. } => {
+                    let way = to.way(msg.to).expect("a protocol speaks to neighbours only");
+                    way.send(lane(&msg), msg, bytes(&msg));
                 }
+                // A line was forgotten before it was loaded.
+                Above::Requesters { .. } if msg.kind == Kind::Done => {}
                 Above::Requesters { front, wires } => {
                     let answer = front.loaded(&msg, now);
                     if let Some((who, observations)) = &self.observer {
@@ -307,12 +313,16 @@ impl Cache {
     }
 }
 
+fn next_answer(from: &Inlet<Msg<LINE>>) -> Option<Msg<LINE>> {
+    if from.is_empty() { None } else { from.try_recv(Lane::Reply) }
+}
+
 fn tell(observations: &Outlet<Observation>, observation: Observation) {
     let told = observations.try_send(Lane::Request, observation, 0);
     assert!(told.is_ok(), "the wire to the golden image holds any number");
 }
 
-fn reply(wires: &[(Node, engine::Inlet<Request>, Sender<Reply>)], to: Node, reply: Reply) {
+fn reply(wires: &[(Node, Inlet<Request>, Sender<Reply>)], to: Node, reply: Reply) {
     let (.., sender) = wires.iter().find(|(node, ..)| *node == to).expect("who asked is connected");
     sender.send(Lane::Reply, reply, HEADER + reply.data.mask().len() as u64);
 }

@@ -41,6 +41,14 @@ impl Op {
         }
     }
 
+    /// Whether it must see what others have written (`glc`): first-level caches don't answer it.
+    pub fn is_coherent(&self) -> bool {
+        match self {
+            Op::Vector(op) => op.scope.glc,
+            Op::Scalar(op) => op.glc,
+        }
+    }
+
     /// The lines it touches, and the bytes of a store.
     pub fn lines(&self, map: &AddressMap) -> Result<Vec<Part>, Fault> {
         let access = if self.is_store() { Access::Store } else { Access::Load };

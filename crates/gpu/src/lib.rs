@@ -5,13 +5,15 @@
 //! that the modelled memory system returned.
 #![forbid(unsafe_code)]
 
+pub mod category;
 pub mod compute_unit;
 pub mod dispatcher;
 pub mod gather;
 pub mod kernel;
 pub mod map;
+pub mod resources;
 
-pub use compute_unit::{ComputeUnit, ComputeUnitSpec};
-pub use dispatcher::Dispatcher;
+pub use compute_unit::{Caches, ComputeUnit, ComputeUnitSpec, FromDispatcher};
+pub use dispatcher::{Dispatcher, DispatcherEnd, DispatcherSpec, UnitEnd, link};
 pub use kernel::Kernel;
 pub use map::AddressMap;

@@ -9,7 +9,10 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 /// The machines that come with cohesim: name and file.
-const SHIPPED: &[(&str, &str)] = &[("skeleton", include_str!("../../../machines/skeleton.toml"))];
+const SHIPPED: &[(&str, &str)] = &[
+    ("r9nano", include_str!("../../../machines/r9nano.toml")),
+    ("skeleton", include_str!("../../../machines/skeleton.toml")),
+];
 
 /// A machine can't be had.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

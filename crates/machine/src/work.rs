@@ -31,7 +31,7 @@ impl Work {
         repeat: usize,
         machine: &Machine,
     ) -> Result<Self, LaunchError> {
-        let waves = machine.compute_units * machine.compute_unit.wavefronts;
+        let waves = machine.compute_units() * machine.compute_unit.wavefronts();
         let places = gpu.stage(program, &dispatch, waves as u64)?;
         let code = Arc::clone(program.code_of(dispatch.kernel())?);
         let mut memory = Frames::new();

@@ -87,28 +87,26 @@ fn a_sum_is_right_and_takes_time() {
     let finished = sums.run(&[], 1, true);
     assert_eq!(finished.run.outcome, Outcome::Finished);
     assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
-    // Two vectors of 64 lines and two lines of arguments come from memory, one vector goes back.
+    // Two vectors of 64 lines, a line of arguments, one of the packet and three of code come from memory, a vector goes back.
     let total = finished.run.total();
-    assert_eq!((total.count("memory.reads"), total.count("memory.writes")), (130, 64));
+    assert_eq!((total.count("memory0.reads"), total.count("memory0.writes")), (133, 64));
 }
 
 #[test]
 fn statistics_depend_neither_on_threads_nor_on_the_cut() {
     let run = |cut: &[&str], threads| {
         let (sums, _) = one_sum();
-        let mut changes = vec!["gpu.compute_units=3"];
+        let mut changes = vec!["gpu.arrays=2", "gpu.units_per_array=3", "gpu.l2.banks=4", "gpu.l2.size=256KiB"];
         changes.extend(cut);
         let run = sums.run(&changes, threads, false).run;
         (run.outcome, run.end, run.regions)
     };
-    let whole = run(&["partitions.l2=0", "partitions.memory=0"], 1);
+    let whole = run(&["partitions.arrays=0", "partitions.l2=0"], 1);
     assert_eq!(whole.0, Outcome::Finished);
     for cut in [
-        ["partitions.l2=0", "partitions.memory=0"],
-        ["partitions.l2=1", "partitions.memory=1"],
-        ["partitions.l2=0", "partitions.memory=1"],
-        ["partitions.l2=1", "partitions.memory=0"],
-        ["partitions.l2=1", "partitions.memory=2"],
+        ["partitions.arrays=0", "partitions.l2=1"],
+        ["partitions.arrays=1", "partitions.l2=0"],
+        ["partitions.arrays=2", "partitions.l2=2"],
     ] {
         for threads in 1..=3 {
             assert!(run(&cut, threads) == whole, "{cut:?} with {threads} threads gives other statistics");
@@ -119,7 +117,7 @@ fn statistics_depend_neither_on_threads_nor_on_the_cut() {
 #[test]
 fn a_kernel_that_is_checked_takes_as_long_as_one_that_is_not() {
     let cycles = |check| {
-        one_sum().0.run(&["gpu.compute_units=3"], 2, check).run.total().0["gpu.dispatcher.kernel_cycles"].clone()
+        one_sum().0.run(&["gpu.units_per_array=3"], 2, check).run.total().0["gpu.dispatcher.kernel_cycles"].clone()
     };
     assert_eq!(cycles(true), cycles(false));
 }
@@ -128,17 +126,23 @@ fn a_kernel_that_is_checked_takes_as_long_as_one_that_is_not() {
 fn the_smallest_queues_slow_it_down_but_do_not_stop_it() {
     let (sums, c) = one_sum();
     let smallest = [
-        "gpu.l1.mshrs=1",
-        "gpu.l1.waiting=1",
-        "gpu.l1.size=256",
+        "gpu.l1v.mshrs=1",
+        "gpu.l1v.waiting=1",
+        "gpu.l1v.size=256",
+        "gpu.l1s.mshrs=1",
+        "gpu.l1s.waiting=1",
+        "gpu.l1s.size=256",
+        "gpu.l1i.mshrs=1",
+        "gpu.l1i.waiting=1",
+        "gpu.l1i.size=256",
+        "wires.dispatcher.capacity=1",
         "gpu.l2.mshrs=1",
         "gpu.l2.waiting=1",
         "gpu.l2.size=1KiB",
         "memory.outstanding=1",
         "wires.l1_l2.capacity=1",
         "wires.l2_memory.capacity=1",
-        "gpu.compute_unit.memory_queue=1",
-        "gpu.compute_units=2",
+        "gpu.units_per_array=2",
     ];
     let finished = sums.run(&smallest, 2, true);
     assert_eq!(finished.run.outcome, Outcome::Finished);
@@ -151,7 +155,7 @@ fn an_access_that_needs_more_slots_than_there_are_is_a_deadlock_that_says_so() {
     let finished = sums.run(&["gpu.compute_unit.line_slots=2"], 2, false);
     let Outcome::Deadlock(report) = &finished.run.outcome else { panic!("{}", finished.run.outcome) };
     let told = report.to_string();
-    assert!(told.contains("gpu.cu0.memory waits for gpu.cu0.line_slots.room"), "{told}");
+    assert!(told.contains("gpu.array0.cu0.control waits for gpu.array0.cu0.line_slots"), "{told}");
 }
 
 /// Three kernels: the second writes what the first has read, on another compute unit, and the third reads it again.
@@ -164,7 +168,7 @@ fn read_write_read(changes: &[&str]) -> (Finished, VirtAddr) {
     sums.add([further, zeros, result], COUNT - GROUP);
     sums.add([new, zeros, old], COUNT);
     sums.add([further, zeros, result], COUNT - GROUP);
-    let mut all = vec!["gpu.compute_units=2"];
+    let mut all = vec!["gpu.units_per_array=2"];
     all.extend(changes);
     (sums.run(&all, 1, true), result)
 }
@@ -178,10 +182,10 @@ fn a_kernel_sees_what_the_kernel_before_wrote_on_another_compute_unit() {
 
 #[test]
 fn a_forgotten_invalidation_is_noticed_by_the_golden_image() {
-    let (finished, _) = read_write_read(&["gpu.invalidate=false"]);
+    let (finished, _) = read_write_read(&["gpu.dispatcher.invalidate=false"]);
     let Outcome::Failed { context, message, .. } = &finished.run.outcome else { panic!("{}", finished.run.outcome) };
     assert_eq!(context, "check.golden_image");
-    assert!(message.starts_with("a wrong value was read: gpu.cu1.l1 has"), "{message}");
+    assert!(message.starts_with("a wrong value was read: gpu.array0.cu1.l1v has"), "{message}");
 }
 
 #[test]
@@ -201,22 +205,22 @@ fn a_machine_file_can_extend_another_and_its_mistakes_are_told_with_their_place(
     let path = folder.join("mine.toml");
     let load = |text: &str| {
         std::fs::write(&path, text).expect("the folder is ours");
-        Machine::load(path.to_str().expect("its name is plain"), &[]).map(|machine| machine.compute_units)
+        Machine::load(path.to_str().expect("its name is plain"), &[]).map(|machine| machine.compute_units())
     };
     let wrong =
         |text: &str| load(text).expect_err("it is wrong").to_string().replace(path.to_str().unwrap(), "mine.toml");
-    assert_eq!(load("extends = \"skeleton\"\n[gpu]\ncompute_units = 7\n"), Ok(7));
+    assert_eq!(load("extends = \"skeleton\"\n[gpu]\nunits_per_array = 7\n"), Ok(7));
     assert_eq!(
-        wrong("extends = \"skeleton\"\n\n[gpu.l1]\nsiez = \"4 KiB\"\n"),
-        "mine.toml:4: [gpu.l1] has no key 'siez' (did you mean 'size'?); its keys: size, ways, mshrs, waiting, latency"
+        wrong("extends = \"skeleton\"\n\n[gpu.l1v]\nsiez = \"4 KiB\"\n"),
+        "mine.toml:4: [gpu.l1v] has no key 'siez' (did you mean 'size'?); its keys: size, ways, mshrs, waiting, latency"
     );
     assert_eq!(
-        wrong("extends = \"skeleton\"\n[gpu.l1]\nsize = \"4 kb\"\n"),
-        "mine.toml:3: [gpu.l1] size: '4 kb' is not a number with a unit (KiB, MiB, GiB, B)"
+        wrong("extends = \"skeleton\"\n[gpu.l1v]\nsize = \"4 kb\"\n"),
+        "mine.toml:3: [gpu.l1v] size: '4 kb' is not a number with a unit (KiB, MiB, GiB, B)"
     );
     assert_eq!(
         wrong("extends = \"skeleton\"\n[gpu.l3]\n"),
-        "mine.toml:2: there is no section [gpu.l3]; did you mean [gpu.l1]?"
+        "mine.toml:2: there is no section [gpu.l3]; did you mean [gpu.l2]?"
     );
     assert_eq!(wrong("extends = \"skelton\"\n"), Machine::load("skelton", &[]).err().unwrap().to_string());
     assert!(wrong("about = \"x\"\n").contains("section [gpu] is missing"));

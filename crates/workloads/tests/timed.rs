@@ -1,6 +1,6 @@
 //! Workloads on machines, in time.
 
-use engine::{Run, RunOptions};
+use engine::Run;
 use machine::{Machine, Options};
 use workloads::{ALL, Size, Timed, Workload};
 
@@ -17,8 +17,7 @@ fn run(workload: &Workload, changes: &[&str], threads: usize) -> Result<Vec<Run>
 
 #[test]
 fn every_workload_is_right_on_the_skeleton() {
-    _ = RunOptions::default();
     let wrong: Vec<String> =
-        ALL.iter().filter_map(|workload| run(workload, &["gpu.compute_units=3"], 1).err()).collect();
+        ALL.iter().filter_map(|workload| run(workload, &["gpu.units_per_array=3"], 1).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -155,10 +155,13 @@ fn told(machine: &Machine, run: &Run, checked: bool) -> Told {
         ends.map(|path| total.count(path)).sum()
     };
     let lines = sum(".lines_requested");
-    writeln!(text, "  {} accesses to memory, {lines} lines requested", sum(".memory_accesses")).expect(STRING);
-    let (reads, writes) = (total.count("memory.reads"), total.count("memory.writes"));
-    writeln!(text, "  L2: {} requests; memory: {reads} lines read, {writes} written", total.count("gpu.l2.requests"))
-        .expect(STRING);
+    let accesses = sum(".instructions.vector_memory");
+    writeln!(text, "  {accesses} vector accesses to memory, {lines} lines requested").expect(STRING);
+    let memory = |what: &str| -> u64 {
+        let channels = total.0.keys().filter(|path| path.starts_with("memory") && path.ends_with(what));
+        channels.map(|path| total.count(path)).sum()
+    };
+    writeln!(text, "  memory: {} lines read, {} written", memory(".reads"), memory(".writes")).expect(STRING);
     if checked {
         writeln!(text, "  every read, and memory in the end, compared with the golden image: right").expect(STRING);
     }

@@ -17,7 +17,7 @@ use cache::{BankSpec, Cache, Homes, Top};
 use dram::{FixedMemory, Harvest};
 use engine::{
     ClockId, Cycles, Inlet, LinkReceiver, LinkSender, LinkSpec, Model, Monitor, Outcome, Outlet, PortSpec, Run,
-    RunOptions, Scope,
+    RunOptions, Scope, Time,
 };
 use gpu::{AddressMap, Caches, ComputeUnit, ComputeUnitSpec, Dispatcher, DispatcherEnd, UnitEnd};
 use interconnect::{Side, Wire, deal};
@@ -45,6 +45,8 @@ pub struct Finished {
 
 /// How many steps of a protocol a cache keeps, to tell them if something is wrong.
 const HISTORY: usize = 32;
+/// A machine on which nobody issues an instruction for so long is stuck.
+const STUCK: Time = Time::micros(1000);
 /// More than can be under way: whoever checks a run holds nobody up.
 const ANY_NUMBER: usize = 1 << 40;
 
@@ -188,8 +190,8 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
     }
     parts.build(&mut model);
 
-    let run_options =
-        RunOptions { threads: options.threads.max(1), monitor: options.monitor.clone(), ..RunOptions::default() };
+    let (threads, monitor) = (options.threads.max(1), options.monitor.clone());
+    let run_options = RunOptions { threads, monitor, watchdog: Some(STUCK), ..RunOptions::default() };
     let mut run = model.run(&run_options);
     let memory = join(harvests.iter().map(Harvest::take).collect(), machine);
     if options.check

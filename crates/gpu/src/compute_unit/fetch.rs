@@ -29,7 +29,7 @@ impl Unit {
             if ends.code.1.try_send(Lane::Request, request, HEADER).is_err() {
                 return true;
             }
-            wave.fetching = true;
+            wave.fetching = Some(line);
             self.fetch_turn = slot;
             return true;
         }
@@ -39,12 +39,12 @@ impl Unit {
     /// The line of code that a wavefront should ask for, if any.
     fn wants_code(&mut self, slot: usize) -> Option<u64> {
         let wave = self.waves[slot].as_mut()?;
-        if wave.fetching {
+        if wave.fetching.is_some() {
             return None;
         }
         let pc = wave.wavefront.pc;
         let line = pc & !(LINE_BYTES - 1);
-        if pc < wave.code.0 || pc > wave.code.1 {
+        if pc < wave.code.0 || pc >= wave.code.1 + LINE_BYTES {
             // It jumped: what it has is of no use.
             wave.code = (line, line);
         }
@@ -59,9 +59,8 @@ impl Unit {
         let (number, slot) = (reply.id.0 / SLOTS, (reply.id.0 % SLOTS) as usize);
         // The wavefront that asked may have ended; another may have its slot.
         let Some(wave) = self.waves[slot].as_mut().filter(|wave| wave.number == number) else { return };
-        wave.fetching = false;
-        let pc = wave.wavefront.pc;
-        if pc >= wave.code.0 && pc <= wave.code.1 {
+        // It is of use if it is still the next.
+        if wave.fetching.take() == Some(wave.code.1) {
             wave.code.1 += LINE_BYTES;
         }
         let end = self.groups[wave.group].as_ref().map_or(0, |group| group.running.kernel().code.end());

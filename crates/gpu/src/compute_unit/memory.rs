@@ -203,7 +203,8 @@ impl Unit {
             return Ok(());
         }
         let wave = self.waves[access.wave].as_mut().expect("a wavefront waits for its accesses");
-        match wave.vector.iter_mut().find(|(other, _)| *other == number) {
+        // Numbers are used again while an access that was answered out of turn still stands in the line.
+        match wave.vector.iter_mut().find(|(other, answered)| *other == number && !answered) {
             Some((_, answered)) => {
                 *answered = true;
                 wave.flat -= u32::from(access.flat);

@@ -131,6 +131,8 @@ struct Unit {
     fetch_turn: usize,
     account: Account,
     counts: Counts,
+    /// Whether this cycle issued something.
+    issued: bool,
     /// To be told to the dispatcher.
     reports: Vec<Report>,
     /// Caches that have not done what the dispatcher ordered.
@@ -226,6 +228,7 @@ impl ComputeUnit {
             fetch_turn: 0,
             account: Account::new(&scope.scope("cycles")),
             counts,
+            issued: false,
             reports: Vec::new(),
             orders: 0,
             spare: Vec::new(),
@@ -243,8 +246,10 @@ impl ComputeUnit {
                 }
             }
             let next = self.unit.tick(&self.ends, now);
-            for report in self.unit.reports.drain(..) {
+            if self.unit.issued {
                 cx.progress();
+            }
+            for report in self.unit.reports.drain(..) {
                 self.reports.send(Lane::Reply, report, HEADER).await;
             }
             let next = match next {
@@ -284,6 +289,7 @@ impl Unit {
         self.take_answers(ends, now)?;
         let sending = self.send(ends, now)?;
         let issued = self.issue(now)?;
+        self.issued = issued;
         let fetching = self.fetch(ends);
         self.account.cycle(now, issued, &self.waves, &self.vector_free, &self.coalescing);
         if issued || sending || fetching {

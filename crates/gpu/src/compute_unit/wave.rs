@@ -45,8 +45,8 @@ pub struct Wave {
     pub flat: u32,
     /// The code it has: from here up to there.
     pub code: (u64, u64),
-    /// A line of code is under way.
-    pub fetching: bool,
+    /// The line of code that is under way.
+    pub fetching: Option<u64>,
     pub kind_of_wait: Busy,
 }
 
@@ -128,7 +128,7 @@ impl Unit {
                 scalar: 0,
                 flat: 0,
                 code: (line, line),
-                fetching: false,
+                fetching: None,
                 kind_of_wait: Busy::Scalar,
             });
             self.by_simd[simd].push(slot);

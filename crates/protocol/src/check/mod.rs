@@ -16,7 +16,7 @@ mod world;
 
 pub use model::{Check, Move};
 pub use mutants::{Mutant, mutants};
-pub use report::{Limits, Property, Report, check};
+pub use report::{Coverage, Limits, Property, Report, check};
 pub use search::{Found, Violation, search};
 pub use system::{BYTES, Member, Network, Stage, System};
 pub use world::{Trouble, World};

@@ -6,7 +6,7 @@ use super::{
     search::{DRAINS, search},
     system::{Network, System},
 };
-use crate::{Cell, Log};
+use crate::{Cell, Log, Table};
 use serde::Serialize;
 use stateright::Model;
 
@@ -50,11 +50,29 @@ impl Report {
     pub fn holds(&self) -> bool {
         self.properties.iter().all(|property| property.holds == Some(true))
     }
+}
+
+/// Which cells several searches have met between them.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    tables: Vec<(Table, Log)>,
+}
+
+impl Coverage {
+    /// Counts what a search of this system has met.
+    pub fn add(&mut self, system: &System, report: &Report) {
+        for (table, log) in system.tables.iter().zip(&report.logs) {
+            match self.tables.iter_mut().find(|(known, _)| known.name == table.name) {
+                Some((_, known)) => known.add(log),
+                None => self.tables.push((table.clone(), log.clone())),
+            }
+        }
+    }
 
     /// The cells that are not `x` and were never met, as `table: state on event`.
-    pub fn unreached(&self, system: &System) -> Vec<String> {
+    pub fn unreached(&self) -> Vec<String> {
         let mut unreached = Vec::new();
-        for (table, log) in system.tables.iter().zip(&self.logs) {
+        for (table, log) in &self.tables {
             for (state, event, cell) in table.cells() {
                 if *cell != Cell::Never && log.count(table, state, event) == 0 {
                     let (state, event) = (table.states[state as usize], table.events[event as usize]);

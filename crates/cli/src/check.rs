@@ -47,8 +47,13 @@ impl Check {
     }
 
     fn limits(&self, setup: &Setup) -> Limits {
-        Limits { values: self.values, rounds: setup.rounds, states: self.max_states as usize }
+        Limits { values: self.values, rounds: setup.rounds, states: self.max_states as usize, threads: 1 }
     }
+}
+
+/// As many threads as the computer has cores: what is found is the same for any number.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn choose(name: &str) -> miette::Result<Vec<Chosen>> {

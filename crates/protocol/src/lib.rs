@@ -26,5 +26,5 @@ pub mod wt_l2;
 
 pub use block::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
-pub use step::{Controller, Impossible, Line, Log, Past, Place, Step, Work, step};
+pub use step::{Controller, Impossible, Line, Log, Past, Place, Step, Witness, Work, step};
 pub use table::{Cell, Table};

@@ -3,7 +3,7 @@
 use protocol::{
     Cell,
     catalogue::{ALL, find},
-    check::{Check, Limits, Mutant, Network, System, check, mutants, search},
+    check::{Check, Limits, Mutant, Network, Run, System, check, mutants, search},
     vi_l1::l1,
 };
 use stateright::{Checker, Model};
@@ -21,7 +21,7 @@ fn one_cache(name: &str) -> Check {
 #[test]
 fn stateright_finds_as_many_states_as_the_own_search_where_no_two_caches_are_equal() {
     for name in ["vi", "wb_nc", "wt_nc", "adsm"] {
-        let found = search(&one_cache(name), usize::MAX);
+        let found = search(&one_cache(name), &Run::default());
         let theirs = one_cache(name).checker().spawn_bfs().join();
         assert_eq!(found.states, theirs.unique_state_count(), "{name}");
         assert!(found.violation.is_none() && theirs.discoveries().is_empty(), "{name}");

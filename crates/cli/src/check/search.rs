@@ -1,9 +1,9 @@
 //! Searching the systems of protocols, on both networks.
 
-use super::{Check, Chosen};
+use super::{Check, Chosen, threads};
 use crate::ui::Ui;
 use miette::miette;
-use protocol::check::{Coverage, Network, Property, Report, check};
+use protocol::check::{Coverage, Limits, Network, Progress, Property, Report, check_watched};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -48,10 +48,16 @@ impl Check {
             for setup in *systems {
                 for (network_name, network) in NETWORKS {
                     let caches = self.caches.unwrap_or(3);
-                    ui.progress(&format!("{}:{} on the {network_name} network ...", protocol.name, setup.name));
+                    let name = format!("{}:{}", protocol.name, setup.name);
                     let start = Instant::now();
                     let system = (setup.build)(caches.into(), self.lines.into());
-                    let report = check(system.clone(), network, self.limits(setup));
+                    let watch = |Progress { states, depth }| {
+                        ui.progress(&format!(
+                            "{name} on the {network_name} network: {states} states, depth {depth} ..."
+                        ));
+                    };
+                    let limits = Limits { threads: threads(), ..self.limits(setup) };
+                    let report = check_watched(system.clone(), network, limits, &watch);
                     ui.progress_done();
                     coverage.add(&system, &report);
                     let Report { states, depth, properties, counterexample, .. } = report;

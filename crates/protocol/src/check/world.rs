@@ -1,10 +1,12 @@
 //! The state of a checked system.
 
 use super::{
+    fingerprint::Fingerprint,
     oracle::Oracle,
     system::{BYTES, CORES, System},
 };
 use crate::{Line, Msg, Node};
+use smallvec::{Array, SmallVec};
 use std::hash::{Hash, Hasher};
 
 /// How far a member is with what it was told about a line.
@@ -24,23 +26,57 @@ pub enum Trouble {
     Value(String),
 }
 
-/// Everything that is known of a system at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// Everything that is known of a system at one moment. Small systems need no memory beside it: a search makes many millions.
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct World {
     /// By line, then by member.
-    pub lines: Vec<Line<BYTES>>,
+    pub lines: SmallVec<[Line<BYTES>; 8]>,
     /// Messages under way: sorted, or in order within each lane between two nodes.
-    pub network: Vec<Msg<BYTES>>,
+    pub network: SmallVec<[Msg<BYTES>; 6]>,
     /// By line, then by core: it waits for a load.
-    pub loading: Vec<bool>,
+    pub loading: SmallVec<[bool; 16]>,
     /// By line, then by byte.
-    pub oracles: Vec<Oracle>,
+    pub oracles: SmallVec<[Oracle; 2]>,
     /// By line, then by member: what has come of the present stage's message.
-    pub told: Vec<Told>,
+    pub told: SmallVec<[Told; 16]>,
     pub stage: usize,
     pub stores: u8,
     pub rounds: u8,
     pub trouble: Option<Trouble>,
+}
+
+impl Clone for World {
+    fn clone(&self) -> Self {
+        let Self { lines, network, loading, oracles, told, stage, stores, rounds, trouble } = self;
+        Self {
+            lines: SmallVec::from_slice(lines),
+            network: SmallVec::from_slice(network),
+            loading: SmallVec::from_slice(loading),
+            oracles: SmallVec::from_slice(oracles),
+            told: SmallVec::from_slice(told),
+            stage: *stage,
+            stores: *stores,
+            rounds: *rounds,
+            trouble: trouble.clone(),
+        }
+    }
+
+    /// Keeps its own memory: the search makes most worlds only to find that it knows them.
+    fn clone_from(&mut self, other: &Self) {
+        let Self { lines, network, loading, oracles, told, stage, stores, rounds, trouble } = other;
+        copy(&mut self.lines, lines);
+        copy(&mut self.network, network);
+        copy(&mut self.loading, loading);
+        copy(&mut self.oracles, oracles);
+        copy(&mut self.told, told);
+        (self.stage, self.stores, self.rounds) = (*stage, *stores, *rounds);
+        self.trouble.clone_from(trouble);
+    }
+}
+
+fn copy<A: Array<Item: Copy>>(to: &mut SmallVec<A>, from: &[A::Item]) {
+    to.clear();
+    to.extend_from_slice(from);
 }
 
 impl World {
@@ -48,10 +84,10 @@ impl World {
         let per_line = |_| system.members.iter().map(|member| member.initial);
         Self {
             lines: (0..system.lines).flat_map(per_line).collect(),
-            network: Vec::new(),
-            loading: vec![false; system.lines * system.cores],
-            oracles: vec![Oracle::new(system.cores); system.lines * BYTES],
-            told: vec![Told::NotYet; system.lines * system.members.len()],
+            network: SmallVec::new(),
+            loading: SmallVec::from_elem(false, system.lines * system.cores),
+            oracles: SmallVec::from_elem(Oracle::new(system.cores), system.lines * BYTES),
+            told: SmallVec::from_elem(Told::NotYet, system.lines * system.members.len()),
             stage: 0,
             stores: 0,
             rounds: 0,
@@ -65,7 +101,7 @@ impl World {
             Line { asked: line.asked.map(|node| renaming.node(node)), ..*line }.hash(hasher);
         }
         let message = |msg: &Msg<BYTES>| Msg { from: renaming.node(msg.from), to: renaming.node(msg.to), ..*msg };
-        let mut network: Vec<_> = self.network.iter().map(message).collect();
+        let mut network: SmallVec<[_; 16]> = self.network.iter().map(message).collect();
         sort(&mut network);
         network.hash(hasher);
         permuted(&self.loading, &renaming.cores).for_each(|loading| loading.hash(hasher));
@@ -75,6 +111,37 @@ impl World {
     }
 }
 
+impl World {
+    /// What a set of equal members looks like from within: the same whatever the sets are called.
+    pub fn signature(&self, system: &System, set: &[Node]) -> u64 {
+        let members = system.members.len();
+        let relative = |node: Node| set.iter().position(|&own| own == node).map_or(OUTSIDE, |place| Node(place as u8));
+        let mut hasher = Fingerprint::default();
+        for &node in set {
+            let number = node.0 as usize;
+            for line in 0..system.lines {
+                let place = line * members + number;
+                Line { asked: self.lines[place].asked.map(relative), ..self.lines[place] }.hash(&mut hasher);
+                self.told[place].hash(&mut hasher);
+            }
+            if let Some(core) = system.members[number].core {
+                self.loading.iter().skip(core).step_by(system.cores).for_each(|loading| loading.hash(&mut hasher));
+                self.oracles.iter().for_each(|oracle| oracle.hash_core(core, &mut hasher));
+            }
+        }
+        let messages = self.network.iter().filter(|msg| set.contains(&msg.from) || set.contains(&msg.to));
+        let messages = messages.map(|msg| {
+            let mut hasher = Fingerprint::default();
+            Msg { from: relative(msg.from), to: relative(msg.to), ..*msg }.hash(&mut hasher);
+            hasher.finish()
+        });
+        hasher.finish().wrapping_add(messages.fold(0, u64::wrapping_add))
+    }
+}
+
+/// Anybody outside a set.
+const OUTSIDE: Node = Node(u8::MAX);
+
 /// Rows of `order.len()` entries, the entries of each in a new order.
 fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'a T> {
     rows.chunks(order.len()).flat_map(|row| order.iter().map(|&old| &row[old]))
@@ -83,6 +150,8 @@ fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'
 /// New names for members and cores: entry `i` says who becomes number `i`.
 #[derive(Clone, Debug)]
 pub struct Renaming {
+    /// Which set takes which's place.
+    sets: Vec<usize>,
     members: Vec<usize>,
     cores: Vec<usize>,
     new_members: Vec<u8>,
@@ -109,7 +178,12 @@ impl Renaming {
             }
         }
         let (new_members, new_cores) = (inverse(&members), inverse(&cores));
-        Self { members, cores, new_members, new_cores }
+        Self { sets: order.to_vec(), members, cores, new_members, new_cores }
+    }
+
+    /// Puts the sets in the order of their signatures. Some renaming always does; several do if sets look alike.
+    pub fn sorts(&self, signatures: &[u64]) -> bool {
+        self.sets.iter().map(|&set| signatures[set]).is_sorted()
     }
 
     fn node(&self, node: Node) -> Node {

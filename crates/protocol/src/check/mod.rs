@@ -15,6 +15,7 @@ mod system;
 mod world;
 
 pub use model::{Check, Move};
+pub use oracle::NEWEST;
 pub use mutants::{Mutant, mutants};
 pub use report::{Limits, Property, Report, check};
 pub use search::{Found, Violation, search};

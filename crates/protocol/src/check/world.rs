@@ -1,10 +1,10 @@
 //! The state of a checked system.
 
 use super::{
-    oracle::Oracle,
-    system::{BYTES, CORES, System},
+    oracle::{self, Oracle},
+    system::{BYTES, CORES, STORED, System},
 };
-use crate::{Line, Msg, Node};
+use crate::{Block, Line, Msg, Node, Sharers};
 use std::hash::{Hash, Hasher};
 
 /// How far a member is with what it was told about a line.
@@ -50,7 +50,7 @@ impl World {
             lines: (0..system.lines).flat_map(per_line).collect(),
             network: Vec::new(),
             loading: vec![false; system.lines * system.cores],
-            oracles: vec![Oracle::new(system.cores); system.lines * BYTES],
+            oracles: if system.coherent { Vec::new() } else { vec![Oracle::new(system.cores); system.lines * BYTES] },
             told: vec![Told::NotYet; system.lines * system.members.len()],
             stage: 0,
             stores: 0,
@@ -59,12 +59,31 @@ impl World {
         }
     }
 
+    /// Gives every value of a line the name it has after a core's store to it.
+    pub fn rename_values(&mut self, line: usize, members: usize, core: usize) {
+        let rename = |value| oracle::after_store(core, value);
+        for held in &mut self.lines[line * members..(line + 1) * members] {
+            held.data = held.data.map(STORED, rename);
+        }
+        for msg in self.network.iter_mut().filter(|msg| msg.line.0 as usize / BYTES == line) {
+            msg.data = msg.data.map(STORED, rename);
+        }
+    }
+
     /// Hashes the world as it is with members and cores renamed, without making that world. `sort` puts a network in order.
     pub fn hash_renamed(&self, renaming: &Renaming, sort: impl Fn(&mut [Msg<BYTES>]), hasher: &mut impl Hasher) {
-        for line in permuted(&self.lines, &renaming.members) {
-            Line { asked: line.asked.map(|node| renaming.node(node)), ..*line }.hash(hasher);
+        for row in self.lines.chunks(renaming.members.len()) {
+            for &old in &renaming.members {
+                renaming.line(old, &row[old]).hash(hasher);
+            }
         }
-        let message = |msg: &Msg<BYTES>| Msg { from: renaming.node(msg.from), to: renaming.node(msg.to), ..*msg };
+        let message = |msg: &Msg<BYTES>| Msg {
+            from: renaming.node(msg.from),
+            to: renaming.node(msg.to),
+            of: msg.of.map(|node| renaming.node(node)),
+            data: renaming.data(&msg.data),
+            ..*msg
+        };
         let mut network: Vec<_> = self.network.iter().map(message).collect();
         sort(&mut network);
         network.hash(hasher);
@@ -87,6 +106,10 @@ pub struct Renaming {
     cores: Vec<usize>,
     new_members: Vec<u8>,
     new_cores: Vec<u8>,
+    /// By member: the first of those above it.
+    above: Vec<u8>,
+    /// Values name cores.
+    coherent: bool,
 }
 
 impl Renaming {
@@ -109,7 +132,35 @@ impl Renaming {
             }
         }
         let (new_members, new_cores) = (inverse(&members), inverse(&cores));
-        Self { members, cores, new_members, new_cores }
+        let above = system.members.iter().map(|member| member.above.0).collect();
+        Self { members, cores, new_members, new_cores, above, coherent: system.coherent }
+    }
+
+    /// A line of member `old` with everybody renamed.
+    fn line(&self, old: usize, line: &Line<BYTES>) -> Line<BYTES> {
+        let new = self.new_members[old] as usize;
+        Line {
+            asked: line.asked.map(|node| self.node(node)),
+            join: line.join.map(|node| self.node(node)),
+            data: self.data(&line.data),
+            sharers: self.sharers(self.above[old], self.above[new], line.sharers),
+            ..*line
+        }
+    }
+
+    fn sharers(&self, above: u8, new_above: u8, sharers: Sharers) -> Sharers {
+        let renamed = sharers.numbers().map(|number| 1 << (self.node(Node(above + number)).0 - new_above));
+        Sharers(renamed.fold(0, |all, one: u64| all | one))
+    }
+
+    fn data(&self, data: &Block<BYTES>) -> Block<BYTES> {
+        if !self.coherent {
+            return *data;
+        }
+        data.map(STORED, |value| match value.checked_sub(oracle::waiting(0)) {
+            Some(core) => oracle::waiting(self.new_cores[core as usize] as usize),
+            None => value,
+        })
     }
 
     fn node(&self, node: Node) -> Node {

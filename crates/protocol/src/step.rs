@@ -48,7 +48,12 @@ impl Sharers {
 
     /// Their numbers, in order.
     pub fn numbers(self) -> impl Iterator<Item = u8> {
-        (0..64).filter(move |number| self.0 >> number & 1 == 1)
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let number = left.trailing_zeros() as u8;
+            left &= left.wrapping_sub(1);
+            (number < 64).then_some(number)
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! live while they wait at the frontier. A trace is found again by walking from the start along the fingerprints.
 
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use stateright::{Expectation, Model};
 
 /// What the search needs beside the model: which states are the same, and how a system comes to rest.
@@ -12,9 +13,12 @@ pub trait Explore: Model {
     fn fingerprint(&self, state: &Self::State) -> u64;
     /// Nothing is under way.
     fn drained(&self, state: &Self::State) -> bool;
-    /// A next state on the way to rest, if one can be reached.
-    fn drains_to(&self, state: &Self::State) -> Option<Self::State>;
+    /// Whether an action brings the system nearer to rest. Among a state's actions the first of these is the way to go.
+    fn progresses(&self, state: &Self::State, action: &Self::Action) -> bool;
 }
+
+/// A property that the search sees to itself, as it looks at every next state anyway.
+pub const MOVES: &str = "some message can always move";
 
 /// The property that the search adds to the model's: from every state the system can come to rest.
 pub const DRAINS: &str = "everything can drain";
@@ -50,7 +54,8 @@ where
     let (mut depth, mut complete) = (0, true);
     let mut frontier: Vec<(u32, M::State)> = Vec::new();
     for state in model.init_states() {
-        if let Some(number) = walk.enter(&state, None) {
+        let (number, new) = walk.enter(&state, None);
+        if new {
             frontier.push((number, state));
         }
     }
@@ -60,19 +65,28 @@ where
         let mut next = Vec::new();
         for (number, state) in &frontier {
             let broken = |p: &&stateright::Property<M>| {
-                matches!(p.expectation, Expectation::Always) && !(p.condition)(model, state)
+                p.name != MOVES && matches!(p.expectation, Expectation::Always) && !(p.condition)(model, state)
             };
             if let Some(property) = properties.iter().find(broken) {
                 break 'search Some((*number, property.name));
             }
+            let mut drain = if model.drained(state) { AT_REST } else { STUCK };
             model.actions(state, &mut actions);
             for action in actions.drain(..) {
+                let progresses = drain == STUCK && model.progresses(state, &action);
                 let Some(successor) = model.next_state(state, action) else { continue };
-                if let Some(number) = walk.enter(&successor, Some(*number)) {
-                    next.push((number, successor));
+                let (known, new) = walk.enter(&successor, Some(*number));
+                if new {
+                    next.push((known, successor));
+                }
+                if progresses {
+                    drain = known;
                 }
             }
-            walk.note_drain(*number, state);
+            walk.drains[*number as usize] = drain;
+            if drain == STUCK {
+                break 'search Some((*number, MOVES));
+            }
         }
         if next.is_empty() {
             break walk.stuck().map(|number| (number, DRAINS));
@@ -95,62 +109,47 @@ struct Walk<'a, M: Explore> {
     /// By state: the one it was first reached from; itself if none.
     parents: Vec<u32>,
     prints: Vec<u64>,
-    /// By state: the next on its way to rest; itself if at rest or stuck.
-    drains: Vec<Drain>,
+    /// By state: the next on its way to rest, or one of those below.
+    drains: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Drain {
-    Unknown,
-    AtRest,
-    Stuck,
-    To(u32),
-}
+/// The system is at rest.
+const AT_REST: u32 = u32::MAX;
+/// Not at rest, and nothing brings it nearer.
+const STUCK: u32 = u32::MAX - 1;
 
 impl<M: Explore> Walk<'_, M>
 where
     M::State: Clone,
     M::Action: Clone,
 {
-    /// Gives a new state its number; `None` if it is known.
-    fn enter(&mut self, state: &M::State, parent: Option<u32>) -> Option<u32> {
+    /// A state's number, and whether it is new.
+    fn enter(&mut self, state: &M::State, parent: Option<u32>) -> (u32, bool) {
         let print = self.model.fingerprint(state);
         let number = u32::try_from(self.prints.len()).expect("memory ends before 4 billion states");
-        if self.seen.contains_key(&print) {
-            return None;
+        match self.seen.entry(print) {
+            Entry::Occupied(known) => (*known.get(), false),
+            Entry::Vacant(place) => {
+                place.insert(number);
+                self.prints.push(print);
+                self.parents.push(parent.unwrap_or(number));
+                self.drains.push(STUCK);
+                (number, true)
+            }
         }
-        self.seen.insert(print, number);
-        self.prints.push(print);
-        self.parents.push(parent.unwrap_or(number));
-        self.drains.push(Drain::Unknown);
-        Some(number)
     }
 
-    fn note_drain(&mut self, number: u32, state: &M::State) {
-        self.drains[number as usize] = if self.model.drained(state) {
-            Drain::AtRest
-        } else {
-            let next = self.model.drains_to(state).map(|next| self.model.fingerprint(&next));
-            next.and_then(|print| self.seen.get(&print)).map_or(Drain::Stuck, |&next| Drain::To(next))
-        };
-    }
-
-    /// The first state from which the way to rest ends elsewhere or goes round in a circle.
+    /// The first state from which the way to rest goes round in a circle.
     fn stuck(&self) -> Option<u32> {
         let mut good = vec![false; self.drains.len()];
         for start in 0..self.drains.len() {
             let (mut path, mut at) = (Vec::new(), start);
-            loop {
-                if good[at] || self.drains[at] == Drain::AtRest {
-                    break;
+            while !good[at] && self.drains[at] != AT_REST {
+                if path.len() > self.drains.len() {
+                    return Some(start as u32);
                 }
-                match self.drains[at] {
-                    Drain::To(next) if path.len() <= self.drains.len() => {
-                        path.push(at);
-                        at = next as usize;
-                    }
-                    _ => return Some(start as u32),
-                }
+                path.push(at);
+                at = self.drains[at] as usize;
             }
             good[at] = true;
             path.into_iter().for_each(|state| good[state] = true);

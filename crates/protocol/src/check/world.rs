@@ -5,6 +5,7 @@ use super::{
     system::{BYTES, CORES, STORED, System},
 };
 use crate::{Block, Line, Msg, Node, Sharers};
+use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
 /// How far a member is with what it was told about a line.
@@ -99,9 +100,56 @@ fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'
     rows.chunks(order.len()).flat_map(|row| order.iter().map(|&old| &row[old]))
 }
 
+/// The renamings under which a system stays the same.
+#[derive(Clone, Debug)]
+pub struct Renamings {
+    all: Vec<Renaming>,
+    /// The sets of members that can change places.
+    sets: Vec<Vec<usize>>,
+    members: usize,
+}
+
+impl Renamings {
+    pub fn new(system: &System) -> Self {
+        let sets = system.equals.iter().map(|set| set.iter().map(|node| node.0 as usize).collect()).collect();
+        Self { all: Renaming::all(system), sets, members: system.members.len() }
+    }
+
+    /// Those renamings that put the sets in the order of what can be said of each without naming anybody. Few, so that few
+    /// have to be tried to find the one that stands for all.
+    pub fn canonical<'a>(&'a self, world: &'a World) -> impl Iterator<Item = &'a Renaming> {
+        let looks: Vec<u64> = self.sets.iter().map(|set| self.looks(world, set)).collect();
+        self.all.iter().filter(move |renaming| renaming.order.is_sorted_by_key(|&set| looks[set]))
+    }
+
+    fn looks(&self, world: &World, set: &[usize]) -> u64 {
+        let mut hasher = FxHasher::default();
+        for (number, line) in world.lines.iter().enumerate() {
+            if set.contains(&(number % self.members)) {
+                let named = (line.asked.is_some(), line.join.is_some(), line.sharers.len());
+                (line.state, line.data.mask(), line.dirty, line.acks, line.early, named).hash(&mut hasher);
+            }
+        }
+        // Added up: the order of messages depends on names.
+        let mut messages = 0u64;
+        for msg in &world.network {
+            let (from, to) = (set.contains(&(msg.from.0 as usize)), set.contains(&(msg.to.0 as usize)));
+            if from || to {
+                let mut one = FxHasher::default();
+                (from, to, msg.kind, msg.line, msg.data.mask(), msg.acks).hash(&mut one);
+                messages = messages.wrapping_add(one.finish());
+            }
+        }
+        messages.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
 /// New names for members and cores: entry `i` says who becomes number `i`.
 #[derive(Clone, Debug)]
 pub struct Renaming {
+    /// Which set takes the place of each.
+    order: Vec<usize>,
     members: Vec<usize>,
     cores: Vec<usize>,
     new_members: Vec<u8>,
@@ -133,7 +181,7 @@ impl Renaming {
         }
         let (new_members, new_cores) = (inverse(&members), inverse(&cores));
         let above = system.members.iter().map(|member| member.above.0).collect();
-        Self { members, cores, new_members, new_cores, above, coherent: system.coherent }
+        Self { order: order.to_vec(), members, cores, new_members, new_cores, above, coherent: system.coherent }
     }
 
     /// A line of member `old` with everybody renamed.

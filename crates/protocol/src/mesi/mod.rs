@@ -6,8 +6,9 @@
 
 mod actions;
 pub mod directory;
+pub mod gpu_l2;
 pub mod l1;
 pub mod l2;
 mod systems;
 
-pub use systems::cores;
+pub use systems::{apu, cores, fetches, gpu, no_llc};

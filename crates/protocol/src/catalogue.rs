@@ -107,7 +107,7 @@ impl Protocol {
 
 fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize, below: Vec<Node>) -> Member {
     let uses = vec![true; below.len()];
-    Member { name, controller, table, initial: Line::new(0), below, core: None, uses }
+    Member { name, controller, table, initial: Line::new(0), below, above: Node(0), core: None, uses }
 }
 
 fn node(number: usize) -> Node {
@@ -144,6 +144,7 @@ fn vi(caches: usize, lines: usize) -> System {
         ],
         whims: fences(l1s.iter().chain([&l2])),
         equals: l1s.into_iter().map(|l1| vec![l1]).collect(),
+        coherent: false,
     }
 }
 
@@ -195,6 +196,7 @@ fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], lines: usize
         ],
         whims: fences(l1s.iter().chain(&l2s)),
         equals,
+        coherent: false,
     }
 }
 
@@ -227,6 +229,7 @@ fn adsm(host: &'static Host, initial: u8, rolls: bool, caches: usize, lines: usi
         ],
         whims: if rolls { vec![(node(0), Kind::Roll)] } else { Vec::new() },
         equals: Vec::new(),
+        coherent: false,
     }
 }
 

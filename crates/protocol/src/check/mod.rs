@@ -17,6 +17,7 @@ mod world;
 
 pub use model::{Check, Move};
 pub use mutants::{Mutant, mutants};
+pub use oracle::NEWEST;
 pub use report::{Coverage, Limits, Property, Report, check, check_watched};
 pub use search::{Explore, Found, Progress, Run, Violation, search};
 pub use system::{BYTES, Member, Network, Stage, System};

@@ -1,0 +1,233 @@
+//! The directory: in the shared last-level cache, or at the memory controller where there is none.
+//!
+//! Tables 3.4 and 3.5 of `003_07d33ec44b25be67.txt`. The paper's substates that say who asks are events here: `...Owner` is a request by the
+//! only one who holds the line (the paper's `M_Owned` and `E_Owned`), the plain event one by anybody else (`M_Held`, `E_Held`).
+//!
+//! - `M` and `E` are newer than memory or like it, and nobody above holds the line; `M_Held` and `E_Held`: one does, to write.
+//! - `M_Pending` and `E_Pending`: a forward is under way, and everybody else is refused, also the holder (`...Owner`; the
+//!   paper's `M_Pending_Owned` and `E_Pending_Owned`).
+//! - `M_Inval`: a store or an upgrade is granted, and those who held the line are giving it up.
+//! - `I_Fetch`, `I_Load`, `I_Store`: memory is asked. `I_WB_Flush_Conflict`: evicted, and whoever holds the line above is giving it up.
+//!   `I_WB_Writable`: in the write-back queue. `I_WB_Non_Writable`: written to memory, not yet acknowledged.
+
+use crate::{
+    Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common, mesi::actions, protocol,
+};
+use l3::{Action, Event};
+
+protocol! {
+ /// The shared last-level cache.
+ l3 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX UpgradeAck Take Ack
+  GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop)
+ on(                   Fetch                         FetchOwner                  Load                          LoadOwner                            Upgrade                             UpgradeOwner                  Store                                StoreOwner                    )
+ M                   { [S HoldAlone PutS]            x                           [M_Held HoldAlone PutX]       x                                    x                                   x                             [M_Held HoldAlone PutX]              x                             }
+ M_Held              { [M_Pending Ask GetFwd]        [S HoldAlone PutS]          [M_Pending Ask GetFwd]        [M_Held PutX]                        x                                   x                             [M_Pending Ask GetXFwd]              [M_Held PutX]                 }
+ M_Pending           { [M_Pending Nack]              [M_Pending Nack]            [M_Pending Nack]              [M_Pending Nack]                     [M_Pending Nack]                    [M_Pending Nack]              [M_Pending Nack]                     [M_Pending Nack]              }
+ M_Inval             { [M_Inval Nack]                [M_Inval Nack]              [M_Inval Nack]                [M_Inval Nack]                       [M_Inval Nack]                      x                             [M_Inval Nack]                       [M_Inval Nack]                }
+ E                   { [S HoldAlone PutS]            x                           [E_Held HoldAlone PutClnX]    x                                    x                                   x                             [M_Held HoldAlone PutX]              x                             }
+ E_Held              { [E_Pending Ask GetFwd]        [S HoldAlone PutS]          [E_Pending Ask GetFwd]        [E_Held PutClnX]                     x                                   x                             [E_Pending Ask GetXFwd]              [M_Held PutX]                 }
+ E_Pending           { [E_Pending Nack]              [E_Pending Nack]            [E_Pending Nack]              [E_Pending Nack]                     [E_Pending Nack]                    [E_Pending Nack]              [E_Pending Nack]                     [E_Pending Nack]              }
+ S                   { [S Hold PutS]                 [S PutS]                    [S Hold PutS]                 [S PutS]                             [M_Inval UpgradeAcks Inval HoldAlone] [M_Held UpgradeAck]         [M_Inval GrantAcks Inval HoldAlone]  [M_Held PutX]                 }
+ I                   { [I_Fetch Ask SdramLoad]       x                           [I_Load Ask SdramLoad]        x                                    x                                   x                             [I_Store Ask SdramLoad]              x                             }
+ I_Fetch             { z                             x                           z                             x                                    x                                   x                             z                                    x                             }
+ I_Load              { z                             x                           z                             x                                    x                                   x                             z                                    x                             }
+ I_Store             { z                             x                           z                             x                                    x                                   x                             z                                    x                             }
+ I_WB_Flush_Conflict { [I_WB_Flush_Conflict Nack]    [I_WB_Flush_Conflict Nack]  [I_WB_Flush_Conflict Nack]    [I_WB_Flush_Conflict Nack]           [I_WB_Flush_Conflict Nack]          [I_WB_Flush_Conflict Nack]    [I_WB_Flush_Conflict Nack]           [I_WB_Flush_Conflict Nack]    }
+ I_WB_Writable       { [S HoldAlone PutS]            x                           [M_Held HoldAlone PutX]       x                                    x                                   x                             [M_Held HoldAlone PutX]              x                             }
+ I_WB_Non_Writable   { z                             x                           z                             x                                    x                                   x                             z                                    x                             };
+ on(                   WriteBack                      FwdAck                         FwdAckX                              FwdNack                               FwdNackX                                InvAck            InvAckLast        )
+ M                   { x                              x                              x                                    x                                     x                                       x                 x                 }
+ M_Held              { [M Take Unhold Ack]            x                              x                                    x                                     x                                       x                 x                 }
+ M_Pending           { [M_Pending Take Ack]           [S Take HoldAsked Settled]     [M_Held HoldAskedAlone Settled]        [S HoldAskedAlone AnswerS]            [M_Held HoldAskedAlone AnswerX]         x                 x                 }
+ M_Inval             { z                              x                              x                                    x                                     x                                       [M_Inval Count]   [M_Held Count]    }
+ E                   { x                              x                              x                                    x                                     x                                       x                 x                 }
+ E_Held              { [M Take Unhold Ack]            x                              x                                    x                                     x                                       x                 x                 }
+ E_Pending           { [M_Pending Take Ack]           [S Take HoldAsked Settled]     [M_Held HoldAskedAlone Settled]        [S HoldAskedAlone AnswerS]            [M_Held HoldAskedAlone AnswerX]         x                 x                 }
+ S                   { x                              x                              x                                    x                                     x                                       x                 x                 }
+ I                   { x                              x                              x                                    x                                     x                                       x                 x                 }
+ I_Fetch             { x                              x                              x                                    x                                     x                                       x                 x                 }
+ I_Load              { x                              x                              x                                    x                                     x                                       x                 x                 }
+ I_Store             { x                              x                              x                                    x                                     x                                       x                 x                 }
+ I_WB_Flush_Conflict { [I_WB_Flush_Conflict Take Ack] x                              x                                    x                                     x                                       x                 x                 }
+ I_WB_Writable       { x                              x                              x                                    x                                     x                                       x                 x                 }
+ I_WB_Non_Writable   { x                              x                              x                                    x                                     x                                       x                 x                 };
+ on(                   Evict                        Drain                                 Flushed                             FlushedClean            FlushedDirty                           Data                                       Landed        )
+ M                   { [I_WB_Writable]              x                                     x                                   x                       x                                      x                                          x             }
+ M_Held              { [I_WB_Flush_Conflict Flush]  x                                     x                                   x                       x                                      x                                          x             }
+ M_Pending           { z                            x                                     x                                   x                       x                                      x                                          x             }
+ M_Inval             { z                            x                                     x                                   x                       x                                      x                                          x             }
+ E                   { [I Drop]                     x                                     x                                   x                       x                                      x                                          x             }
+ E_Held              { [I_WB_Flush_Conflict Flush]  x                                     x                                   x                       x                                      x                                          x             }
+ E_Pending           { z                            x                                     x                                   x                       x                                      x                                          x             }
+ S                   { [I_WB_Flush_Conflict InvalAll] x                                   x                                   x                       x                                      x                                          x             }
+ I                   { x                            x                                     x                                   x                       x                                      x                                          x             }
+ I_Fetch             { z                            x                                     x                                   x                       x                                      [S Fill HoldAskedAlone AnswerS]            x             }
+ I_Load              { z                            x                                     x                                   x                       x                                      [E_Held Fill HoldAskedAlone AnswerClnX]    x             }
+ I_Store             { z                            x                                     x                                   x                       x                                      [M_Held Fill HoldAskedAlone AnswerX]       x             }
+ I_WB_Flush_Conflict { z                            x                                     [I_WB_Flush_Conflict Count]         [I Count Unhold Drop]   [I_WB_Writable Take Count Unhold]      x                                          x             }
+ I_WB_Writable       { x                            [I_WB_Non_Writable SdramStore Drop]   x                                   x                       x                                      x                                          x             }
+ I_WB_Non_Writable   { z                            x                                     x                                   x                       x                                      x                                          [I Count]     }
+}
+
+protocol! {
+ /// The directory at the memory controller, where no last-level cache is shared: the line is always there, and never evicted.
+ mc actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX UpgradeAck Take Ack
+  GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop)
+ on(         Fetch                   FetchOwner          Load                        LoadOwner         Upgrade                                UpgradeOwner         Store                                StoreOwner       )
+ Uncached  { [S HoldAlone PutS]      x                   [E_Held HoldAlone PutClnX]  x                 x                                      x                    [M_Held HoldAlone PutX]              x                }
+ M_Held    { [M_Pending Ask GetFwd]  [S HoldAlone PutS]  [M_Pending Ask GetFwd]      [M_Held PutX]     x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
+ M_Pending { [M_Pending Nack]        [M_Pending Nack]    [M_Pending Nack]            [M_Pending Nack]  [M_Pending Nack]                       [M_Pending Nack]     [M_Pending Nack]                     [M_Pending Nack] }
+ M_Inval   { [M_Inval Nack]          [M_Inval Nack]      [M_Inval Nack]              [M_Inval Nack]    [M_Inval Nack]                         x                    [M_Inval Nack]                       [M_Inval Nack]   }
+ E_Held    { [M_Pending Ask GetFwd]  [S HoldAlone PutS]  [M_Pending Ask GetFwd]      [E_Held PutClnX]  x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
+ S         { [S Hold PutS]           [S PutS]            [S Hold PutS]               [S PutS]          [M_Inval UpgradeAcks Inval HoldAlone]  [M_Held UpgradeAck]  [M_Inval GrantAcks Inval HoldAlone]  [M_Held PutX]    };
+ on(         WriteBack                   FwdAck                      FwdAckX                          FwdNack                     FwdNackX                         InvAck           InvAckLast     )
+ Uncached  { x                           x                           x                                x                           x                                x                x              }
+ M_Held    { [Uncached Take Unhold Ack]  x                           x                                x                           x                                x                x              }
+ M_Pending { [M_Pending Take Ack]        [S Take HoldAsked Settled]  [M_Held HoldAskedAlone Settled]  [S HoldAskedAlone AnswerS]  [M_Held HoldAskedAlone AnswerX]  x                x              }
+ M_Inval   { z                           x                           x                                x                           x                                [M_Inval Count]  [M_Held Count] }
+ E_Held    { [Uncached Take Unhold Ack]  x                           x                                x                           x                                x                x              }
+ S         { x                           x                           x                                x                           x                                x                x              };
+ on(         Evict  Drain  Flushed  FlushedClean  FlushedDirty  Data  Landed )
+ Uncached  { x      x      x        x             x             x     x      }
+ M_Held    { x      x      x        x             x             x     x      }
+ M_Pending { x      x      x        x             x             x     x      }
+ M_Inval   { x      x      x        x             x             x     x      }
+ E_Held    { x      x      x        x             x             x     x      }
+ S         { x      x      x        x             x             x     x      }
+}
+
+/// A directory; all its tables have the same events and actions.
+pub struct Directory(&'static Table);
+
+/// The shared last-level cache.
+pub static L3: Directory = Directory(&l3::TABLE);
+/// The memory controller.
+pub static MC: Directory = Directory(&mc::TABLE);
+
+impl Directory {
+    fn state<const N: usize>(&self, line: &Line<N>) -> &'static str {
+        self.0.states[line.state as usize]
+    }
+}
+
+impl<const N: usize> Controller<N> for Directory {
+    fn table(&self) -> &'static Table {
+        self.0
+    }
+
+    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        let owner = || line.sharers == place.sharer(msg.from);
+        let event = match msg.kind {
+            Kind::GetS if owner() => Event::FetchOwner,
+            Kind::GetS => Event::Fetch,
+            Kind::Get if owner() => Event::LoadOwner,
+            Kind::Get => Event::Load,
+            Kind::Upgrade if owner() => Event::UpgradeOwner,
+            Kind::Upgrade => Event::Upgrade,
+            Kind::GetX if owner() => Event::StoreOwner,
+            Kind::GetX => Event::Store,
+            Kind::WriteBack => Event::WriteBack,
+            Kind::FwdAck => Event::FwdAck,
+            Kind::FwdAckX => Event::FwdAckX,
+            Kind::FwdNack => Event::FwdNack,
+            Kind::FwdNackX => Event::FwdNackX,
+            Kind::InvAck if line.acks > 1 => Event::InvAck,
+            Kind::InvAck => Event::InvAckLast,
+            Kind::Evict => Event::Evict,
+            Kind::Drain => Event::Drain,
+            Kind::Flushed if line.acks > 1 => Event::Flushed,
+            Kind::Flushed if line.is_dirty() || !msg.data.mask().is_empty() => Event::FlushedDirty,
+            Kind::Flushed => Event::FlushedClean,
+            Kind::Data => Event::Data,
+            Kind::Ack => Event::Landed,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let (whole, empty) = (line.data.is_full(), line.is_empty());
+        let (clean, dirty) = (!line.is_dirty(), line.dirty == Mask::first(N));
+        let held = line.sharers.len();
+        let (right, asked, acks) = match self.state(line) {
+            "M" | "I_WB_Writable" => (whole && dirty && held == 0, false, false),
+            "E" => (whole && clean && held == 0, false, false),
+            "Uncached" => (whole && held == 0, false, false),
+            "M_Held" | "E_Held" => (whole && held == 1, false, false),
+            "M_Pending" | "E_Pending" => (whole && held == 1, true, false),
+            "M_Inval" => (whole && held == 1, false, true),
+            "S" => (whole && held > 0, false, false),
+            "I_Fetch" | "I_Load" | "I_Store" => (empty && clean && held == 0, true, false),
+            "I_WB_Flush_Conflict" => (whole && held > 0, false, true),
+            "I_WB_Non_Writable" => (empty && clean && held == 0, false, true),
+            _ => (empty && clean && held == 0, false, false),
+        };
+        let exclusive = !self.state(line).starts_with('E') || clean;
+        right && exclusive && (clean || dirty) && line.is_asked() == asked && (line.acks > 0) == acks
+    }
+
+    fn granted(&self, place: Place, line: &Line<N>) -> Option<Granted> {
+        let everybody = Sharers(u64::MAX);
+        let asked = line.asked.map_or(Sharers::NONE, |node| place.sharer(node));
+        let all = Sharers(line.sharers.0 | asked.0);
+        Some(match self.state(line) {
+            "M_Held" | "E_Held" => Granted { readers: Sharers::NONE, writers: line.sharers },
+            "M_Pending" | "E_Pending" => Granted { readers: all, writers: all },
+            "M_Inval" => Granted { readers: everybody, writers: line.sharers },
+            "S" => Granted { readers: line.sharers, writers: Sharers::NONE },
+            "I_WB_Flush_Conflict" => Granted { readers: line.sharers, writers: line.sharers },
+            _ => Granted::NOTHING,
+        })
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
+        let (me, from) = (work.place.me, work.msg.from);
+        match Action::ALL[action as usize] {
+            Action::Hold => actions::hold(work),
+            Action::HoldAlone => actions::hold_alone(work),
+            Action::HoldAsked => return actions::hold_asked(work),
+            Action::HoldAskedAlone => return actions::hold_asked_alone(work),
+            Action::Settled => work.line.asked = None,
+            Action::Unhold => work.line.sharers = Sharers::NONE,
+            Action::PutS => work.send(from, Kind::PutS, work.line.data),
+            Action::PutClnX => work.send(from, Kind::PutClnX, work.line.data),
+            Action::PutX => work.send(from, Kind::PutX, work.line.data),
+            Action::Nack => work.send(from, Kind::Nack, Block::EMPTY),
+            Action::Ask => common::ask(work),
+            Action::AnswerS => return common::answer(work, Kind::PutS),
+            Action::AnswerClnX => return common::answer(work, Kind::PutClnX),
+            Action::AnswerX => return common::answer(work, Kind::PutX),
+            Action::UpgradeAck => work.send(from, Kind::UpgradeAck, Block::EMPTY),
+            Action::Take => actions::take(work),
+            Action::Ack => work.send(from, Kind::WriteBackAck, Block::EMPTY),
+            Action::GetFwd => return forward_to_holder(work, Kind::GetFwd),
+            Action::GetXFwd => return forward_to_holder(work, Kind::GetXFwd),
+            Action::GrantAcks => {
+                let acks = actions::others(work).len();
+                work.send_for(from, Kind::PutX, work.line.data, None, acks);
+            }
+            Action::UpgradeAcks => {
+                let acks = actions::others(work).len();
+                work.send_for(from, Kind::UpgradeAck, Block::EMPTY, None, acks);
+            }
+            Action::Inval => actions::tell(work, actions::others(work), Kind::Inval, from),
+            Action::Count => return actions::count(work),
+            Action::Flush => actions::tell(work, work.line.sharers, Kind::CoreFlush, me),
+            Action::InvalAll => actions::tell(work, work.line.sharers, Kind::Inval, me),
+            Action::SdramLoad => actions::request(work, Kind::Read),
+            Action::SdramStore => actions::write_back(work, Kind::Write),
+            Action::Fill => common::fill(work),
+            Action::Drop => common::drop_data(work),
+        }
+        Ok(())
+    }
+}
+
+/// Has the holder give the line to the one who waits for it.
+fn forward_to_holder<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Result<(), &'static str> {
+    let asked = work.line.asked.ok_or("knows nobody who waits")?;
+    let sharers = work.line.sharers;
+    actions::tell(work, sharers, kind, asked);
+    work.line.acks = 0;
+    Ok(())
+}

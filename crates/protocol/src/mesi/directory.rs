@@ -18,7 +18,7 @@ use l3::{Action, Event};
 protocol! {
  /// The shared last-level cache.
  l3 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX UpgradeAck Take Ack
-  GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop)
+  GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop Land)
  on(                   Fetch                         FetchOwner                  Load                          LoadOwner                            Upgrade                             UpgradeOwner                  Store                                StoreOwner                    )
  M                   { [S HoldAlone PutS]            x                           [M_Held HoldAlone PutX]       x                                    x                                   x                             [M_Held HoldAlone PutX]              x                             }
  M_Held              { [M_Pending Ask GetFwd]        [S HoldAlone PutS]          [M_Pending Ask GetFwd]        [M_Held PutX]                        x                                   x                             [M_Pending Ask GetXFwd]              [M_Held PutX]                 }
@@ -72,7 +72,7 @@ protocol! {
 protocol! {
  /// The directory at the memory controller, where no last-level cache is shared: the line is always there, and never evicted.
  mc actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX UpgradeAck Take Ack
-  GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop)
+  GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop Land)
  on(         Fetch                   FetchOwner          Load                        LoadOwner         Upgrade                                UpgradeOwner         Store                                StoreOwner       )
  Uncached  { [S HoldAlone PutS]      x                   [E_Held HoldAlone PutClnX]  x                 x                                      x                    [M_Held HoldAlone PutX]              x                }
  M_Held    { [M_Pending Ask GetFwd]  [S HoldAlone PutS]  [M_Pending Ask GetFwd]      [M_Held PutX]     x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
@@ -82,10 +82,10 @@ protocol! {
  S         { [S Hold PutS]           [S PutS]            [S Hold PutS]               [S PutS]          [M_Inval UpgradeAcks Inval HoldAlone]  [M_Held UpgradeAck]  [M_Inval GrantAcks Inval HoldAlone]  [M_Held PutX]    };
  on(         WriteBack                   FwdAck                      FwdAckX                          FwdNack                     FwdNackX                         InvAck           InvAckLast     )
  Uncached  { x                           x                           x                                x                           x                                x                x              }
- M_Held    { [Uncached Take Unhold Ack]  x                           x                                x                           x                                x                x              }
- M_Pending { [M_Pending Take Ack]        [S Take HoldAsked Settled]  [M_Held HoldAskedAlone Settled]  [S HoldAskedAlone AnswerS]  [M_Held HoldAskedAlone AnswerX]  x                x              }
+ M_Held    { [Uncached Land Unhold Ack]  x                           x                                x                           x                                x                x              }
+ M_Pending { [M_Pending Land Ack]        [S Land HoldAsked Settled]  [M_Held HoldAskedAlone Settled]  [S HoldAskedAlone AnswerS]  [M_Held HoldAskedAlone AnswerX]  x                x              }
  M_Inval   { z                           x                           x                                x                           x                                [M_Inval Count]  [M_Held Count] }
- E_Held    { [Uncached Take Unhold Ack]  x                           x                                x                           x                                x                x              }
+ E_Held    { [Uncached Land Unhold Ack]  x                           x                                x                           x                                x                x              }
  S         { x                           x                           x                                x                           x                                x                x              };
  on(         Evict  Drain  Flushed  FlushedClean  FlushedDirty  Data  Landed )
  Uncached  { x      x      x        x             x             x     x      }
@@ -152,7 +152,7 @@ impl<const N: usize> Controller<N> for Directory {
         let (right, asked, acks) = match self.state(line) {
             "M" | "I_WB_Writable" => (whole && dirty && held == 0, false, false),
             "E" => (whole && clean && held == 0, false, false),
-            "Uncached" => (whole && held == 0, false, false),
+            "Uncached" => (whole && clean && held == 0, false, false),
             "M_Held" | "E_Held" => (whole && held == 1, false, false),
             "M_Pending" | "E_Pending" => (whole && held == 1, true, false),
             "M_Inval" => (whole && held == 1, false, true),
@@ -218,6 +218,7 @@ impl<const N: usize> Controller<N> for Directory {
             Action::SdramStore => actions::write_back(work, Kind::Write),
             Action::Fill => common::fill(work),
             Action::Drop => common::drop_data(work),
+            Action::Land => work.line.data.write(&work.msg.data),
         }
         Ok(())
     }

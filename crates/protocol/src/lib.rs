@@ -27,5 +27,5 @@ pub mod wt_l2;
 
 pub use block::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
-pub use step::{Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Work, step};
+pub use step::{Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, step};
 pub use table::{Cell, Part, Table};

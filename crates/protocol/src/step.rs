@@ -182,6 +182,17 @@ impl<const N: usize> Work<'_, N> {
     }
 }
 
+/// Whoever watches the steps of controllers with one table.
+pub trait Witness {
+    /// An event met a line in a state.
+    fn note(&mut self, table: &Table, line: LineAddr, state: u8, event: u8);
+
+    /// The latest steps of a line, oldest first, as far as they are remembered.
+    fn history(&self, _: LineAddr) -> Vec<Past> {
+        Vec::new()
+    }
+}
+
 /// What a controller remembers of its steps: how often each cell was met, and the latest of them for a report.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
@@ -215,7 +226,9 @@ impl Log {
             *mine += theirs;
         }
     }
+}
 
+impl Witness for Log {
     fn note(&mut self, table: &Table, line: LineAddr, state: u8, event: u8) {
         self.counts[table.index(state, event)] += 1;
         if self.keep > 0 {
@@ -256,21 +269,22 @@ pub fn step<const N: usize>(
     place: Place,
     line: &mut Line<N>,
     msg: &Msg<N>,
-    log: &mut Log,
+    log: &mut impl Witness,
 ) -> Result<Step<N>, Box<Impossible>> {
     let state = line.state;
-    let impossible = |event: String, why: String, log: &Log| {
+    let impossible = |event: String, why: String, history: Vec<Past>| {
         let state = table.states[state as usize];
-        Box::new(Impossible { table: table.name, state, event, why, history: log.history(msg.line) })
+        Box::new(Impossible { table: table.name, state, event, why, history })
     };
     let Some(event) = controller.classify(place, line, msg) else {
-        return Err(impossible(format!("{:?}", msg.kind), "it has no event for this message".to_owned(), log));
+        let (event, why) = (format!("{:?}", msg.kind), "it has no event for this message".to_owned());
+        return Err(impossible(event, why, log.history(msg.line)));
     };
     let event_name = || table.events[event as usize].to_owned();
     log.note(table, msg.line, state, event);
     let (next, actions) = match table.cell(state, event) {
         Cell::Stall => return Ok(Step::Stall),
-        Cell::Never => return Err(impossible(event_name(), "its cell is x".to_owned(), log)),
+        Cell::Never => return Err(impossible(event_name(), "its cell is x".to_owned(), log.history(msg.line))),
         Cell::Go(next, actions) => (*next, actions),
     };
     let mut changed = *line;
@@ -278,7 +292,7 @@ pub fn step<const N: usize>(
     for &action in actions.iter() {
         if let Err(why) = controller.act(action, &mut work) {
             let why = format!("{} {why}", table.actions[action as usize]);
-            return Err(impossible(event_name(), why, log));
+            return Err(impossible(event_name(), why, log.history(msg.line)));
         }
     }
     let sends = work.sends;

@@ -1,28 +1,36 @@
 //! Whether the checker would notice: a table with one cell changed must violate something.
 
 use super::system::System;
-use crate::Cell;
+use crate::{Cell, Table};
 use std::borrow::Cow;
 
-/// A system with one cell changed.
+/// A table with one cell changed.
 #[derive(Clone)]
 pub struct Mutant {
     /// `l1: V on Store: Merge dropped`.
     pub name: String,
-    pub system: System,
+    pub table: Table,
+}
+
+impl Mutant {
+    /// The system with the changed table in place of the right one; `None` if it has no such table.
+    pub fn applied_to(&self, system: &System) -> Option<System> {
+        let number = system.tables.iter().position(|table| table.name == self.table.name)?;
+        let mut changed = system.clone();
+        changed.tables[number] = self.table.clone();
+        Some(changed)
+    }
 }
 
 /// Every cell that does something changed in turn: to another next state, to each action but one, to a stall.
-pub fn mutants(system: &System) -> Vec<Mutant> {
+pub fn mutants(tables: &[&Table]) -> Vec<Mutant> {
     let mut mutants = Vec::new();
-    for (number, table) in system.tables.iter().enumerate() {
+    for table in tables {
         for (state, event, cell) in table.cells() {
             let Cell::Go(next, actions) = cell else { continue };
             let place = format!("{}: {} on {}", table.name, table.states[state as usize], table.events[event as usize]);
             let mut add = |what: String, cell: Cell| {
-                let mut changed = system.clone();
-                changed.tables[number] = table.with(state, event, cell);
-                mutants.push(Mutant { name: format!("{place}: {what}"), system: changed });
+                mutants.push(Mutant { name: format!("{place}: {what}"), table: table.with(state, event, cell) });
             };
             let other = (next + 1) % table.states.len() as u8;
             if other != *next {

@@ -77,9 +77,12 @@ impl Oracle {
     /// Hashes the history as it is with cores renamed: core `order[i]` becomes core `i`.
     pub fn hash_renamed(&self, order: &[usize], hasher: &mut impl Hasher) {
         self.settled.hash(hasher);
-        for &core in order {
-            (self.written[core], self.last[core]).hash(hasher);
-        }
+        order.iter().for_each(|&core| self.hash_core(core, hasher));
+    }
+
+    /// Hashes one core's part of it.
+    pub fn hash_core(&self, core: usize, hasher: &mut impl Hasher) {
+        (self.written[core], self.last[core]).hash(hasher);
     }
 }
 

@@ -1,11 +1,12 @@
 //! The state of a checked system.
 
 use super::{
+    fingerprint::Fingerprint,
     oracle::{self, Oracle},
     system::{BYTES, CORES, STORED, System},
 };
 use crate::{Block, Line, Msg, Node, Sharers};
-use rustc_hash::FxHasher;
+use smallvec::{Array, SmallVec};
 use std::hash::{Hash, Hasher};
 
 /// How far a member is with what it was told about a line.
@@ -25,23 +26,57 @@ pub enum Trouble {
     Value(String),
 }
 
-/// Everything that is known of a system at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// Everything that is known of a system at one moment. Small systems need no memory beside it: a search makes many millions.
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct World {
     /// By line, then by member.
-    pub lines: Vec<Line<BYTES>>,
+    pub lines: SmallVec<[Line<BYTES>; 8]>,
     /// Messages under way: sorted, or in order within each lane between two nodes.
-    pub network: Vec<Msg<BYTES>>,
+    pub network: SmallVec<[Msg<BYTES>; 6]>,
     /// By line, then by core: it waits for a load.
-    pub loading: Vec<bool>,
+    pub loading: SmallVec<[bool; 16]>,
     /// By line, then by byte.
-    pub oracles: Vec<Oracle>,
+    pub oracles: SmallVec<[Oracle; 2]>,
     /// By line, then by member: what has come of the present stage's message.
-    pub told: Vec<Told>,
+    pub told: SmallVec<[Told; 16]>,
     pub stage: usize,
     pub stores: u8,
     pub rounds: u8,
     pub trouble: Option<Trouble>,
+}
+
+impl Clone for World {
+    fn clone(&self) -> Self {
+        let Self { lines, network, loading, oracles, told, stage, stores, rounds, trouble } = self;
+        Self {
+            lines: SmallVec::from_slice(lines),
+            network: SmallVec::from_slice(network),
+            loading: SmallVec::from_slice(loading),
+            oracles: SmallVec::from_slice(oracles),
+            told: SmallVec::from_slice(told),
+            stage: *stage,
+            stores: *stores,
+            rounds: *rounds,
+            trouble: trouble.clone(),
+        }
+    }
+
+    /// Keeps its own memory: the search makes most worlds only to find that it knows them.
+    fn clone_from(&mut self, other: &Self) {
+        let Self { lines, network, loading, oracles, told, stage, stores, rounds, trouble } = other;
+        copy(&mut self.lines, lines);
+        copy(&mut self.network, network);
+        copy(&mut self.loading, loading);
+        copy(&mut self.oracles, oracles);
+        copy(&mut self.told, told);
+        (self.stage, self.stores, self.rounds) = (*stage, *stores, *rounds);
+        self.trouble.clone_from(trouble);
+    }
+}
+
+fn copy<A: Array<Item: Copy>>(to: &mut SmallVec<A>, from: &[A::Item]) {
+    to.clear();
+    to.extend_from_slice(from);
 }
 
 impl World {
@@ -49,10 +84,13 @@ impl World {
         let per_line = |_| system.members.iter().map(|member| member.initial);
         Self {
             lines: (0..system.lines).flat_map(per_line).collect(),
-            network: Vec::new(),
-            loading: vec![false; system.lines * system.cores],
-            oracles: if system.coherent { Vec::new() } else { vec![Oracle::new(system.cores); system.lines * BYTES] },
-            told: vec![Told::NotYet; system.lines * system.members.len()],
+            network: SmallVec::new(),
+            loading: SmallVec::from_elem(false, system.lines * system.cores),
+            oracles: SmallVec::from_elem(
+                Oracle::new(system.cores),
+                if system.coherent { 0 } else { system.lines * BYTES },
+            ),
+            told: SmallVec::from_elem(Told::NotYet, system.lines * system.members.len()),
             stage: 0,
             stores: 0,
             rounds: 0,
@@ -85,7 +123,7 @@ impl World {
             data: renaming.data(&msg.data),
             ..*msg
         };
-        let mut network: Vec<_> = self.network.iter().map(message).collect();
+        let mut network: SmallVec<[_; 16]> = self.network.iter().map(message).collect();
         sort(&mut network);
         network.hash(hasher);
         permuted(&self.loading, &renaming.cores).for_each(|loading| loading.hash(hasher));
@@ -95,61 +133,57 @@ impl World {
     }
 }
 
+impl World {
+    /// What a set of equal members looks like from within: the same whatever the sets are called.
+    pub fn signature(&self, system: &System, set: &[Node]) -> u64 {
+        let members = system.members.len();
+        let relative = |node: Node| set.iter().position(|&own| own == node).map_or(OUTSIDE, |place| Node(place as u8));
+        let own =
+            |value: u8| set.iter().any(|node| system.members[node.0 as usize].core.map(oracle::waiting) == Some(value));
+        let rename = |value: u8| match value {
+            oracle::STALE | oracle::NEWEST => value,
+            waiting => oracle::waiting(usize::from(!own(waiting))),
+        };
+        let data = |data: &Block<BYTES>| if system.coherent { data.map(STORED, rename) } else { *data };
+        let mut hasher = Fingerprint::default();
+        for &node in set {
+            let number = node.0 as usize;
+            for line in 0..system.lines {
+                let place = line * members + number;
+                let held = &self.lines[place];
+                let (asked, join) = (held.asked.map(relative), held.join.map(relative));
+                Line { asked, join, data: data(&held.data), ..*held }.hash(&mut hasher);
+                self.told[place].hash(&mut hasher);
+            }
+            if let Some(core) = system.members[number].core {
+                self.loading.iter().skip(core).step_by(system.cores).for_each(|loading| loading.hash(&mut hasher));
+                self.oracles.iter().for_each(|oracle| oracle.hash_core(core, &mut hasher));
+            }
+        }
+        let messages = self.network.iter().filter(|msg| set.contains(&msg.from) || set.contains(&msg.to));
+        let messages = messages.map(|msg| {
+            let mut hasher = Fingerprint::default();
+            let (from, to, of) = (relative(msg.from), relative(msg.to), msg.of.map(relative));
+            Msg { from, to, of, data: data(&msg.data), ..*msg }.hash(&mut hasher);
+            hasher.finish()
+        });
+        hasher.finish().wrapping_add(messages.fold(0, u64::wrapping_add))
+    }
+}
+
+/// Anybody outside a set.
+const OUTSIDE: Node = Node(u8::MAX);
+
 /// Rows of `order.len()` entries, the entries of each in a new order.
 fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'a T> {
     rows.chunks(order.len()).flat_map(|row| order.iter().map(|&old| &row[old]))
 }
 
-/// The renamings under which a system stays the same.
-#[derive(Clone, Debug)]
-pub struct Renamings {
-    all: Vec<Renaming>,
-    /// The sets of members that can change places.
-    sets: Vec<Vec<usize>>,
-    members: usize,
-}
-
-impl Renamings {
-    pub fn new(system: &System) -> Self {
-        let sets = system.equals.iter().map(|set| set.iter().map(|node| node.0 as usize).collect()).collect();
-        Self { all: Renaming::all(system), sets, members: system.members.len() }
-    }
-
-    /// Those renamings that put the sets in the order of what can be said of each without naming anybody. Few, so that few
-    /// have to be tried to find the one that stands for all.
-    pub fn canonical<'a>(&'a self, world: &'a World) -> impl Iterator<Item = &'a Renaming> {
-        let looks: Vec<u64> = self.sets.iter().map(|set| self.looks(world, set)).collect();
-        self.all.iter().filter(move |renaming| renaming.order.is_sorted_by_key(|&set| looks[set]))
-    }
-
-    fn looks(&self, world: &World, set: &[usize]) -> u64 {
-        let mut hasher = FxHasher::default();
-        for (number, line) in world.lines.iter().enumerate() {
-            if set.contains(&(number % self.members)) {
-                let named = (line.asked.is_some(), line.join.is_some(), line.sharers.len());
-                (line.state, line.data.mask(), line.dirty, line.acks, line.early, named).hash(&mut hasher);
-            }
-        }
-        // Added up: the order of messages depends on names.
-        let mut messages = 0u64;
-        for msg in &world.network {
-            let (from, to) = (set.contains(&(msg.from.0 as usize)), set.contains(&(msg.to.0 as usize)));
-            if from || to {
-                let mut one = FxHasher::default();
-                (from, to, msg.kind, msg.line, msg.data.mask(), msg.acks).hash(&mut one);
-                messages = messages.wrapping_add(one.finish());
-            }
-        }
-        messages.hash(&mut hasher);
-        hasher.finish()
-    }
-}
-
 /// New names for members and cores: entry `i` says who becomes number `i`.
 #[derive(Clone, Debug)]
 pub struct Renaming {
-    /// Which set takes the place of each.
-    order: Vec<usize>,
+    /// Which set takes which's place.
+    sets: Vec<usize>,
     members: Vec<usize>,
     cores: Vec<usize>,
     new_members: Vec<u8>,
@@ -181,7 +215,13 @@ impl Renaming {
         }
         let (new_members, new_cores) = (inverse(&members), inverse(&cores));
         let above = system.members.iter().map(|member| member.above.0).collect();
-        Self { order: order.to_vec(), members, cores, new_members, new_cores, above, coherent: system.coherent }
+        let (sets, coherent) = (order.to_vec(), system.coherent);
+        Self { sets, members, cores, new_members, new_cores, above, coherent }
+    }
+
+    /// Puts the sets in the order of their signatures. Some renaming always does; several do if sets look alike.
+    pub fn sorts(&self, signatures: &[u64]) -> bool {
+        self.sets.iter().map(|&set| signatures[set]).is_sorted()
     }
 
     /// A line of member `old` with everybody renamed.

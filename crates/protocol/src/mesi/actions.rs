@@ -69,7 +69,8 @@ pub fn early<const N: usize>(work: &mut Work<'_, N>) {
 
 /// Waits for those of the announced acknowledgements that have not come yet.
 pub fn await_acks<const N: usize>(work: &mut Work<'_, N>) -> Done {
-    work.line.acks = work.msg.acks.checked_sub(work.line.early).ok_or("has got more acknowledgements than there are")?;
+    work.line.acks =
+        work.msg.acks.checked_sub(work.line.early).ok_or("has got more acknowledgements than there are")?;
     work.line.early = 0;
     Ok(())
 }

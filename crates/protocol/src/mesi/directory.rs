@@ -11,8 +11,7 @@
 //!   `I_WB_Writable`: in the write-back queue. `I_WB_Non_Writable`: written to memory, not yet acknowledged.
 
 use crate::{
-    Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common, mesi::actions,
-    protocol,
+    Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common, mesi::actions, protocol,
 };
 use l3::{Action, Event};
 

@@ -171,7 +171,9 @@ impl<const N: usize> Controller<N> for L2 {
         use State::*;
         match State::ALL[line.state as usize] {
             M | E | M_GetFwd | M_GetXFwd | M_Flush | I_WB_Flush_Conflict | I_WB_Writable => Access::Write,
-            S | S_Pending_Upgrade | S_Upgrade_Retry | S_Upgrade_Acks | S_Inval | S_Evict | S_Inval_Fetch => Access::Read,
+            S | S_Pending_Upgrade | S_Upgrade_Retry | S_Upgrade_Acks | S_Inval | S_Evict | S_Inval_Fetch => {
+                Access::Read
+            }
             _ => Access::None,
         }
     }

@@ -5,6 +5,7 @@ use crate::{
     adsm::{self, Accelerator, Host},
     check::{BYTES, Member, Stage, System},
     memory::{self, Memory},
+    mesi,
     vi_l1::{self, ViL1},
     wb_l2::{self, WriteBackL2},
     wt_l2::{self, WriteThroughL2},
@@ -66,6 +67,28 @@ pub static ALL: &[Protocol] = &[
                 rounds: 1,
                 build: |caches, lines| not_coherent(&WriteThroughL2, &pair(caches), lines),
             },
+        ],
+    },
+    Protocol {
+        name: "mesi",
+        about: "MESI with a directory for CPU cores and a GPU as one more core, in a shared last-level cache or at the \
+                memory controller",
+        tables: &[
+            &mesi::l1::l1i::TABLE,
+            &mesi::l1::l1d::TABLE,
+            &mesi::l2::l2::TABLE,
+            &mesi::directory::l3::TABLE,
+            &mesi::l1::l1v::TABLE,
+            &mesi::gpu_l2::gpu_l2::TABLE,
+            &mesi::directory::mc::TABLE,
+            &memory::memory::TABLE,
+        ],
+        systems: &[
+            Setup { name: "gpu", rounds: 0, build: mesi::gpu },
+            Setup { name: "cores", rounds: 0, build: mesi::cores },
+            Setup { name: "fetch", rounds: 0, build: mesi::fetches },
+            Setup { name: "apu", rounds: 0, build: mesi::apu },
+            Setup { name: "no-llc", rounds: 0, build: mesi::no_llc },
         ],
     },
     Protocol {

@@ -5,7 +5,7 @@ use super::{
     oracle::{self, Oracle},
     search::Explore,
     system::{BYTES, CORES, DRIVER, Network, STORED, Stage, System},
-    world::{Renamings, Told, Trouble, World},
+    world::{Renaming, Told, Trouble, World},
 };
 use crate::{Access, Block, Cell, Impossible, Kind, Line, Msg, Node, Place, Step, Table, Witness, step};
 use mem::LineAddr;
@@ -35,7 +35,7 @@ pub struct Check {
     pub values: u8,
     /// How often the stages are gone through before the last stretch of work.
     pub rounds: u8,
-    renamings: Renamings,
+    renamings: Vec<Renaming>,
     /// By table, then by cell: it was met.
     met: Vec<Vec<AtomicBool>>,
 }
@@ -55,7 +55,7 @@ impl Witness for Meter<'_> {
 impl Check {
     pub fn new(system: System, network: Network, values: u8, rounds: u8) -> Self {
         assert!(values < 8, "the oracle's sets hold the values 0 to 7");
-        let renamings = Renamings::new(&system);
+        let renamings = Renaming::all(&system);
         let met = system.tables.iter().map(|table| table.cells().map(|_| AtomicBool::new(false)).collect()).collect();
         Self { system, network, values, rounds, renamings, met }
     }
@@ -85,9 +85,8 @@ impl Check {
     /// What the cell says that this message would meet; `None` if the protocol has no such message there.
     fn cell(&self, world: &World, msg: &Msg<BYTES>) -> Option<&Cell> {
         let member = &self.system.members[msg.to.0 as usize];
-        let place = self.place(msg.to, self.line_of(msg.line));
         let line = self.line(world, msg);
-        let event = member.controller.classify(place, line, msg)?;
+        let event = member.controller.classify(self.place(msg.to, self.line_of(msg.line)), line, msg)?;
         Some(self.system.tables[member.table].cell(line.state, event))
     }
 
@@ -95,8 +94,9 @@ impl Check {
     fn stalls(&self, world: &World, msg: &Msg<BYTES>) -> bool {
         let member = &self.system.members[msg.to.0 as usize];
         let (table, line) = (&self.system.tables[member.table], self.line(world, msg));
-        let place = self.place(msg.to, self.line_of(msg.line));
-        let Some(event) = member.controller.classify(place, line, msg) else { return false };
+        let Some(event) = member.controller.classify(self.place(msg.to, self.line_of(msg.line)), line, msg) else {
+            return false;
+        };
         let stalls = *table.cell(line.state, event) == Cell::Stall;
         if stalls {
             Meter(&self.met[member.table]).note(table, msg.line, line.state, event);
@@ -179,7 +179,7 @@ impl Check {
             let places = (0..self.system.lines).flat_map(|line| (0..self.members()).map(move |member| (line, member)));
             for (line, member) in places {
                 let retry = self.ask(DRIVER, Node(member as u8), Kind::Retry, line, Block::EMPTY);
-                if matches!(self.cell(world, &retry), Some(Cell::Go(..))) {
+                if matches!(self.cell(world, &retry), Some(Cell::Go(..) | Cell::Stall)) {
                     moves.push(Move::Ask(retry));
                 }
             }
@@ -378,7 +378,10 @@ impl Explore for Check {
             world.hash_renamed(renaming, |network| self.sort(network), &mut hasher);
             hasher.finish()
         };
-        self.renamings.canonical(world).map(hash).min().expect("there is always one renaming that sorts the sets")
+        let signature = |set: &Vec<Node>| world.signature(&self.system, set);
+        let signatures: SmallVec<[_; 8]> = self.system.equals.iter().map(signature).collect();
+        let sorting = self.renamings.iter().filter(|renaming| renaming.sorts(&signatures));
+        sorting.map(hash).min().expect("some order is sorted")
     }
 
     fn follow(&self, world: &World, action: &Move, next: &mut World) -> bool {
@@ -433,8 +436,7 @@ impl Explore for Check {
         let telling = matches!(self.system.stages[world.stage], Stage::Tell { .. });
         match action {
             Move::Deliver(_) => true,
-            Move::Ask(msg) if msg.kind == Kind::Retry => true,
-            Move::Ask(msg) => telling && !matches!(msg.kind, Kind::Evict | Kind::Drain),
+            Move::Ask(msg) => msg.kind == Kind::Retry || telling && !matches!(msg.kind, Kind::Evict | Kind::Drain),
             Move::Advance => telling,
         }
     }

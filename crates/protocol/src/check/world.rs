@@ -86,11 +86,10 @@ impl World {
             lines: (0..system.lines).flat_map(per_line).collect(),
             network: SmallVec::new(),
             loading: SmallVec::from_elem(false, system.lines * system.cores),
-            oracles: if system.coherent {
-                SmallVec::new()
-            } else {
-                SmallVec::from_elem(Oracle::new(system.cores), system.lines * BYTES)
-            },
+            oracles: SmallVec::from_elem(
+                Oracle::new(system.cores),
+                if system.coherent { 0 } else { system.lines * BYTES },
+            ),
             told: SmallVec::from_elem(Told::NotYet, system.lines * system.members.len()),
             stage: 0,
             stores: 0,
@@ -134,79 +133,57 @@ impl World {
     }
 }
 
+impl World {
+    /// What a set of equal members looks like from within: the same whatever the sets are called.
+    pub fn signature(&self, system: &System, set: &[Node]) -> u64 {
+        let members = system.members.len();
+        let relative = |node: Node| set.iter().position(|&own| own == node).map_or(OUTSIDE, |place| Node(place as u8));
+        let own =
+            |value: u8| set.iter().any(|node| system.members[node.0 as usize].core.map(oracle::waiting) == Some(value));
+        let rename = |value: u8| match value {
+            oracle::STALE | oracle::NEWEST => value,
+            waiting => oracle::waiting(usize::from(!own(waiting))),
+        };
+        let data = |data: &Block<BYTES>| if system.coherent { data.map(STORED, rename) } else { *data };
+        let mut hasher = Fingerprint::default();
+        for &node in set {
+            let number = node.0 as usize;
+            for line in 0..system.lines {
+                let place = line * members + number;
+                let held = &self.lines[place];
+                let (asked, join) = (held.asked.map(relative), held.join.map(relative));
+                Line { asked, join, data: data(&held.data), ..*held }.hash(&mut hasher);
+                self.told[place].hash(&mut hasher);
+            }
+            if let Some(core) = system.members[number].core {
+                self.loading.iter().skip(core).step_by(system.cores).for_each(|loading| loading.hash(&mut hasher));
+                self.oracles.iter().for_each(|oracle| oracle.hash_core(core, &mut hasher));
+            }
+        }
+        let messages = self.network.iter().filter(|msg| set.contains(&msg.from) || set.contains(&msg.to));
+        let messages = messages.map(|msg| {
+            let mut hasher = Fingerprint::default();
+            let (from, to, of) = (relative(msg.from), relative(msg.to), msg.of.map(relative));
+            Msg { from, to, of, data: data(&msg.data), ..*msg }.hash(&mut hasher);
+            hasher.finish()
+        });
+        hasher.finish().wrapping_add(messages.fold(0, u64::wrapping_add))
+    }
+}
+
+/// Anybody outside a set.
+const OUTSIDE: Node = Node(u8::MAX);
+
 /// Rows of `order.len()` entries, the entries of each in a new order.
 fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'a T> {
     rows.chunks(order.len()).flat_map(|row| order.iter().map(|&old| &row[old]))
 }
 
-/// The renamings under which a system stays the same.
-#[derive(Clone, Debug)]
-pub struct Renamings {
-    all: Vec<Renaming>,
-    /// Those that can change places.
-    sets: Vec<Set>,
-    members: usize,
-    cores: usize,
-}
-
-/// Members that change places together, with their cores.
-#[derive(Clone, Debug)]
-struct Set {
-    members: Vec<usize>,
-    cores: Vec<usize>,
-}
-
-impl Renamings {
-    pub fn new(system: &System) -> Self {
-        let set = |nodes: &Vec<Node>| {
-            let members: Vec<_> = nodes.iter().map(|node| node.0 as usize).collect();
-            let cores = members.iter().filter_map(|&member| system.members[member].core).collect();
-            Set { members, cores }
-        };
-        let sets = system.equals.iter().map(set).collect();
-        Self { all: Renaming::all(system), sets, members: system.members.len(), cores: system.cores }
-    }
-
-    /// Those renamings that put the sets in the order of what can be said of each without naming anybody. Few, so that few
-    /// have to be tried to find the one that stands for all.
-    pub fn canonical<'a>(&'a self, world: &'a World) -> impl Iterator<Item = &'a Renaming> {
-        let looks: SmallVec<[u64; 8]> = self.sets.iter().map(|set| self.looks(world, set)).collect();
-        self.all.iter().filter(move |renaming| renaming.order.is_sorted_by_key(|&set| looks[set]))
-    }
-
-    fn looks(&self, world: &World, set: &Set) -> u64 {
-        let mut hasher = Fingerprint::default();
-        for (row, told) in world.lines.chunks(self.members).zip(world.told.chunks(self.members)) {
-            for &member in &set.members {
-                let line = &row[member];
-                let named = (line.asked.is_some(), line.join.is_some(), line.sharers.len());
-                (line.state, line.data.mask(), line.dirty, line.acks, line.early, named).hash(&mut hasher);
-                told[member].hash(&mut hasher);
-            }
-        }
-        for &core in &set.cores {
-            world.loading.iter().skip(core).step_by(self.cores).for_each(|loading| loading.hash(&mut hasher));
-            world.oracles.iter().for_each(|oracle| oracle.hash_core(core, &mut hasher));
-        }
-        // Added up: the order of messages depends on names.
-        let mut messages = 0u64;
-        for msg in &world.network {
-            let (from, to) = (set.members.contains(&msg.from.0.into()), set.members.contains(&msg.to.0.into()));
-            if from || to {
-                let mut one = Fingerprint::default();
-                (from, to, msg.kind, msg.line, msg.data.mask(), msg.acks).hash(&mut one);
-                messages = messages.wrapping_add(one.finish());
-            }
-        }
-        hasher.finish().wrapping_add(messages)
-    }
-}
-
 /// New names for members and cores: entry `i` says who becomes number `i`.
 #[derive(Clone, Debug)]
 pub struct Renaming {
-    /// Which set takes the place of each.
-    order: Vec<usize>,
+    /// Which set takes which's place.
+    sets: Vec<usize>,
     members: Vec<usize>,
     cores: Vec<usize>,
     new_members: Vec<u8>,
@@ -238,7 +215,13 @@ impl Renaming {
         }
         let (new_members, new_cores) = (inverse(&members), inverse(&cores));
         let above = system.members.iter().map(|member| member.above.0).collect();
-        Self { order: order.to_vec(), members, cores, new_members, new_cores, above, coherent: system.coherent }
+        let (sets, coherent) = (order.to_vec(), system.coherent);
+        Self { sets, members, cores, new_members, new_cores, above, coherent }
+    }
+
+    /// Puts the sets in the order of their signatures. Some renaming always does; several do if sets look alike.
+    pub fn sorts(&self, signatures: &[u64]) -> bool {
+        self.sets.iter().map(|&set| signatures[set]).is_sorted()
     }
 
     /// A line of member `old` with everybody renamed.

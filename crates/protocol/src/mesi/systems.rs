@@ -80,8 +80,10 @@ pub fn cores(cores: usize, lines: usize) -> System {
     builder.system((0..cores).map(|core| vec![node(core), node(cores + core)]).collect())
 }
 
-/// A core beside a GPU with vector caches and a second-level cache of its own, under a shared last-level cache.
-pub fn apu(vector_caches: usize, lines: usize) -> System {
+/// A core beside a GPU with vector caches and a second-level cache of its own, under a shared last-level cache: so many
+/// first-level caches in all, at least two.
+pub fn apu(caches: usize, lines: usize) -> System {
+    let vector_caches = caches.saturating_sub(1).max(1);
     let mut builder = Builder::new(lines);
     let (l2, gpu_l2, l3) = (vector_caches + 1, vector_caches + 2, vector_caches + 3);
     for cache in 0..vector_caches {
@@ -107,8 +109,10 @@ pub fn gpu(vector_caches: usize, lines: usize) -> System {
     builder.system((0..vector_caches).map(|cache| vec![node(cache)]).collect())
 }
 
-/// A core with an instruction cache and further cores without one, under a shared last-level cache.
-pub fn fetches(cores: usize, lines: usize) -> System {
+/// A core with an instruction cache and further cores without one, under a shared last-level cache: so many first-level
+/// caches in all, at least two.
+pub fn fetches(caches: usize, lines: usize) -> System {
+    let cores = caches.saturating_sub(1).max(1);
     let mut builder = Builder::new(lines);
     let l3 = 2 * cores + 1;
     for core in 0..cores {
@@ -124,8 +128,10 @@ pub fn fetches(cores: usize, lines: usize) -> System {
     builder.system((0..cores - 1).map(|core| vec![node(core), node(cores + 1 + core)]).collect())
 }
 
-/// Cores and a GPU with one vector cache, with the directory at the memory controller.
-pub fn no_llc(cores: usize, lines: usize) -> System {
+/// Cores and a GPU with one vector cache, with the directory at the memory controller: so many first-level caches in all,
+/// at least two.
+pub fn no_llc(caches: usize, lines: usize) -> System {
+    let cores = caches.saturating_sub(1).max(1);
     let mut builder = Builder::new(lines);
     let (gpu_l2, home) = (2 * cores + 1, 2 * cores + 2);
     for core in 0..cores {

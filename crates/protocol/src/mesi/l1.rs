@@ -29,7 +29,7 @@ protocol! {
  M                 { x                  x                  x                           x                    x            }
  E                 { x                  x                  x                           x                    x            }
  S                 { x                  x                  x                           x                    x            }
- S_Pending_Upgrade { x                  x                  [M Fill Stored]             [S_Upgrade_Retry]    x            }
+ S_Pending_Upgrade { x                  x                  [M Stored]                  [S_Upgrade_Retry]    x            }
  S_Upgrade_Retry   { x                  x                  x                           x                    x            }
  I                 { x                  x                  x                           x                    x            }
  I_Get             { [S Fill Loaded]    [E Fill Loaded]    [M Fill Modify Loaded]      [I_Get_Retry]        x            }

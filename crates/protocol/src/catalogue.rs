@@ -74,13 +74,13 @@ pub static ALL: &[Protocol] = &[
         about: "MESI with a directory for CPU cores and a GPU as one more core, in a shared last-level cache or at the \
                 memory controller",
         tables: &[
-            &mesi::l1::l1i::TABLE,
-            &mesi::l1::l1d::TABLE,
+            &mesi::l1i::l1i::TABLE,
+            &mesi::l1d::l1d::TABLE,
             &mesi::l2::l2::TABLE,
-            &mesi::directory::l3::TABLE,
-            &mesi::l1::l1v::TABLE,
+            &mesi::l3::l3::TABLE,
+            &mesi::l1v::l1v::TABLE,
             &mesi::gpu_l2::gpu_l2::TABLE,
-            &mesi::directory::mc::TABLE,
+            &mesi::mc::mc::TABLE,
             &memory::memory::TABLE,
         ],
         systems: &[

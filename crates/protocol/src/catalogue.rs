@@ -86,9 +86,12 @@ pub static ALL: &[Protocol] = &[
         systems: &[
             Setup { name: "gpu", rounds: 0, build: mesi::gpu },
             Setup { name: "cores", rounds: 0, build: mesi::cores },
+            Setup { name: "fetch-apart", rounds: 0, build: mesi::fetch_apart },
             Setup { name: "fetch", rounds: 0, build: mesi::fetches },
             Setup { name: "apu", rounds: 0, build: mesi::apu },
             Setup { name: "no-llc", rounds: 0, build: mesi::no_llc },
+            Setup { name: "fetch-no-llc", rounds: 0, build: mesi::fetch_no_llc },
+            Setup { name: "gpu-no-llc", rounds: 0, build: mesi::gpu_no_llc },
         ],
     },
     Protocol {

@@ -3,7 +3,7 @@
 //! Tables 3.4 and 3.5 of `003_07d33ec44b25be67.txt`: [`l3`] and [`mc`]. The paper's substates that say who asks are events here: `...Owner` is a request by the
 //! only one who holds the line (the paper's `M_Owned` and `E_Owned`), the plain event one by anybody else (`M_Held`, `E_Held`).
 //!
-//! - `M` and `E` are newer than memory or like it, and nobody above holds the line; `M_Held` and `E_Held`: one does, to write.
+//! - `M`: newer than memory, and nobody above holds the line. `M_Held` and `E_Held`: one does, to write.
 //! - `M_Pending` and `E_Pending`: a forward is under way, and everybody else is refused, also the holder (`...Owner`; the
 //!   paper's `M_Pending_Owned` and `E_Pending_Owned`).
 //! - `M_Inval`: a store or an upgrade is granted, and those who held the line are giving it up.
@@ -71,7 +71,6 @@ impl<const N: usize> Controller<N> for Directory {
         let held = line.sharers.len();
         let (right, asked, acks) = match self.state(line) {
             "M" | "I_WB_Writable" => (whole && dirty && held == 0, false, false),
-            "E" => (whole && clean && held == 0, false, false),
             "Uncached" => (whole && clean && held == 0, false, false),
             "M_Held" | "E_Held" => (whole && held == 1, false, false),
             "M_Pending" | "E_Pending" => (whole && held == 1, true, false),

@@ -3,7 +3,7 @@
 //! Table 3.7 of `003_07d33ec44b25be67.txt`. As in [`directory`](super::directory), the paper's `M_Owned` and `E_Owned` are the events
 //! `...Owner`: the only one above who holds the line asks. Toward the directory below it does what [`l2`](super::l2) does.
 //!
-//! - `M` and `E`: the node has the line to write, and nobody above holds it. `M_Held`, `E_Held`: one vector cache does.
+//! - `M`: the node has the line to write, and nobody above holds it. `M_Held`, `E_Held`: one vector cache does.
 //! - `S_Dirty_In_Node`: the node has the line to write, vector caches hold it to read. `S_Clean`: others may have it too.
 //! - `M_Pending`: one vector cache is made to share it with another; `M_Pending_Store`: to give it up to another.
 //!   `S_Pending_Owned`: vector caches give it up for a store of one of them; `S_Pending`: the same, and then the directory is asked.
@@ -20,15 +20,14 @@ protocol! { gpu_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS P
   AwaitAcks Early Count InvalOthers InvalAll Flush Downgrade Join InvAck FwdPutS FwdPutX FwdAck FwdAckX FwdNack FwdNackX FlushedDown Clean Drop WriteBack)
  on(                   Load                         LoadOwner                   Store                              StoreOwner                  WriteBack                       Evict                           Drain                               Retry)
  M                   { [M_Held HoldAlone PutX]      x                           [M_Held HoldAlone PutX]            x                           x                               [I_WB_Writable]                 x                                   x             }
- M_Held              { [M_Pending Ask Downgrade]    [M_Held PutX]               [M_Pending_Store Ask Flush]        [M_Held PutX]               [M Take Unhold Ack]             [I_WB_Flush_Conflict Flush]     x                                   x             }
+ M_Held              { [M_Pending Ask Downgrade]    x                           [M_Pending_Store Ask Flush]        x                           [M Take Unhold Ack]             [I_WB_Flush_Conflict Flush]     x                                   x             }
  M_Pending           { [M_Pending Nack]             [M_Pending Nack]            [M_Pending Nack]                   [M_Pending Nack]            [M_Pending Take Ack]            z                               x                                   x             }
  M_Pending_Store     { [M_Pending_Store Nack]       [M_Pending_Store Nack]      [M_Pending_Store Nack]             [M_Pending_Store Nack]      [M_Pending_Store Take Ack]      z                               x                                   x             }
- E                   { [E_Held HoldAlone PutClnX]   x                           [M_Held Modify HoldAlone PutX]     x                           x                               [I Drop]                        x                                   x             }
  E_Held              { [M_Pending Ask Downgrade]    [E_Held PutClnX]            [M_Pending_Store Ask Flush]        [M_Held Modify PutX]        [M Take Unhold Ack]             [I_WB_Flush_Conflict Flush]     x                                   x             }
  S_Clean             { [S_Clean Hold PutS]          [S_Clean PutS]              [S_Pending Ask InvalOthers]        [I_GetX Ask Drop GetX]      x                               [S_Evict InvalAll]              x                                   x             }
- S_Dirty_In_Node     { [S_Dirty_In_Node Hold PutS]  [S_Dirty_In_Node PutS]      [S_Pending_Owned Ask InvalOthers]  [M_Held Modify PutX]        x                               [I_WB_Flush_Conflict InvalAll]  x                                   x             }
+ S_Dirty_In_Node     { [S_Dirty_In_Node Hold PutS]  x                           [S_Pending_Owned Ask InvalOthers]  x                           x                               [I_WB_Flush_Conflict InvalAll]  x                                   x             }
  S_Pending           { [S_Pending Nack]             [S_Pending Nack]            [S_Pending Nack]                   [S_Pending Nack]            x                               z                               x                                   x             }
- S_Pending_Owned     { [S_Pending_Owned Nack]       [S_Pending_Owned Nack]      [S_Pending_Owned Nack]             [S_Pending_Owned Nack]      x                               z                               x                                   x             }
+ S_Pending_Owned     { [S_Pending_Owned Nack]       x                           [S_Pending_Owned Nack]             x                           x                               z                               x                                   x             }
  S_Inval             { [S_Inval Nack]               [S_Inval Nack]              [S_Inval Nack]                     [S_Inval Nack]              x                               z                               x                                   x             }
  S_Evict             { [S_Evict Nack]               [S_Evict Nack]              [S_Evict Nack]                     [S_Evict Nack]              x                               z                               x                                   x             }
  I                   { [I_Get Ask Get]              x                           [I_GetX Ask GetX]                  x                           x                               x                               x                                   x             }
@@ -48,7 +47,6 @@ protocol! { gpu_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS P
  M_Held              { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
  M_Pending           { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
  M_Pending_Store     { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- E                   { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
  E_Held              { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
  S_Clean             { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
  S_Dirty_In_Node     { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
@@ -73,7 +71,6 @@ protocol! { gpu_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS P
  M_Held              { x                            x                                             x                                                  x                        [M_GetFwd Join Downgrade]       [M_GetXFwd Join Flush]     [M_Flush Flush]            }
  M_Pending           { x                            [S_Dirty_In_Node Count HoldAsked AnswerS]     [S_Dirty_In_Node Count Take HoldAsked AnswerS]     x                        z                               z                          z                          }
  M_Pending_Store     { x                            [M_Held Count Modify HoldAskedAlone AnswerX]  [M_Held Count Take Modify HoldAskedAlone AnswerX]  x                        z                               z                          z                          }
- E                   { x                            x                                             x                                                  x                        [I FwdPutS FwdAck Drop]         [I FwdPutX FwdAckX Drop]   [I FlushedDown Drop]       }
  E_Held              { x                            x                                             x                                                  x                        [M_GetFwd Join Downgrade]       [M_GetXFwd Join Flush]     [M_Flush Flush]            }
  S_Clean             { x                            x                                             x                                                  [S_Inval Join InvalAll]  x                               x                          x                          }
  S_Dirty_In_Node     { x                            x                                             x                                                  x                        [S_Clean FwdPutS FwdAck Clean]  [M_GetXFwd Join InvalAll]  [M_Flush InvalAll]         }
@@ -146,7 +143,6 @@ impl<const N: usize> Controller<N> for GpuL2 {
         let (right, asked) = match State::ALL[line.state as usize] {
             M | I_WB_Writable => (rests(whole && dirty && held == 0), false),
             M_Held => (rests(whole && dirty && held == 1), false),
-            E => (rests(whole && clean && held == 0), false),
             E_Held => (rests(whole && clean && held == 1), false),
             M_Pending | M_Pending_Store => (waits(owned && held == 1), true),
             S_Clean => (rests(whole && clean && held > 0), false),

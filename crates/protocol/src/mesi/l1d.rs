@@ -43,5 +43,5 @@ protocol! {
  I_GetX            { z                                 z                       z                      }
  I_GetX_Retry      { [I_GetX_Retry Flushed]            [I_GetX_Retry Flushed]  [I_GetX_Retry Flushed] }
  I_WB_Writable     { x                                 [I FlushedData Drop]    [I FlushedData Drop]   }
- I_WB_Non_Writable { z                                 z                       z                      }
+ I_WB_Non_Writable { x                                 z                       z                      }
 }

@@ -11,13 +11,13 @@ protocol! {
  /// Tables 3.4 and 3.5 without a cache.
  mc actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX UpgradeAck Take Ack
   GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop Land)
- on(         Fetch                   FetchOwner          Load                        LoadOwner         Upgrade                                UpgradeOwner         Store                                StoreOwner)
- Uncached  { [S HoldAlone PutS]      x                   [E_Held HoldAlone PutClnX]  x                 x                                      x                    [M_Held HoldAlone PutX]              x                }
- M_Held    { [M_Pending Ask GetFwd]  [S HoldAlone PutS]  [M_Pending Ask GetFwd]      [M_Held PutX]     x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
- M_Pending { [M_Pending Nack]        [M_Pending Nack]    [M_Pending Nack]            [M_Pending Nack]  [M_Pending Nack]                       [M_Pending Nack]     [M_Pending Nack]                     [M_Pending Nack] }
- M_Inval   { [M_Inval Nack]          [M_Inval Nack]      [M_Inval Nack]              [M_Inval Nack]    [M_Inval Nack]                         x                    [M_Inval Nack]                       [M_Inval Nack]   }
- E_Held    { [M_Pending Ask GetFwd]  [S HoldAlone PutS]  [M_Pending Ask GetFwd]      [E_Held PutClnX]  x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
- S         { [S Hold PutS]           [S PutS]            [S Hold PutS]               [S PutS]          [M_Inval UpgradeAcks Inval HoldAlone]  [M_Held UpgradeAck]  [M_Inval GrantAcks Inval HoldAlone]  [M_Held PutX]    };
+ on(         Fetch                   FetchOwner        Load                        LoadOwner         Upgrade                                UpgradeOwner         Store                                StoreOwner)
+ Uncached  { [S HoldAlone PutS]      x                 [E_Held HoldAlone PutClnX]  x                 x                                      x                    [M_Held HoldAlone PutX]              x                }
+ M_Held    { [M_Pending Ask GetFwd]  [S PutS]          [M_Pending Ask GetFwd]      [M_Held PutX]     x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
+ M_Pending { [M_Pending Nack]        [M_Pending Nack]  [M_Pending Nack]            [M_Pending Nack]  [M_Pending Nack]                       [M_Pending Nack]     [M_Pending Nack]                     [M_Pending Nack] }
+ M_Inval   { [M_Inval Nack]          x                 [M_Inval Nack]              x                 [M_Inval Nack]                         x                    [M_Inval Nack]                       x                }
+ E_Held    { [M_Pending Ask GetFwd]  [S PutS]          [M_Pending Ask GetFwd]      [E_Held PutClnX]  x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
+ S         { [S Hold PutS]           [S PutS]          [S Hold PutS]               [S PutS]          [M_Inval UpgradeAcks Inval HoldAlone]  [M_Held UpgradeAck]  [M_Inval GrantAcks Inval HoldAlone]  [M_Held PutX]    };
  on(         WriteBack                   FwdAck                      FwdAckX                          FwdNack                     FwdNackX                         InvAck           InvAckLast)
  Uncached  { x                           x                           x                                x                           x                                x                x              }
  M_Held    { [Uncached Land Unhold Ack]  x                           x                                x                           x                                x                x              }

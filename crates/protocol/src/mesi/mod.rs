@@ -16,4 +16,4 @@ pub mod l3;
 pub mod mc;
 mod systems;
 
-pub use systems::{apu, cores, fetches, gpu, no_llc};
+pub use systems::{apu, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc};

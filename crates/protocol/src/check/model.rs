@@ -224,7 +224,9 @@ impl Check {
         } else if msg.to.0 >= CORES && msg.kind == Kind::Stored {
             let core = (msg.to.0 - CORES) as usize;
             world.loading[line * self.system.cores + core] = false;
-            world.rename_values(line, self.members(), core);
+            if !world.perform_store(line, self.members(), core, msg.from.0 as usize) {
+                world.trouble = Some(Trouble::Value(format!("core{core} stored into a stale line {line}")));
+            }
         } else if msg.to.0 >= CORES {
             self.loaded(world, line, (msg.to.0 - CORES) as usize, &msg);
         } else {

@@ -5,8 +5,10 @@ use crate::{Controller, Kind, Line, Node, Table};
 /// Bytes in a line of a checked system: two are enough for false sharing.
 pub const BYTES: usize = 2;
 
-/// The byte that stores write in a coherent system; the other comes along.
+/// The byte that stores write in a coherent system.
 pub(super) const STORED: usize = 0;
+/// The byte that they read, and make a new value of.
+pub(super) const READ: usize = 1;
 
 /// A controller of the system.
 #[derive(Clone)]

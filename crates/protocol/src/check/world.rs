@@ -3,7 +3,7 @@
 use super::{
     fingerprint::Fingerprint,
     oracle::{self, Oracle},
-    system::{BYTES, CORES, STORED, System},
+    system::{BYTES, CORES, READ, STORED, System},
 };
 use crate::{Block, Line, Msg, Node, Sharers};
 use smallvec::{Array, SmallVec};
@@ -98,15 +98,26 @@ impl World {
         }
     }
 
-    /// Gives every value of a line the name it has after a core's store to it.
-    pub fn rename_values(&mut self, line: usize, members: usize, core: usize) {
-        let rename = |value| oracle::after_store(core, value);
-        for held in &mut self.lines[line * members..(line + 1) * members] {
-            held.data = held.data.map(STORED, rename);
+    /// A member has performed a core's store to a line: every value gets the name it has from now on.
+    ///
+    /// The store writes one byte and, as an atomic operation does, makes a new value of the other from the one it finds
+    /// there. `false` if that was not the newest.
+    pub fn perform_store(&mut self, line: usize, members: usize, core: usize, writer: usize) -> bool {
+        let row = line * members..(line + 1) * members;
+        let found = self.lines[row.clone()][writer].data.get(READ);
+        let rename = |data: Block<BYTES>| {
+            let older = |value| if value == oracle::NEWEST { oracle::STALE } else { value };
+            data.map(STORED, |value| oracle::after_store(core, value)).map(READ, older)
+        };
+        for held in &mut self.lines[row.clone()] {
+            held.data = rename(held.data);
         }
         for msg in self.network.iter_mut().filter(|msg| msg.line.0 as usize / BYTES == line) {
-            msg.data = msg.data.map(STORED, rename);
+            msg.data = rename(msg.data);
         }
+        let written = &mut self.lines[row][writer].data;
+        *written = written.map(READ, |_| oracle::NEWEST);
+        found == Some(oracle::NEWEST)
     }
 
     /// Hashes the world as it is with members and cores renamed, without making that world. `sort` puts a network in order.

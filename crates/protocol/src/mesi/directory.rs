@@ -1,9 +1,9 @@
 //! The directory: in the shared last-level cache, or at the memory controller where there is none.
 //!
-//! Tables 3.4 and 3.5 of `003_07d33ec44b25be67.txt`. The paper's substates that say who asks are events here: `...Owner` is a request by the
+//! Tables 3.4 and 3.5 of `003_07d33ec44b25be67.txt`: [`l3`] and [`mc`]. The paper's substates that say who asks are events here: `...Owner` is a request by the
 //! only one who holds the line (the paper's `M_Owned` and `E_Owned`), the plain event one by anybody else (`M_Held`, `E_Held`).
 //!
-//! - `M` and `E` are newer than memory or like it, and nobody above holds the line; `M_Held` and `E_Held`: one does, to write.
+//! - `M`: newer than memory, and nobody above holds the line. `M_Held` and `E_Held`: one does, to write.
 //! - `M_Pending` and `E_Pending`: a forward is under way, and everybody else is refused, also the holder (`...Owner`; the
 //!   paper's `M_Pending_Owned` and `E_Pending_Owned`).
 //! - `M_Inval`: a store or an upgrade is granted, and those who held the line are giving it up.
@@ -11,98 +11,18 @@
 //!   `I_WB_Writable`: in the write-back queue. `I_WB_Non_Writable`: written to memory, not yet acknowledged.
 
 use crate::{
-    Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common, mesi::actions, protocol,
+    Block, Controller, Granted, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common,
+    mesi::{actions, l3, mc},
 };
-use l3::{Action, Event};
-
-protocol! {
- /// The shared last-level cache.
- l3 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX UpgradeAck Take Ack
-  GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop Land)
- on(                   Fetch                         FetchOwner                  Load                          LoadOwner                            Upgrade                             UpgradeOwner                  Store                                StoreOwner                    )
- M                   { [S HoldAlone PutS]            x                           [M_Held HoldAlone PutX]       x                                    x                                   x                             [M_Held HoldAlone PutX]              x                             }
- M_Held              { [M_Pending Ask GetFwd]        [S HoldAlone PutS]          [M_Pending Ask GetFwd]        [M_Held PutX]                        x                                   x                             [M_Pending Ask GetXFwd]              [M_Held PutX]                 }
- M_Pending           { [M_Pending Nack]              [M_Pending Nack]            [M_Pending Nack]              [M_Pending Nack]                     [M_Pending Nack]                    [M_Pending Nack]              [M_Pending Nack]                     [M_Pending Nack]              }
- M_Inval             { [M_Inval Nack]                [M_Inval Nack]              [M_Inval Nack]                [M_Inval Nack]                       [M_Inval Nack]                      x                             [M_Inval Nack]                       [M_Inval Nack]                }
- E                   { [S HoldAlone PutS]            x                           [E_Held HoldAlone PutClnX]    x                                    x                                   x                             [M_Held HoldAlone PutX]              x                             }
- E_Held              { [E_Pending Ask GetFwd]        [S HoldAlone PutS]          [E_Pending Ask GetFwd]        [E_Held PutClnX]                     x                                   x                             [E_Pending Ask GetXFwd]              [M_Held PutX]                 }
- E_Pending           { [E_Pending Nack]              [E_Pending Nack]            [E_Pending Nack]              [E_Pending Nack]                     [E_Pending Nack]                    [E_Pending Nack]              [E_Pending Nack]                     [E_Pending Nack]              }
- S                   { [S Hold PutS]                 [S PutS]                    [S Hold PutS]                 [S PutS]                             [M_Inval UpgradeAcks Inval HoldAlone] [M_Held UpgradeAck]         [M_Inval GrantAcks Inval HoldAlone]  [M_Held PutX]                 }
- I                   { [I_Fetch Ask SdramLoad]       x                           [I_Load Ask SdramLoad]        x                                    x                                   x                             [I_Store Ask SdramLoad]              x                             }
- I_Fetch             { z                             x                           z                             x                                    x                                   x                             z                                    x                             }
- I_Load              { z                             x                           z                             x                                    x                                   x                             z                                    x                             }
- I_Store             { z                             x                           z                             x                                    x                                   x                             z                                    x                             }
- I_WB_Flush_Conflict { [I_WB_Flush_Conflict Nack]    [I_WB_Flush_Conflict Nack]  [I_WB_Flush_Conflict Nack]    [I_WB_Flush_Conflict Nack]           [I_WB_Flush_Conflict Nack]          [I_WB_Flush_Conflict Nack]    [I_WB_Flush_Conflict Nack]           [I_WB_Flush_Conflict Nack]    }
- I_WB_Writable       { [S HoldAlone PutS]            x                           [M_Held HoldAlone PutX]       x                                    x                                   x                             [M_Held HoldAlone PutX]              x                             }
- I_WB_Non_Writable   { z                             x                           z                             x                                    x                                   x                             z                                    x                             };
- on(                   WriteBack                      FwdAck                         FwdAckX                              FwdNack                               FwdNackX                                InvAck            InvAckLast        )
- M                   { x                              x                              x                                    x                                     x                                       x                 x                 }
- M_Held              { [M Take Unhold Ack]            x                              x                                    x                                     x                                       x                 x                 }
- M_Pending           { [M_Pending Take Ack]           [S Take HoldAsked Settled]     [M_Held HoldAskedAlone Settled]        [S HoldAskedAlone AnswerS]            [M_Held HoldAskedAlone AnswerX]         x                 x                 }
- M_Inval             { z                              x                              x                                    x                                     x                                       [M_Inval Count]   [M_Held Count]    }
- E                   { x                              x                              x                                    x                                     x                                       x                 x                 }
- E_Held              { [M Take Unhold Ack]            x                              x                                    x                                     x                                       x                 x                 }
- E_Pending           { [M_Pending Take Ack]           [S Take HoldAsked Settled]     [M_Held HoldAskedAlone Settled]        [S HoldAskedAlone AnswerS]            [M_Held HoldAskedAlone AnswerX]         x                 x                 }
- S                   { x                              x                              x                                    x                                     x                                       x                 x                 }
- I                   { x                              x                              x                                    x                                     x                                       x                 x                 }
- I_Fetch             { x                              x                              x                                    x                                     x                                       x                 x                 }
- I_Load              { x                              x                              x                                    x                                     x                                       x                 x                 }
- I_Store             { x                              x                              x                                    x                                     x                                       x                 x                 }
- I_WB_Flush_Conflict { [I_WB_Flush_Conflict Take Ack] x                              x                                    x                                     x                                       x                 x                 }
- I_WB_Writable       { x                              x                              x                                    x                                     x                                       x                 x                 }
- I_WB_Non_Writable   { x                              x                              x                                    x                                     x                                       x                 x                 };
- on(                   Evict                        Drain                                 Flushed                             FlushedClean            FlushedDirty                           Data                                       Landed        )
- M                   { [I_WB_Writable]              x                                     x                                   x                       x                                      x                                          x             }
- M_Held              { [I_WB_Flush_Conflict Flush]  x                                     x                                   x                       x                                      x                                          x             }
- M_Pending           { z                            x                                     x                                   x                       x                                      x                                          x             }
- M_Inval             { z                            x                                     x                                   x                       x                                      x                                          x             }
- E                   { [I Drop]                     x                                     x                                   x                       x                                      x                                          x             }
- E_Held              { [I_WB_Flush_Conflict Flush]  x                                     x                                   x                       x                                      x                                          x             }
- E_Pending           { z                            x                                     x                                   x                       x                                      x                                          x             }
- S                   { [I_WB_Flush_Conflict InvalAll] x                                   x                                   x                       x                                      x                                          x             }
- I                   { x                            x                                     x                                   x                       x                                      x                                          x             }
- I_Fetch             { z                            x                                     x                                   x                       x                                      [S Fill HoldAskedAlone AnswerS]            x             }
- I_Load              { z                            x                                     x                                   x                       x                                      [E_Held Fill HoldAskedAlone AnswerClnX]    x             }
- I_Store             { z                            x                                     x                                   x                       x                                      [M_Held Fill HoldAskedAlone AnswerX]       x             }
- I_WB_Flush_Conflict { z                            x                                     [I_WB_Flush_Conflict Count]         [I Count Unhold Drop]   [I_WB_Writable Take Count Unhold]      x                                          x             }
- I_WB_Writable       { x                            [I_WB_Non_Writable SdramStore Drop]   x                                   x                       x                                      x                                          x             }
- I_WB_Non_Writable   { z                            x                                     x                                   x                       x                                      x                                          [I Count]     }
-}
-
-protocol! {
- /// The directory at the memory controller, where no last-level cache is shared: the line is always there, and never evicted.
- mc actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX UpgradeAck Take Ack
-  GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop Land)
- on(         Fetch                   FetchOwner          Load                        LoadOwner         Upgrade                                UpgradeOwner         Store                                StoreOwner       )
- Uncached  { [S HoldAlone PutS]      x                   [E_Held HoldAlone PutClnX]  x                 x                                      x                    [M_Held HoldAlone PutX]              x                }
- M_Held    { [M_Pending Ask GetFwd]  [S HoldAlone PutS]  [M_Pending Ask GetFwd]      [M_Held PutX]     x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
- M_Pending { [M_Pending Nack]        [M_Pending Nack]    [M_Pending Nack]            [M_Pending Nack]  [M_Pending Nack]                       [M_Pending Nack]     [M_Pending Nack]                     [M_Pending Nack] }
- M_Inval   { [M_Inval Nack]          [M_Inval Nack]      [M_Inval Nack]              [M_Inval Nack]    [M_Inval Nack]                         x                    [M_Inval Nack]                       [M_Inval Nack]   }
- E_Held    { [M_Pending Ask GetFwd]  [S HoldAlone PutS]  [M_Pending Ask GetFwd]      [E_Held PutClnX]  x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
- S         { [S Hold PutS]           [S PutS]            [S Hold PutS]               [S PutS]          [M_Inval UpgradeAcks Inval HoldAlone]  [M_Held UpgradeAck]  [M_Inval GrantAcks Inval HoldAlone]  [M_Held PutX]    };
- on(         WriteBack                   FwdAck                      FwdAckX                          FwdNack                     FwdNackX                         InvAck           InvAckLast     )
- Uncached  { x                           x                           x                                x                           x                                x                x              }
- M_Held    { [Uncached Land Unhold Ack]  x                           x                                x                           x                                x                x              }
- M_Pending { [M_Pending Land Ack]        [S Land HoldAsked Settled]  [M_Held HoldAskedAlone Settled]  [S HoldAskedAlone AnswerS]  [M_Held HoldAskedAlone AnswerX]  x                x              }
- M_Inval   { z                           x                           x                                x                           x                                [M_Inval Count]  [M_Held Count] }
- E_Held    { [Uncached Land Unhold Ack]  x                           x                                x                           x                                x                x              }
- S         { x                           x                           x                                x                           x                                x                x              };
- on(         Evict  Drain  Flushed  FlushedClean  FlushedDirty  Data  Landed )
- Uncached  { x      x      x        x             x             x     x      }
- M_Held    { x      x      x        x             x             x     x      }
- M_Pending { x      x      x        x             x             x     x      }
- M_Inval   { x      x      x        x             x             x     x      }
- E_Held    { x      x      x        x             x             x     x      }
- S         { x      x      x        x             x             x     x      }
-}
+use l3::l3::{Action, Event};
 
 /// A directory; all its tables have the same events and actions.
 pub struct Directory(&'static Table);
 
 /// The shared last-level cache.
-pub static L3: Directory = Directory(&l3::TABLE);
+pub static L3: Directory = Directory(&l3::l3::TABLE);
 /// The memory controller.
-pub static MC: Directory = Directory(&mc::TABLE);
+pub static MC: Directory = Directory(&mc::mc::TABLE);
 
 impl Directory {
     fn state<const N: usize>(&self, line: &Line<N>) -> &'static str {
@@ -151,7 +71,6 @@ impl<const N: usize> Controller<N> for Directory {
         let held = line.sharers.len();
         let (right, asked, acks) = match self.state(line) {
             "M" | "I_WB_Writable" => (whole && dirty && held == 0, false, false),
-            "E" => (whole && clean && held == 0, false, false),
             "Uncached" => (whole && clean && held == 0, false, false),
             "M_Held" | "E_Held" => (whole && held == 1, false, false),
             "M_Pending" | "E_Pending" => (whole && held == 1, true, false),

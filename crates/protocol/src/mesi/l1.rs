@@ -1,105 +1,16 @@
-//! The first-level caches: a CPU's instruction and data caches, a GPU's vector cache.
+//! The first-level caches: what the tables of a CPU's instruction and data caches and a GPU's vector cache mean.
 //!
-//! Tables 3.1, 3.2 and 3.6 of `003_07d33ec44b25be67.txt`. The paper's columns come first; the others are what its text says, or
-//! leaves out, about everything else that can arrive. `I_Get` and `I_GetX` wait for an answer, `..._Retry` have been refused
+//! Tables 3.1, 3.2 and 3.6 of `003_07d33ec44b25be67.txt`: [`l1i`], [`l1d`], [`l1v`]. The paper's columns come first; the others are what
+//! its text says, or leaves out, about everything else that can arrive. `I_Get` and `I_GetX` wait for an answer, `..._Retry` have been refused
 //! and sit in the retry queue. `I_WB_Writable` sits in the write-back queue and can be taken back from there;
 //! `I_WB_Non_Writable` has left it and is not acknowledged yet, so whatever is asked meanwhile is coalesced: it waits.
 //! A cache that has asked something answers nothing from below before it has its own answer, or a refusal.
 
-use crate::{Access, Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, mesi::actions, protocol};
-use l1d::{Action, Event};
-
-protocol! {
- /// Table 3.2: the CPU's data cache.
- l1d actions(Hit Write Ask Take Get GetX Upgrade Drop KeepStore Fill Loaded Stored Modify WriteBack Landed Clean Flushed FlushedData)
- on(                 Load            Store                            Evict             Drain                               Retry                        )
- M                 { [M Hit]         [M Write]                        [I_WB_Writable]   x                                   x                            }
- E                 { [E Hit]         [M Write]                        [I Drop]          x                                   x                            }
- S                 { [S Hit]         [S_Pending_Upgrade Ask Take Upgrade] [I Drop]      x                                   x                            }
- S_Pending_Upgrade { z               z                                z                 x                                   x                            }
- S_Upgrade_Retry   { z               z                                z                 x                                   [S_Pending_Upgrade Upgrade]  }
- I                 { [I_Get Ask Get] [I_GetX Ask Take GetX]           x                 x                                   x                            }
- I_Get             { z               z                                z                 x                                   x                            }
- I_Get_Retry       { z               z                                z                 x                                   [I_Get Get]                  }
- I_GetX            { z               z                                z                 x                                   x                            }
- I_GetX_Retry      { z               z                                z                 x                                   [I_GetX GetX]                }
- I_WB_Writable     { [M Hit]         [M Write]                        x                 [I_WB_Non_Writable WriteBack Drop]  x                            }
- I_WB_Non_Writable { z               z                                z                 x                                   x                            };
- on(                 PutS               PutClnX            PutX                        Nack                 WriteBackAck )
- M                 { x                  x                  x                           x                    x            }
- E                 { x                  x                  x                           x                    x            }
- S                 { x                  x                  x                           x                    x            }
- S_Pending_Upgrade { x                  x                  [M Fill Stored]             [S_Upgrade_Retry]    x            }
- S_Upgrade_Retry   { x                  x                  x                           x                    x            }
- I                 { x                  x                  x                           x                    x            }
- I_Get             { [S Fill Loaded]    [E Fill Loaded]    [M Fill Modify Loaded]      [I_Get_Retry]        x            }
- I_Get_Retry       { x                  x                  x                           x                    x            }
- I_GetX            { x                  x                  [M Fill Stored]             [I_GetX_Retry]       x            }
- I_GetX_Retry      { x                  x                  x                           x                    x            }
- I_WB_Writable     { x                  x                  x                           x                    x            }
- I_WB_Non_Writable { x                  x                  x                           x                    [I Landed]   };
- on(                 Inval                      CoreFlush              Downgrade               )
- M                 { x                          [I FlushedData Drop]   [S FlushedData Clean]   }
- E                 { x                          [I Flushed Drop]       [S Flushed]             }
- S                 { [I Flushed Drop]           x                      x                       }
- S_Pending_Upgrade { [I_GetX Flushed KeepStore] z                      z                       }
- S_Upgrade_Retry   { [I_GetX_Retry Flushed KeepStore] x                x                       }
- I                 { [I Flushed]                [I Flushed]            [I Flushed]             }
- I_Get             { z                          z                      z                       }
- I_Get_Retry       { [I_Get_Retry Flushed]      [I_Get_Retry Flushed]  [I_Get_Retry Flushed]   }
- I_GetX            { z                          z                      z                       }
- I_GetX_Retry      { [I_GetX_Retry Flushed]     [I_GetX_Retry Flushed] [I_GetX_Retry Flushed]  }
- I_WB_Writable     { x                          [I FlushedData Drop]   [I FlushedData Drop]    }
- I_WB_Non_Writable { z                          z                      z                       }
-}
-
-protocol! {
- /// Table 3.6: the GPU's vector cache. A store to a shared line gives the line up and asks for it anew.
- l1v actions(Hit Write Ask Take Get GetX Upgrade Drop KeepStore Fill Loaded Stored Modify WriteBack Landed Clean Flushed FlushedData)
- on(                 Load            Store                            Evict             Drain                               Retry                        )
- M                 { [M Hit]         [M Write]                        [I_WB_Writable]   x                                   x                            }
- E                 { [E Hit]         [M Write]                        [I Drop]          x                                   x                            }
- S                 { [S Hit]         [I_GetX Drop Ask Take GetX]      [I Drop]          x                                   x                            }
- I                 { [I_Get Ask Get] [I_GetX Ask Take GetX]           x                 x                                   x                            }
- I_Get             { z               z                                z                 x                                   x                            }
- I_Get_Retry       { z               z                                z                 x                                   [I_Get Get]                  }
- I_GetX            { z               z                                z                 x                                   x                            }
- I_GetX_Retry      { z               z                                z                 x                                   [I_GetX GetX]                }
- I_WB_Writable     { [M Hit]         [M Write]                        x                 [I_WB_Non_Writable WriteBack Drop]  x                            }
- I_WB_Non_Writable { z               z                                z                 x                                   x                            };
- on(                 PutS               PutClnX            PutX                        Nack                 WriteBackAck )
- M                 { x                  x                  x                           x                    x            }
- E                 { x                  x                  x                           x                    x            }
- S                 { x                  x                  x                           x                    x            }
- I                 { x                  x                  x                           x                    x            }
- I_Get             { [S Fill Loaded]    [E Fill Loaded]    [M Fill Modify Loaded]      [I_Get_Retry]        x            }
- I_Get_Retry       { x                  x                  x                           x                    x            }
- I_GetX            { x                  x                  [M Fill Stored]             [I_GetX_Retry]       x            }
- I_GetX_Retry      { x                  x                  x                           x                    x            }
- I_WB_Writable     { x                  x                  x                           x                    x            }
- I_WB_Non_Writable { x                  x                  x                           x                    [I Landed]   };
- on(                 Inval                      CoreFlush              Downgrade               )
- M                 { x                          [I FlushedData Drop]   [S FlushedData Clean]   }
- E                 { x                          [I Flushed Drop]       [S Flushed]             }
- S                 { [I Flushed Drop]           x                      x                       }
- I                 { [I Flushed]                [I Flushed]            [I Flushed]             }
- I_Get             { z                          z                      z                       }
- I_Get_Retry       { [I_Get_Retry Flushed]      [I_Get_Retry Flushed]  [I_Get_Retry Flushed]   }
- I_GetX            { z                          z                      z                       }
- I_GetX_Retry      { [I_GetX_Retry Flushed]     [I_GetX_Retry Flushed] [I_GetX_Retry Flushed]  }
- I_WB_Writable     { x                          [I FlushedData Drop]   [I FlushedData Drop]    }
- I_WB_Non_Writable { z                          z                      z                       }
-}
-
-protocol! {
- /// Table 3.1: the CPU's instruction cache. A load here is the paper's fetch; the line is shared or it is not there.
- l1i actions(Hit Write Ask Take Get GetX Upgrade Drop KeepStore Fill Loaded Stored Modify WriteBack Landed Clean Flushed FlushedData)
- on(            Load             Store  Evict     Drain  Retry        PutS             PutClnX  PutX  Nack           WriteBackAck  Inval                     CoreFlush  Downgrade )
- S            { [S Hit]          x      [I Drop]  x      x            x                x        x     x              x             [I Flushed Drop]          x          x         }
- I            { [I_GetS Ask Get] x      x         x      x            x                x        x     x              x             [I Flushed]               x          x         }
- I_GetS       { z                x      z         x      x            [S Fill Loaded]  x        x     [I_GetS_Retry] x             z                         x          x         }
- I_GetS_Retry { z                x      z         x      [I_GetS Get] x                x        x     x              x             [I_GetS_Retry Flushed]    x          x         }
-}
+use crate::{
+    Access, Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common,
+    mesi::{actions, l1d, l1i, l1v},
+};
+use l1d::l1d::{Action, Event};
 
 /// A first-level cache; all its tables have the same events and actions.
 pub struct L1 {
@@ -109,11 +20,11 @@ pub struct L1 {
 }
 
 /// The CPU's data cache.
-pub static L1D: L1 = L1 { table: &l1d::TABLE, load: Kind::Get };
+pub static L1D: L1 = L1 { table: &l1d::l1d::TABLE, load: Kind::Get };
 /// The GPU's vector cache.
-pub static L1V: L1 = L1 { table: &l1v::TABLE, load: Kind::Get };
+pub static L1V: L1 = L1 { table: &l1v::l1v::TABLE, load: Kind::Get };
 /// The CPU's instruction cache.
-pub static L1I: L1 = L1 { table: &l1i::TABLE, load: Kind::GetS };
+pub static L1I: L1 = L1 { table: &l1i::l1i::TABLE, load: Kind::GetS };
 
 impl L1 {
     fn state<const N: usize>(&self, line: &Line<N>) -> &'static str {

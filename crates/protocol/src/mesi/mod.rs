@@ -8,7 +8,12 @@ mod actions;
 pub mod directory;
 pub mod gpu_l2;
 pub mod l1;
+pub mod l1d;
+pub mod l1i;
+pub mod l1v;
 pub mod l2;
+pub mod l3;
+pub mod mc;
 mod systems;
 
-pub use systems::{apu, cores, fetches, gpu, no_llc};
+pub use systems::{apu, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc};

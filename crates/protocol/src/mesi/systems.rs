@@ -51,6 +51,13 @@ impl Builder {
         self.members[number].initial = Line { data: Block::full([NEWEST; BYTES]), ..Line::new(0) };
     }
 
+    /// Adds a memory controller with a directory of the members from number `above` on.
+    fn add_home(&mut self, above: usize) {
+        let number = self.members.len();
+        self.add("mc".to_owned(), &MC, number, above);
+        self.members[number].initial = Line { data: Block::full([NEWEST; BYTES]), ..Line::new(0) };
+    }
+
     fn system(self, equals: Vec<Vec<Node>>) -> System {
         let Self { lines, members, tables, cores } = self;
         let stages = vec![Stage::Work { cores: (0..cores).collect() }];
@@ -128,6 +135,32 @@ pub fn fetches(caches: usize, lines: usize) -> System {
     builder.system((0..cores - 1).map(|core| vec![node(core), node(cores + 1 + core)]).collect())
 }
 
+/// A core that only fetches, beside one that loads and stores, under a shared last-level cache: the smallest system in which a
+/// fetch meets another core's line.
+pub fn fetch_apart(_: usize, lines: usize) -> System {
+    let mut builder = Builder::new(lines);
+    builder.add_l1("l1d.0".to_owned(), &L1D, 3);
+    builder.add("l1d.1".to_owned(), &L1D, 4, 0);
+    builder.add_l1("l1i".to_owned(), &L1I, 4);
+    builder.add("l2.0".to_owned(), &L2, 5, 0);
+    builder.add("l2.1".to_owned(), &L2, 5, 1);
+    builder.add("l3".to_owned(), &L3, 6, 3);
+    builder.add_memory();
+    builder.system(Vec::new())
+}
+
+/// A core that only fetches and a GPU with one vector cache, with the directory at the memory controller.
+pub fn fetch_no_llc(_: usize, lines: usize) -> System {
+    let mut builder = Builder::new(lines);
+    builder.add("l1d".to_owned(), &L1D, 3, 0);
+    builder.add_l1("l1i".to_owned(), &L1I, 3);
+    builder.add_l1("l1v".to_owned(), &L1V, 4);
+    builder.add("l2".to_owned(), &L2, 5, 0);
+    builder.add("gpu_l2".to_owned(), &GpuL2, 5, 2);
+    builder.add_home(3);
+    builder.system(Vec::new())
+}
+
 /// Cores and a GPU with one vector cache, with the directory at the memory controller: so many first-level caches in all,
 /// at least two.
 pub fn no_llc(caches: usize, lines: usize) -> System {
@@ -142,7 +175,18 @@ pub fn no_llc(caches: usize, lines: usize) -> System {
         builder.add(format!("l2.{core}"), &L2, home, core);
     }
     builder.add("gpu_l2".to_owned(), &GpuL2, home, cores);
-    builder.add("mc".to_owned(), &MC, home, cores + 1);
-    builder.members[home].initial = Line { data: Block::full([NEWEST; BYTES]), ..Line::new(0) };
+    builder.add_home(cores + 1);
     builder.system((0..cores).map(|core| vec![node(core), node(cores + 1 + core)]).collect())
+}
+
+/// A core beside a GPU with two vector caches, with the directory at the memory controller.
+pub fn gpu_no_llc(_: usize, lines: usize) -> System {
+    let mut builder = Builder::new(lines);
+    builder.add_l1("l1v.0".to_owned(), &L1V, 4);
+    builder.add_l1("l1v.1".to_owned(), &L1V, 4);
+    builder.add_l1("l1d".to_owned(), &L1D, 3);
+    builder.add("l2".to_owned(), &L2, 5, 2);
+    builder.add("gpu_l2".to_owned(), &GpuL2, 5, 0);
+    builder.add_home(3);
+    builder.system(vec![vec![node(0)], vec![node(1)]])
 }

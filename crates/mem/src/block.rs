@@ -118,6 +118,15 @@ impl<const N: usize> Block<N> {
         self.mask = self.mask.or(Mask::byte(byte));
     }
 
+    /// The same bytes, one of them (if it is held) with another value.
+    #[must_use]
+    pub fn map(mut self, byte: usize, value: impl Fn(u8) -> u8) -> Self {
+        if self.mask.has(byte) {
+            self.bytes[byte] = value(self.bytes[byte]);
+        }
+        self
+    }
+
     /// Takes over every byte that `newer` holds.
     pub fn write(&mut self, newer: &Self) {
         if newer.is_full() {

@@ -16,6 +16,7 @@ pub mod check;
 mod common;
 mod macros;
 pub mod memory;
+pub mod mesi;
 mod message;
 mod step;
 mod table;
@@ -25,5 +26,7 @@ pub mod wt_l2;
 
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
-pub use step::{Controller, Impossible, Line, Log, Past, Place, Step, Work, look, step};
-pub use table::{Cell, Table};
+pub use step::{
+    Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, look, step,
+};
+pub use table::{Cell, Part, Table};

@@ -202,11 +202,14 @@ mod tests {
 
     #[test]
     fn a_call_waits_for_a_block_that_a_page_fault_brings_back() {
-        let mut line = Line::<2> { asked: Some(Node(9)), ..Line::new(lazy::State::ReadFault as u8) };
-        let call = Msg::new(Node(8), Node(0), Kind::Call, LineAddr(0), Block::EMPTY);
-        let place = Place::new(Node(0), Node(1));
-        let mut log = Log::new(&lazy::TABLE, 0);
-        assert_eq!(step(&LAZY, &lazy::TABLE, place, &mut line, &call, &mut log), Ok(Step::Stall));
+        for (host, state) in [(&LAZY, lazy::State::ReadFault as u8), (&ROLLING, rolling::State::ReadFault as u8)] {
+            let mut line = Line::<2> { asked: Some(Node(9)), ..Line::new(state) };
+            let before = line;
+            let call = Msg::new(Node(8), Node(0), Kind::Call, LineAddr(0), Block::EMPTY);
+            let mut log = Log::new(host.0, 0);
+            assert_eq!(step(host, host.0, Place::new(Node(0), Node(1)), &mut line, &call, &mut log), Ok(Step::Stall));
+            assert_eq!(line, before, "{}", host.0.name);
+        }
     }
 
     #[test]

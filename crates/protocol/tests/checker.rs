@@ -2,8 +2,8 @@
 
 use protocol::{
     Cell,
-    catalogue::{ALL, find},
-    check::{Check, Limits, Mutant, Network, Run, System, check, mutants, search},
+    catalogue::find,
+    check::{Check, Limits, Network, Run, System, check, search},
     vi_l1::l1,
 };
 use stateright::{Checker, Model};
@@ -47,9 +47,39 @@ fn a_kernel_that_starts_without_invalidation_reads_a_stale_byte_and_the_chart_sh
     let report = check(system, Network::Unordered, Limits::default());
     let violated: Vec<_> = report.properties.iter().filter(|p| p.holds == Some(false)).map(|p| p.name).collect();
     assert_eq!(violated, ["a read returns a value it may: none lost, none invented"]);
+    let expected = "    l1.0     l1.1      l2     memory
+      *        |        |        |      core0: Load 0x0  (l1.0 I -> IV)
+      |---------------->|        |      Read 0x0  (l2 I -> F)
+      |        |        |------->|      Read 0x0  (memory Here)
+      |        |        |<-------|      Data 0x0 [0 0]  (l2 F -> V)
+      |<----------------|        |      Data 0x0 [0 0]  (l1.0 IV -> V)
+      |        *        |        |      core1: Store 0x0 [1 .]  (l1.1 I -> IW)
+      |        |------->|        |      Write 0x0 [1 .]  (l2 V -> D)
+      |        |<-------|        |      Ack 0x0 [1 .]  (l1.1 IW -> I)
+      |        |        |        |      -- Flush begins, of l1.0, l1.1
+      *        |        |        |      driver: Flush 0x0  (l1.0 V)
+      |        *        |        |      driver: Flush 0x0  (l1.1 I)
+      |        |        |        |      -- Invalidate begins, of l1.0, l1.1
+      *        |        |        |      driver: Invalidate 0x0  (l1.0 V)
+      |        *        |        |      driver: Invalidate 0x0  (l1.1 I)
+      |        |        |        |      -- work begins
+      *        |        |        |      core0: Load 0x0  (l1.0 V)
+  core0 read 0 from byte 0 of line 0
+";
+    assert_eq!(report.counterexample.unwrap(), expected);
+}
+
+#[test]
+fn a_reply_that_nobody_takes_is_shown_under_way() {
+    let mut system = system("vi", 1);
+    let (iv, data) = (l1::State::IV as u8, l1::Event::Data as u8);
+    system.tables[0] = system.tables[0].with(iv, data, Cell::Stall);
+    let report = check(system, Network::Unordered, Limits::default());
+    let violated: Vec<_> = report.properties.iter().filter(|p| p.holds == Some(false)).map(|p| p.name).collect();
+    assert_eq!(violated, ["some message can always move"]);
     let chart = report.counterexample.unwrap();
-    assert!(chart.contains("the next stage begins"), "{chart}");
-    assert!(chart.trim_end().ends_with("read 0 from byte 0 of line 0"), "{chart}");
+    let end = "  still under way: Data 0x0 [0 0] from l2 to l1.0\n  core0 still waits for line 0\n";
+    assert!(chart.ends_with(end), "{chart}");
 }
 
 #[test]
@@ -59,21 +89,4 @@ fn a_load_that_overtakes_its_core_s_own_write_is_found() {
     let hasty = system.tables[0].cell(l1::State::I as u8, load).clone();
     system.tables[0] = system.tables[0].with(iw, load, hasty);
     assert!(check(system, Network::Unordered, Limits::default()).counterexample.is_some());
-}
-
-#[test]
-fn at_least_95_of_100_changes_to_the_tables_are_noticed() {
-    for protocol in ALL {
-        let changes = mutants(protocol.tables);
-        let noticed = |mutant: &Mutant| {
-            protocol.systems.iter().any(|setup| {
-                let limits = Limits { rounds: setup.rounds, ..Limits::default() };
-                let changed = mutant.applied_to(&(setup.build)(2, 1));
-                changed.is_some_and(|changed| check(changed, Network::Unordered, limits).counterexample.is_some())
-            })
-        };
-        let survivors: Vec<_> = changes.iter().filter(|mutant| !noticed(mutant)).map(|mutant| &mutant.name).collect();
-        let (left, total) = (survivors.len(), changes.len());
-        assert!(left * 20 <= total, "{}: {left} of {total}: {survivors:#?}", protocol.name);
-    }
 }

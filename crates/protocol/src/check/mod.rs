@@ -16,7 +16,7 @@ mod system;
 mod world;
 
 pub use model::{Check, Move};
-pub use mutants::{Mutant, mutants};
+pub use mutants::{Mutant, Trial, mutants, try_mutants};
 pub use oracle::NEWEST;
 pub use report::{Coverage, Limits, Property, Report, check, check_watched};
 pub use search::{Explore, Found, Progress, Run, Violation, search};

@@ -438,7 +438,7 @@ impl Explore for Check {
         let telling = matches!(self.system.stages[world.stage], Stage::Tell { .. });
         match action {
             Move::Deliver(_) => true,
-            Move::Ask(msg) => msg.kind == Kind::Retry || telling && msg.kind != Kind::Evict,
+            Move::Ask(msg) => msg.kind == Kind::Retry || telling && !matches!(msg.kind, Kind::Evict | Kind::Drain),
             Move::Advance => telling,
         }
     }

@@ -1,8 +1,15 @@
 //! Whether the checker would notice: a table with one cell changed must violate something.
 
-use super::system::System;
+use super::{
+    report::{Limits, check},
+    system::{Network, System},
+};
 use crate::{Cell, Table};
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
+};
 
 /// A table with one cell changed.
 #[derive(Clone)]
@@ -45,4 +52,56 @@ pub fn mutants(tables: &[&Table]) -> Vec<Mutant> {
         }
     }
     mutants
+}
+
+/// What came of changing every cell of some tables in turn.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    pub changes: usize,
+    /// Changes with which all properties still hold, by name.
+    pub survivors: Vec<String>,
+}
+
+impl Trial {
+    /// The share of changes that were noticed, from 0 to 1.
+    pub fn noticed(&self) -> f64 {
+        1.0 - self.survivors.len() as f64 / self.changes.max(1) as f64
+    }
+}
+
+/// Tries every mutant of the tables on each of the systems that has its table, on the unordered network, until one notices it.
+/// Threads take a mutant at a time; `watch` is told how many have been tried, of how many.
+pub fn try_mutants(
+    tables: &[&Table],
+    systems: &[(System, Limits)],
+    threads: usize,
+    watch: &(dyn Fn(usize, usize) + Sync),
+) -> Trial {
+    let mutants = mutants(tables);
+    let noticed = |mutant: &Mutant| {
+        systems.iter().any(|(system, limits)| {
+            let changed = mutant.applied_to(system);
+            changed.is_some_and(|changed| check(changed, Network::Unordered, *limits).counterexample.is_some())
+        })
+    };
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        let mut survivors = Vec::new();
+        while let Some((number, mutant)) = mutants.iter().enumerate().nth(next.fetch_add(1, Relaxed)) {
+            if !noticed(mutant) {
+                survivors.push(number);
+            }
+            watch(1 + done.fetch_add(1, Relaxed), mutants.len());
+        }
+        survivors
+    };
+    let mut survivors: Vec<usize> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a model does not panic")).collect()
+    });
+    survivors.sort_unstable();
+    Trial {
+        changes: mutants.len(),
+        survivors: survivors.into_iter().map(|number| mutants[number].name.clone()).collect(),
+    }
 }

@@ -97,8 +97,8 @@ pub fn search<M: Explore>(model: &M, run: &Run<'_>) -> Found<M::State, M::Action
                     }
                 }
                 walk.drains[number as usize] = match expanded.way {
-                    Way::AtRest => Drain::AtRest,
-                    Way::To(print) => Drain::To(walk.seen[&print]),
+                    Way::AtRest => AT_REST,
+                    Way::To(print) => walk.seen[&print],
                 };
             }
             (run.watch)(Progress { states: walk.prints.len(), depth });
@@ -124,16 +124,12 @@ struct Walk<'a, M: Explore> {
     /// By state: the one it was first reached from; itself if none.
     parents: Vec<u32>,
     prints: Vec<u64>,
-    /// By state: the next on its way to rest.
-    drains: Vec<Drain>,
+    /// By state: the next on its way to rest, or [`AT_REST`].
+    drains: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Drain {
-    Unknown,
-    AtRest,
-    To(u32),
-}
+/// Not a state's number: the system is at rest.
+const AT_REST: u32 = u32::MAX;
 
 /// What follows from a state.
 struct Expanded<S> {
@@ -166,7 +162,7 @@ impl<M: Explore> Walk<'_, M> {
         }
         self.prints.push(print);
         self.parents.push(parent.unwrap_or(number));
-        self.drains.push(Drain::Unknown);
+        self.drains.push(AT_REST);
         Some(number)
     }
 
@@ -217,22 +213,17 @@ impl<M: Explore> Walk<'_, M> {
         way.map_or_else(|| broken(MOVES), |way| Expanded { broken: None, successors, way })
     }
 
-    /// The first state from which the way to rest ends elsewhere or goes round in a circle.
+    /// The first state from which the way to rest goes round in a circle.
     fn stuck(&self) -> Option<u32> {
         let mut good = vec![false; self.drains.len()];
         for start in 0..self.drains.len() {
             let (mut path, mut at) = (Vec::new(), start);
-            loop {
-                if good[at] || self.drains[at] == Drain::AtRest {
-                    break;
+            while !good[at] && self.drains[at] != AT_REST {
+                if path.len() > self.drains.len() {
+                    return Some(start as u32);
                 }
-                match self.drains[at] {
-                    Drain::To(next) if path.len() <= self.drains.len() => {
-                        path.push(at);
-                        at = next as usize;
-                    }
-                    _ => return Some(start as u32),
-                }
+                path.push(at);
+                at = self.drains[at] as usize;
             }
             good[at] = true;
             path.into_iter().for_each(|state| good[state] = true);

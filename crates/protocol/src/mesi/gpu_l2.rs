@@ -229,3 +229,31 @@ impl<const N: usize> Controller<N> for GpuL2 {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Log, Node, Step, step};
+    use mem::LineAddr;
+
+    /// No checked system has a GPU with three vector caches beside a core.
+    #[test]
+    fn a_store_waits_for_every_vector_cache_that_shares_the_line() {
+        let place = Place { me: Node(3), below: Node(4), above: Node(0) };
+        let mut line = Line { data: Block::full([1, 1]), sharers: Sharers(0b111), ..Line::new(State::S_Clean as u8) };
+        let mut log = Log::new(&gpu_l2::TABLE, 0);
+        let mut meets = |line: &mut Line<2>, from, kind| {
+            let msg = Msg::new(Node(from), place.me, kind, LineAddr(0), Block::EMPTY);
+            match step(&GpuL2, &gpu_l2::TABLE, place, line, &msg, &mut log).unwrap() {
+                Step::Sends(sends) => sends.into_iter().map(|send| (send.to, send.kind)).collect(),
+                Step::Stall => panic!("{kind:?} has to wait"),
+            }
+        };
+        let told: Vec<_> = meets(&mut line, 1, Kind::GetX);
+        assert_eq!(told, [(Node(0), Kind::Inval), (Node(2), Kind::Inval)]);
+        assert_eq!(meets(&mut line, 0, Kind::Flushed), []);
+        assert_eq!(State::ALL[line.state as usize], State::S_Pending);
+        assert_eq!(meets(&mut line, 2, Kind::Flushed), [(Node(4), Kind::GetX)]);
+        assert_eq!(State::ALL[line.state as usize], State::I_GetX);
+    }
+}

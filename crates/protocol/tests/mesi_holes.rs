@@ -96,3 +96,11 @@ fn a_fetch_from_an_exclusive_line_leaves_the_instruction_cache_behind() {
     let (property, chart) = violated(changed(mesi::fetches(2, 1), "l2", &hasty));
     assert_eq!(property, "directory agrees", "{chart}");
 }
+
+#[test]
+fn a_lane_between_two_caches_needs_room_for_one_message_only() {
+    let limits = Limits { rounds: 0, ..Limits::default() };
+    let narrow = check(mesi::cores(2, 1), Network::Ordered { depth: 1 }, limits);
+    assert!(narrow.holds(), "{}", narrow.counterexample.unwrap_or_default());
+    assert_eq!(narrow.states, search(mesi::cores(2, 1)).states, "no message ever waits behind another");
+}

@@ -36,6 +36,8 @@ pub struct BankSpec {
     pub controller: &'static dyn Controller<LINE>,
     pub me: Node,
     pub below: Homes,
+    /// The first of those above; the others have the numbers that follow.
+    pub above: Node,
     pub shape: Shape,
     /// How many lines may have something under way.
     pub mshrs: usize,
@@ -204,7 +206,7 @@ impl Bank {
         lines.sort_unstable();
         for line in lines {
             let found = self.find(line).1;
-            let msg = Msg { from: self.spec.me, to: self.spec.me, kind, line, data: Block::EMPTY };
+            let msg = Msg::new(self.spec.me, self.spec.me, kind, line, Block::EMPTY);
             self.swept += 1;
             let at_once = self.at_rest[found.state as usize] && !found.is_dirty();
             if !(at_once && self.attempt(&msg)?.is_ok()) {
@@ -248,6 +250,11 @@ impl Bank {
         }
     }
 
+    /// Where this bank stands for a line.
+    fn place(&self, line: LineAddr) -> Place {
+        Place { me: self.spec.me, below: self.spec.below.of(line), above: self.spec.above }
+    }
+
     fn find(&self, line: LineAddr) -> (Where, Line<LINE>) {
         if let Some(way) = self.array.find(line) {
             return (Where::Way(way), *self.array.line(way));
@@ -262,7 +269,7 @@ impl Bank {
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Result<(), Wait>, Box<Impossible>> {
         debug_assert!(msg.line != WHOLE, "orders for all lines are swept");
         let (mut place, line) = self.find(msg.line);
-        if let Some(Cell::Go(next, _)) = look(self.spec.controller, self.table, &line, msg) {
+        if let Some(Cell::Go(next, _)) = look(self.spec.controller, self.table, self.place(msg.line), &line, msg) {
             let next = *next as usize;
             let waits = msg.lane() != Lane::Reply;
             if waits && self.at_rest[line.state as usize] && !self.at_rest[next] && self.busy >= self.spec.mshrs {
@@ -287,8 +294,8 @@ impl Bank {
     /// One step of the protocol; what it sends goes to `out`. Says whether it was no stall.
     fn step(&mut self, place: Where, mut line: Line<LINE>, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         let before = line.state;
-        let way = Place { me: self.spec.me, below: self.spec.below.of(msg.line) };
-        if let Some(event) = self.spec.controller.classify(&line, msg) {
+        let way = self.place(msg.line);
+        if let Some(event) = self.spec.controller.classify(way, &line, msg) {
             self.steps.count(before.into(), event.into());
         }
         let sends = match step(self.spec.controller, self.table, way, &mut line, msg, &mut self.log)? {
@@ -345,8 +352,11 @@ impl Bank {
         }
         for way in self.array.by_age(line) {
             let (tag, victim) = (self.array.tag(way), *self.array.line(way));
-            let evict = Msg { from: self.spec.me, to: self.spec.me, kind: Kind::Evict, line: tag, data: Block::EMPTY };
-            let Some(Cell::Go(next, _)) = look(self.spec.controller, self.table, &victim, &evict) else { continue };
+            let evict = Msg::new(self.spec.me, self.spec.me, Kind::Evict, tag, Block::EMPTY);
+            let Some(Cell::Go(next, _)) = look(self.spec.controller, self.table, self.place(tag), &victim, &evict)
+            else {
+                continue;
+            };
             let rests = self.at_rest[victim.state as usize];
             if rests && !self.at_rest[*next as usize] && self.busy >= self.spec.mshrs {
                 self.mshr_full.increment();

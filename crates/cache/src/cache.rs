@@ -194,7 +194,7 @@ impl Cache {
                         if request.access == Access::Load && request.scope > mem::Scope::Group {
                             // What lies here may be stale, and the requester wants what everybody sees.
                             let (from, line) = (*node, request.line());
-                            let forget = Msg { from, to: self.me, kind: Kind::Invalidate, line, data: Block::EMPTY };
+                            let forget = Msg::new(from, self.me, Kind::Invalidate, line, Block::EMPTY);
                             if self.bank.offer(forget)? == Offer::Refused {
                                 self.refused.increment();
                                 return Ok(false);
@@ -258,7 +258,7 @@ impl Cache {
             order.further = false;
             order.awaited = self.homes.len();
             for home in &self.homes {
-                let msg = Msg { from: self.me, to: *home, kind: order.kind, line: WHOLE, data: Block::EMPTY };
+                let msg = Msg::new(self.me, *home, order.kind, WHOLE, Block::EMPTY);
                 self.downwards.way(*home).expect("homes are connected").send(Lane::Coherence, msg, HEADER);
             }
             return Ok(true);
@@ -269,7 +269,7 @@ impl Cache {
                 wires[port].2.send(Lane::Reply, reply, HEADER);
             }
             (Above::Caches { to, .. }, Answer::Done(node)) => {
-                let msg = Msg { from: self.me, to: node, kind: Kind::Done, line: WHOLE, data: Block::EMPTY };
+                let msg = Msg::new(self.me, node, Kind::Done, WHOLE, Block::EMPTY);
                 to.way(node).expect("who asked is connected").send(Lane::Reply, msg, HEADER);
             }
             _ => unreachable!("requesters get replies, caches get messages"),

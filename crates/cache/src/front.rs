@@ -45,7 +45,7 @@ impl Front {
             Access::Store => (Kind::Store, request.data),
             _ => (Kind::Load, Block::EMPTY),
         };
-        Msg { from, to: self.me, kind, line: request.line(), data }
+        Msg::new(from, self.me, kind, request.line(), data)
     }
 
     /// The bank has taken a request.

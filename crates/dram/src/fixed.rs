@@ -116,7 +116,7 @@ impl FixedMemory {
         let mut bytes = [0; LINE];
         self.frames.read(address, &mut bytes);
         let mut line = Line { data: Block::full(bytes), ..Line::new(0) };
-        let place = Place { me: self.me, below: self.me };
+        let place = Place::new(self.me, self.me);
         let table = Controller::<LINE>::table(&Memory);
         let step = step(&Memory, table, place, &mut line, msg, &mut self.log).map_err(|hole| hole.to_string())?;
         if msg.data.mask() == Mask::NONE {

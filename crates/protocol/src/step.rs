@@ -272,10 +272,11 @@ fn told(history: &[Past]) -> String {
 pub fn look<'t, const N: usize>(
     controller: &dyn Controller<N>,
     table: &'t Table,
+    place: Place,
     line: &Line<N>,
     msg: &Msg<N>,
 ) -> Option<&'t Cell> {
-    Some(table.cell(line.state, controller.classify(line, msg)?))
+    Some(table.cell(line.state, controller.classify(place, line, msg)?))
 }
 
 /// Shows a message to a line. The line changes only if the answer is [`Step::Sends`].

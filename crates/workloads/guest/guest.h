@@ -69,7 +69,19 @@ size_t cells(size_t a, size_t b, size_t c);
 void *svm_alloc(size_t count, size_t element_size);
 #define svm_array(type, count) ((type *)svm_alloc((count), sizeof(type)))
 
+// The same, mapped for the CPU to write until the region of interest begins.
+void *input_alloc(size_t count, size_t element_size);
+#define input_array(type, count) ((type *)input_alloc((count), sizeof(type)))
+
+// An array of which the GPU writes the first part and the CPU the rest, both at once. Where the device allows that
+// (fine-grained SVM) it is one allocation, elsewhere each part is one. A part without elements is NULL.
+typedef struct {
+    void *gpu, *cpu;
+} Split;
+Split svm_split(size_t gpu_count, size_t cpu_count, size_t element_size);
+
 // The CPU may read (or write: what was there is lost; or both) until `unmap`. Waits for the kernels launched so far.
+// Kernels may read meanwhile what is mapped to read. NULL is nothing to map.
 void map_to_read(const void *);
 void map_to_write(void *);
 void map_to_update(void *);
@@ -106,11 +118,12 @@ void launch_with(const char *kernel, Range, const Arg *, size_t count);
 void start(void); // hands what was launched to the GPU without waiting, so that the CPU can work meanwhile
 void finish(void);
 
-// Between these lies what a program is about: the region of interest of a measurement. They are no-operations with a
-// memory operand of a known displacement, which cost nothing and which a simulator can recognise.
-#define REGION_MARK(displacement) __asm__ volatile("nopl " displacement "(%%rax,%%rax,1)" ::: "memory")
-#define region_begin() REGION_MARK("0x0c0e51b0")
-#define region_end() REGION_MARK("0x0c0e51b1")
+// Between these lies what a program is about: the region of interest of a measurement. It begins by unmapping all that
+// is mapped (the inputs) and should end when the results are mapped to read: so it has the copies both ways, where
+// there are any. The marks are no-operations with a memory operand of a known displacement, which cost nothing and
+// which a simulator can recognise.
+void region_begin(void);
+void region_end(void);
 
 // --- Inputs ----------------------------------------------------------------------------------------------------
 
@@ -125,7 +138,7 @@ uint64_t random_u64(Random *);
 uint32_t random_below(Random *, uint32_t bound);
 float random_f32(Random *, float low, float high);
 
-// Shared memory filled with random numbers.
+// Inputs (see `input_array`) filled with random numbers.
 float *random_floats(Random *, size_t count, float low, float high);
 uint32_t *random_words(Random *, size_t count);
 

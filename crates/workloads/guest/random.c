@@ -53,20 +53,16 @@ float random_f32(Random *random, float low, float high)
 
 float *random_floats(Random *random, size_t count, float low, float high)
 {
-    float *numbers = svm_array(float, count);
-    map_to_write(numbers);
+    float *numbers = input_array(float, count);
     for (size_t i = 0; i < count; i++)
         numbers[i] = random_f32(random, low, high);
-    unmap(numbers);
     return numbers;
 }
 
 uint32_t *random_words(Random *random, size_t count)
 {
-    uint32_t *numbers = svm_array(uint32_t, count);
-    map_to_write(numbers);
+    uint32_t *numbers = input_array(uint32_t, count);
     for (size_t i = 0; i < count; i++)
         numbers[i] = random_u32(random);
-    unmap(numbers);
     return numbers;
 }

@@ -106,25 +106,23 @@ static void run(const Options *options)
     Cipher cipher;
     expand(&cipher, key);
 
-    uint8_t *plain = svm_array(uint8_t, n), *out = svm_array(uint8_t, n);
-    uint8_t *round_keys = svm_array(uint8_t, sizeof cipher.round_keys);
-    map_to_write(plain), map_to_write(round_keys);
+    uint8_t *plain = input_array(uint8_t, n), *out = svm_array(uint8_t, n);
+    uint8_t *round_keys = input_array(uint8_t, sizeof cipher.round_keys);
     for (size_t i = 0; i < n; i++)
         plain[i] = (uint8_t)(random_u32(&random) >> 24);
     memcpy(round_keys, cipher.round_keys, sizeof cipher.round_keys);
-    unmap(plain), unmap(round_keys);
     uint32_t nonce_words[3];
     memcpy(nonce_words, nonce, sizeof nonce);
 
     region_begin();
     launch("aes_ctr", line(blocks, 256), svm(plain), svm(out), svm(round_keys), u32(blocks), u32(nonce_words[0]),
            u32(nonce_words[1]), u32(nonce_words[2]));
-    finish();
+    map_to_read(out);
     region_end();
 
     if (!options->check)
         return;
-    map_to_read(plain), map_to_read(out);
+    map_to_read(plain);
     uint8_t *expected = host_array(uint8_t, n);
     parallel(blocks, 0, encrypt_blocks, &(Message){&cipher, plain, nonce, expected});
     check_equal("encrypted", out, expected, n);

@@ -9,22 +9,18 @@ KERNELS(bfs);
 // nothing to search.
 static uint32_t *random_starts(Random *random, size_t nodes)
 {
-    uint32_t *starts = svm_array(uint32_t, nodes + 1);
-    map_to_write(starts);
+    uint32_t *starts = input_array(uint32_t, nodes + 1);
     starts[0] = 0;
     for (size_t n = 0; n < nodes; n++)
         starts[n + 1] = starts[n] + random_below(random, 16) + (n == 0);
-    unmap(starts);
     return starts;
 }
 
 static uint32_t *random_edges(Random *random, size_t edges, size_t nodes)
 {
-    uint32_t *list = svm_array(uint32_t, edges);
-    map_to_write(list);
+    uint32_t *list = input_array(uint32_t, edges);
     for (size_t i = 0; i < edges; i++)
         list[i] = random_below(random, (uint32_t)nodes);
-    unmap(list);
     return list;
 }
 
@@ -51,15 +47,11 @@ static void run(const Options *options)
     require(nodes <= 1 << 26, "--size %zu: up to 2^26 nodes can be searched", nodes);
     Random random = seeded(9);
     const uint32_t *starts = random_starts(&random, nodes);
-    map_to_read(starts);
     size_t edge_count = starts[nodes];
-    unmap(starts);
     const uint32_t *edges = random_edges(&random, edge_count, nodes);
-    uint32_t *levels = svm_array(uint32_t, nodes), *changed = svm_array(uint32_t, 1);
-    map_to_write(levels);
+    uint32_t *levels = input_array(uint32_t, nodes), *changed = svm_array(uint32_t, 1);
     for (size_t n = 0; n < nodes; n++)
         levels[n] = n == 0 ? 0 : UNREACHED;
-    unmap(levels);
 
     region_begin();
     bool again = true;
@@ -73,11 +65,12 @@ static void run(const Options *options)
         again = *changed != 0;
         unmap(changed);
     }
+    map_to_read(levels);
     region_end();
 
     if (!options->check)
         return;
-    map_to_read(starts), map_to_read(edges), map_to_read(levels);
+    map_to_read(starts), map_to_read(edges);
     uint32_t *expected = host_array(uint32_t, nodes);
     search(starts, edges, expected, nodes);
     check_equal("levels", levels, expected, nodes);

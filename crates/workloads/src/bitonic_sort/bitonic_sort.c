@@ -20,11 +20,9 @@ static void run(const Options *options)
     size_t n = options->size[0];
     require(n >= BLOCK && (n & (n - 1)) == 0, "--size %zu: a power of two of at least %d is needed", n, BLOCK);
     Random random = seeded(6);
-    uint64_t *keys = svm_array(uint64_t, n), *expected = host_array(uint64_t, n);
-    map_to_write(keys);
+    uint64_t *keys = input_array(uint64_t, n), *expected = host_array(uint64_t, n);
     for (size_t i = 0; i < n; i++)
         keys[i] = expected[i] = random_u64(&random);
-    unmap(keys);
 
     region_begin();
     Range range = line(n / 2, GROUP);
@@ -34,13 +32,12 @@ static void run(const Options *options)
             launch("compare_global", range, svm(keys), u32(run_length), u32(distance));
         launch("compare_local", range, svm(keys), u32(run_length), u32(run_length));
     }
-    finish();
+    map_to_read(keys);
     region_end();
 
     if (!options->check)
         return;
     qsort(expected, n, sizeof *expected, by_value);
-    map_to_read(keys);
     check_equal("keys", keys, expected, n);
 }
 

@@ -37,9 +37,8 @@ static void run(const Options *options)
     require(nodes % 64 == 0, "--size %zu: the number of nodes must be a multiple of 64", nodes);
     size_t n = cells(nodes, nodes, maps);
     Random random = seeded(10);
-    uint32_t *distances = svm_array(uint32_t, n), *hops = svm_array(uint32_t, n);
+    uint32_t *distances = input_array(uint32_t, n), *hops = input_array(uint32_t, n);
     Maps expected = {host_array(uint32_t, n), host_array(uint32_t, n), nodes};
-    map_to_write(distances), map_to_write(hops);
     for (size_t cell = 0; cell < n; cell++) {
         bool way = random_below(&random, 8) == 0;
         bool here = cell / nodes % nodes == cell % nodes;
@@ -48,18 +47,16 @@ static void run(const Options *options)
     }
     memcpy(expected.distances, distances, n * sizeof *distances);
     memcpy(expected.first_hops, hops, n * sizeof *hops);
-    unmap(distances), unmap(hops);
 
     region_begin();
     for (size_t k = 0; k < nodes; k++)
         launch("through", space(nodes, nodes, maps, 64, 2, 1), svm(distances), svm(hops), u32(nodes), u32(k));
-    finish();
+    map_to_read(distances), map_to_read(hops);
     region_end();
 
     if (!options->check)
         return;
     parallel(maps, 0, all_pairs, &expected);
-    map_to_read(distances), map_to_read(hops);
     check_equal("distances", distances, expected.distances, n);
     check_equal("first hops", hops, expected.first_hops, n);
 }

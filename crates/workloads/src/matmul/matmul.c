@@ -1,6 +1,8 @@
 // Matrix multiplication, by the GPU or by both: the lower rows of the result are the CPU's share.
 #include "guest.h"
 
+#include <string.h>
+
 KERNELS(matmul);
 
 #define TILE 16
@@ -20,9 +22,10 @@ static void multiply_rows(void *context, size_t first, size_t end)
     for (size_t r = first; r < end; r++) {
         const float *a = p->a + (p->first_row + r) * side, *c = p->c + (p->first_row + r) * side;
         float *out = p->out + r * side;
+        memset(out, 0, side * sizeof *out);
         for (size_t k = 0; k < side; k++)
             for (size_t x = 0; x < side; x++)
-                out[x] = (k ? out[x] : 0.0f) + a[k] * p->b[k * side + x];
+                out[x] += a[k] * p->b[k * side + x];
         for (size_t x = 0; x < side; x++)
             out[x] = ALPHA * out[x] + BETA * c[x];
     }
@@ -37,21 +40,19 @@ static void run(const Options *options)
     const float *b = random_floats(&random, n, -1.0f, 1.0f);
     const float *c = random_floats(&random, n, -1.0f, 1.0f);
 
-    // Both halves of the result are allocations of their own: what one side writes, the other doesn't map.
     size_t cpu_rows = share_of_cpu(options, side, TILE), gpu_rows = side - cpu_rows;
-    float *upper = gpu_rows ? svm_array(float, gpu_rows * side) : NULL;
-    float *lower = cpu_rows ? svm_array(float, cpu_rows * side) : NULL;
+    Split out = svm_split(gpu_rows * side, cpu_rows * side, sizeof(float));
 
     region_begin();
     if (cpu_rows)
-        map_to_read(a), map_to_read(b), map_to_read(c), map_to_write(lower);
+        map_to_read(a), map_to_read(b), map_to_read(c), map_to_write(out.cpu);
     if (gpu_rows) {
         Range range = plane(side, gpu_rows, TILE, TILE);
-        launch("matmul", range, svm(a), svm(b), svm(c), svm(upper), u32(side), f32(ALPHA), f32(BETA));
+        launch("matmul", range, svm(a), svm(b), svm(c), svm(out.gpu), u32(side), f32(ALPHA), f32(BETA));
         start();
     }
-    parallel(cpu_rows, options->chunk, multiply_rows, &(Product){a, b, c, lower, side, gpu_rows});
-    finish();
+    parallel(cpu_rows, options->chunk, multiply_rows, &(Product){a, b, c, out.cpu, side, gpu_rows});
+    map_to_read(out.gpu);
     region_end();
 
     if (!options->check)
@@ -60,12 +61,8 @@ static void run(const Options *options)
         map_to_read(a), map_to_read(b), map_to_read(c);
     float *expected = host_array(float, n);
     parallel(side, 0, multiply_rows, &(Product){a, b, c, expected, side, 0});
-    if (gpu_rows) {
-        map_to_read(upper);
-        check_equal("out of the GPU", upper, expected, gpu_rows * side);
-    }
-    if (cpu_rows)
-        check_equal("out of the CPU", lower, expected + gpu_rows * side, cpu_rows * side);
+    check_equal("out", out.gpu, expected, gpu_rows * side);
+    check_equal("out of the CPU", out.cpu, expected + gpu_rows * side, cpu_rows * side);
 }
 
 const Program matmul_program = {

@@ -52,14 +52,12 @@ static void move(void *context, size_t first, size_t end)
 
 static Float4 *random_vectors(Random *random, size_t n, float limit, float low_mass, float high_mass)
 {
-    Float4 *vectors = svm_array(Float4, n);
-    map_to_write(vectors);
+    Float4 *vectors = input_array(Float4, n);
     for (size_t i = 0; i < n; i++) {
         for (int d = 0; d < 3; d++)
             vectors[i].at[d] = random_f32(random, -limit, limit);
         vectors[i].at[3] = high_mass > 0.0f ? random_f32(random, low_mass, high_mass) : 0.0f;
     }
-    unmap(vectors);
     return vectors;
 }
 
@@ -76,12 +74,12 @@ static void run(const Options *options)
     region_begin();
     launch("n_body", plane(count, clusters, GROUP, 1), svm(bodies), svm(velocities), svm(new_bodies),
            svm(new_velocities), local_memory(GROUP * sizeof(Float4)), f32(SOFTENING), f32(DT));
-    finish();
+    map_to_read(new_bodies), map_to_read(new_velocities);
     region_end();
 
     if (!options->check)
         return;
-    map_to_read(bodies), map_to_read(velocities), map_to_read(new_bodies), map_to_read(new_velocities);
+    map_to_read(bodies), map_to_read(velocities);
     Step step = {bodies, velocities, count, host_array(Float4, n), host_array(Float4, n),
                  host_array(Float4, n), host_array(Float4, n)};
     parallel(n, 0, move, &step);

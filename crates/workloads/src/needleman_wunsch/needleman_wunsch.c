@@ -21,12 +21,10 @@ static int32_t *random_matches(Random *random, size_t n)
     for (size_t i = 0; i < n; i++)
         across[i] = random_below(random, LETTERS);
 
-    int32_t *matches = svm_array(int32_t, n * n);
-    map_to_write(matches);
+    int32_t *matches = input_array(int32_t, n * n);
     for (size_t y = 0; y < n; y++)
         for (size_t x = 0; x < n; x++)
             matches[y * n + x] = table[down[y] * LETTERS + across[x]];
-    unmap(matches);
     return matches;
 }
 
@@ -57,10 +55,8 @@ static void run(const Options *options)
     require(n % BLOCK == 0, "--size %zu: the number of letters must be a multiple of %d", n, BLOCK);
     Random random = seeded(19);
     const int32_t *matches = random_matches(&random, n);
-    int32_t *scores = svm_array(int32_t, count);
-    map_to_write(scores);
+    int32_t *scores = input_array(int32_t, count);
     set_borders(scores, n);
-    unmap(scores);
 
     region_begin();
     for (size_t diagonal = 0; diagonal < 2 * blocks - 1; diagonal++) {
@@ -69,12 +65,12 @@ static void run(const Options *options)
         launch("align_diagonal", line((last - first + 1) * BLOCK, BLOCK), svm(scores), svm(matches), u32(n),
                u32(diagonal), u32(first), i32(PENALTY));
     }
-    finish();
+    map_to_read(scores);
     region_end();
 
     if (!options->check)
         return;
-    map_to_read(matches), map_to_read(scores);
+    map_to_read(matches);
     int32_t *expected = host_array(int32_t, count);
     set_borders(expected, n);
     align(expected, matches, n);

@@ -8,24 +8,20 @@ KERNELS(spmv);
 // Most rows are short, some are long.
 static uint32_t *random_rows(Random *random, size_t rows)
 {
-    uint32_t *starts = svm_array(uint32_t, rows + 1);
-    map_to_write(starts);
+    uint32_t *starts = input_array(uint32_t, rows + 1);
     starts[0] = 0;
     for (size_t r = 0; r < rows; r++) {
         uint32_t longest = random_below(random, 4) == 0 ? 96 : 24;
         starts[r + 1] = starts[r] + random_below(random, longest);
     }
-    unmap(starts);
     return starts;
 }
 
 static uint32_t *random_columns(Random *random, size_t elements, size_t columns)
 {
-    uint32_t *list = svm_array(uint32_t, elements ? elements : 1);
-    map_to_write(list);
+    uint32_t *list = input_array(uint32_t, elements ? elements : 1);
     for (size_t i = 0; i < elements; i++)
         list[i] = random_below(random, (uint32_t)columns);
-    unmap(list);
     return list;
 }
 
@@ -47,9 +43,7 @@ static void run(const Options *options)
     require(rows <= 1 << 24, "--size %zu: up to 2^24 rows can be computed", rows);
     Random random = seeded(17);
     const uint32_t *starts = random_rows(&random, rows);
-    map_to_read(starts);
     size_t elements = starts[rows];
-    unmap(starts);
     const uint32_t *columns = random_columns(&random, elements, rows);
     const float *values = random_floats(&random, elements ? elements : 1, -1.0f, 1.0f);
     const float *x = random_floats(&random, rows, -1.0f, 1.0f);
@@ -58,13 +52,12 @@ static void run(const Options *options)
     region_begin();
     launch("spmv_scalar", line(rows, 128), svm(starts), svm(columns), svm(values), svm(x), svm(by_item), u32(rows));
     launch("spmv_vector", line(rows * LANES, LANES), svm(starts), svm(columns), svm(values), svm(x), svm(by_wave));
-    finish();
+    map_to_read(by_item), map_to_read(by_wave);
     region_end();
 
     if (!options->check)
         return;
     map_to_read(starts), map_to_read(columns), map_to_read(values), map_to_read(x);
-    map_to_read(by_item), map_to_read(by_wave);
     float *one_by_one = host_array(float, rows), *in_lanes = host_array(float, rows);
     for (size_t r = 0; r < rows; r++) {
         uint32_t first = starts[r], count = starts[r + 1] - first;

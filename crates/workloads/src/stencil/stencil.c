@@ -40,10 +40,8 @@ static void run(const Options *options)
     float *now = random_floats(&random, n, 0.0f, 1.0f), *next = svm_array(float, n);
 
     float *expected = host_array(float, n), *scratch = host_array(float, n);
-    map_to_read(now);
     memcpy(expected, now, n * sizeof(float));
     memcpy(scratch, now, n * sizeof(float));
-    unmap(now);
 
     region_begin();
     for (unsigned i = 0; i < options->iterations; i++) {
@@ -52,7 +50,7 @@ static void run(const Options *options)
         now = next;
         next = last;
     }
-    finish();
+    map_to_read(now);
     region_end();
 
     if (!options->check)
@@ -63,7 +61,6 @@ static void run(const Options *options)
         expected = scratch;
         scratch = last;
     }
-    map_to_read(now);
     check_equal("field", now, expected, n);
 }
 

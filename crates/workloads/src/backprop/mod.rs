@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "trains a network of one hidden layer: the GPU has the first layer, the host the rest",
     source: include_str!("backprop.cl"),
     object: include_bytes!("backprop.hsaco"),
+    host: include_str!("backprop.c"),
     sizes: |size| format!("{} inputs, {HIDDEN} hidden units, {ROUNDS} rounds", inputs(size)),
     run,
 };

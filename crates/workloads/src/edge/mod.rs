@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "finds the edges in an image of bytes with a 5 x 5 filter",
     source: include_str!("edge.cl"),
     object: include_bytes!("edge.hsaco"),
+    host: include_str!("edge.c"),
     sizes: |size| {
         let (width, height) = shape(size);
         format!("{width} x {height} pixels")

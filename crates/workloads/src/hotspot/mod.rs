@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "follows the temperatures of a chip, again and again",
     source: include_str!("hotspot.cl"),
     object: include_bytes!("hotspot.hsaco"),
+    host: include_str!("hotspot.c"),
     sizes: |size| {
         let (width, height) = shape(size);
         format!("{width} x {height} cells, {STEPS} steps")

@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "finds the records nearest to a place: the GPU computes distances, the host picks",
     source: include_str!("knn.cl"),
     object: include_bytes!("knn.hsaco"),
+    host: include_str!("knn.c"),
     sizes: |size| format!("{} records, the {NEAREST} nearest", count(size)),
     run,
 };

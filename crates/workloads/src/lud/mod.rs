@@ -15,6 +15,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "decomposes matrices into lower and upper triangles by 16 x 16 blocks, many at once",
     source: include_str!("lud.cl"),
     object: include_bytes!("lud.hsaco"),
+    host: include_str!("lud.c"),
     sizes: |size| {
         let (side, matrices) = shape(size);
         format!("{matrices} matrices of {side} x {side} floats")

@@ -11,6 +11,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "sets every element of a vector to a value",
     source: include_str!("write.cl"),
     object: include_bytes!("write.hsaco"),
+    host: include_str!("write.c"),
     sizes: |size| format!("{} elements", count(size)),
     run,
 };

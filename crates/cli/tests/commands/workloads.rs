@@ -20,6 +20,8 @@ fn a_workload_is_shown_with_its_sizes_and_kernels() {
     assert!(text.contains("4096 bytes of LDS"), "{text}");
     let source = cohesim(&["show", "workload", "bitonic-sort", "--source"]).result();
     assert!(source.contains("__kernel void compare_global("), "{source}");
+    let host = cohesim(&["show", "workload", "bitonic-sort", "--host"]).result();
+    assert!(host.contains("launch(\"compare_global\""), "{host}");
 }
 
 #[test]

@@ -6,6 +6,8 @@
 //! the host but those it was shown.
 #![forbid(unsafe_code)]
 
+pub mod compiler;
 pub mod guest;
+pub mod opencl;
 
 pub use guest::{Answer, Fault, GuestMemory, Tid, Trap};

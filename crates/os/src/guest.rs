@@ -4,7 +4,7 @@
 //! addresses, with the rights the guest itself would have, and it may map memory into the guest.
 
 use engine::Time;
-use mem::{Bytes, VirtAddr};
+use mem::{Bytes, Frames, PhysAddr, VirtAddr};
 use std::fmt;
 use thiserror::Error;
 
@@ -51,6 +51,18 @@ pub trait GuestMemory {
 
     /// Takes a mapping away; pages that are not mapped are passed over.
     fn unmap(&mut self, address: VirtAddr, size: Bytes);
+
+    /// Where a page lies in physical memory, after whatever a first access does (pages of zeros, copies on write), and that
+    /// memory: for devices that access many places in a row. Good until the guest's mappings change.
+    fn physical(&mut self, address: VirtAddr, write: bool) -> Option<Result<PhysAddr, Fault>> {
+        let _ = (address, write);
+        None
+    }
+
+    /// The memory that [`GuestMemory::physical`] speaks of.
+    fn frames(&mut self) -> Option<&mut Frames> {
+        None
+    }
 
     fn read_u32(&mut self, address: VirtAddr) -> Result<u32, Fault> {
         let mut bytes = [0; 4];
@@ -101,6 +113,14 @@ pub enum Answer {
 pub trait Trap {
     /// One call, with the arguments in the order of the system-call convention: rdi, rsi, rdx, r10, r8, r9.
     fn trap(&mut self, args: [u64; 6], thread: Tid, guest: &mut dyn GuestMemory, now: Time) -> Answer;
+
+    /// Lets the driver's devices work for a while (about `budget` instructions of theirs). To be called between the turns of
+    /// threads, and again and again while all of them wait. Answers with the instructions executed; more than zero means
+    /// that threads which wait for the driver should make their calls again, zero that the devices have nothing to do.
+    fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> u64 {
+        let _ = (guest, now, budget);
+        0
+    }
 
     /// What a thread that was told to wait waits for, for the report on a deadlock: `event 3 of queue 1`.
     fn waits_for(&self, thread: Tid) -> String {

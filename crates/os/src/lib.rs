@@ -7,5 +7,6 @@
 #![forbid(unsafe_code)]
 
 pub mod guest;
+pub mod memory;
 
 pub use guest::{Answer, Fault, GuestMemory, Tid, Trap};

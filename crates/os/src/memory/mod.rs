@@ -16,6 +16,7 @@ mod tlb;
 pub use area::{Area, Areas, Backing, MappedFile, Rights};
 pub use fault::{Access, BadAccess};
 pub use mapping::{MapError, MapRequest, Place};
+pub use moving::Move;
 pub use physical::{HUGE_PAGE, PAGE, Physical};
 pub use space::AddressSpace;
 pub use table::{Entry, Leaf, walk};

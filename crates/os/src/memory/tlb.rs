@@ -44,6 +44,10 @@ impl Part {
         }
     }
 
+    pub fn forget_page(&mut self, page: u64) {
+        self.forget(page, page);
+    }
+
     fn forget(&mut self, first: u64, last: u64) {
         if last - first >= SLOTS as u64 {
             return self.clear();

@@ -8,6 +8,7 @@
 
 pub mod compiler;
 pub mod guest;
+pub mod memory;
 pub mod opencl;
 
 pub use guest::{Answer, Fault, GuestMemory, Tid, Trap};

@@ -263,7 +263,7 @@ impl Driver {
         let words = [
             (base >> 8) as u32,
             (base >> 40) as u32 | format.data << 20 | format.number << 26,
-            (width - 1) as u32 | (height - 1) as u32 * (1 << 14),
+            (width - 1) as u32 | ((height - 1) as u32) << 14,
             sx | sy << 3 | sz << 6 | sw << 9 | 8 << 20 | if kind == cl::MEM_OBJECT_IMAGE1D { 8 } else { 9 } << 28,
             ((pitch / format.texel - 1) as u32) << 13,
             0,

@@ -22,7 +22,6 @@ use crate::guest::GuestMemory;
 pub struct Allocation {
     pub base: VirtAddr,
     pub size: Bytes,
-    pub context: u64,
 }
 
 impl Allocation {
@@ -62,7 +61,7 @@ impl Driver {
         // Pages are aligned to more than any type needs.
         ensure(alignment == 0 || alignment.is_power_of_two() && alignment <= 128, cl::INVALID_VALUE)?;
         let base = call.guest.map_anonymous(Bytes(size))?;
-        self.svm.0.insert(base.0, Allocation { base, size: Bytes(size), context });
+        self.svm.0.insert(base.0, Allocation { base, size: Bytes(size) });
         Ok(Outcome::word(base.0))
     }
 

@@ -89,11 +89,6 @@ impl<T> Table<T> {
         Ok(entry.references)
     }
 
-    /// In the order in which they were made.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        self.entries.iter().map(|(handle, entry)| (*handle, &entry.value))
-    }
-
     fn remove_unused(&mut self, handle: u64) -> Option<T> {
         let unused = self.entries.get(&handle).is_some_and(|entry| entry.references == 0 && entry.holds == 0);
         unused.then(|| self.entries.remove(&handle))?.map(|entry| entry.value)

@@ -1,0 +1,1 @@
+//! Numbers of 80 bits.

@@ -44,12 +44,12 @@ pub enum Operation {
     Stack(fn(&mut X87, u8)),
     /// From memory: `f(x87, bytes)`, the operand's bytes zero-extended.
     Load(fn(&mut X87, u128)),
-    /// To memory: the operand's bytes.
-    Store(fn(&mut X87) -> u128),
-    /// To the flags: ZF, PF and CF at their places in RFLAGS: `f(x87, i)`.
-    Compare(fn(&mut X87, u8) -> u64),
-    /// `fcmovcc`: `f(x87, i)`, called only if the condition holds (the interpreter asks the flags).
-    Move(fn(&mut X87, u8)),
+    /// To memory: the operand's bytes, or nothing when an exception that is not masked keeps memory as it is.
+    Store(fn(&mut X87) -> Option<u128>),
+    /// To the flags: ZF, PF and CF at their places in RFLAGS, the others become zero; or nothing: `f(x87, i)`.
+    Compare(fn(&mut X87, u8) -> Option<u64>),
+    /// `fcmovcc`: `f(x87, i, condition)`; whether the condition holds, the interpreter asks the flags.
+    Move(fn(&mut X87, u8, bool)),
     /// `fnstsw ax`.
     StatusToAx,
     /// An environment or a state from memory (28, 108 bytes).

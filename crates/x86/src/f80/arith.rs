@@ -1,7 +1,7 @@
 //! Addition to square root on [`F80`], comparison, and the handful of operations that only move the exponent. NaNs,
 //! unsupported operands and denormals are sorted out here; what is left are [`Number`]s.
 
-use super::{BIAS, Class, Exact, F80, Flags, Format, Number, Rounding};
+use super::{Class, Exact, F80, Flags, Format, Number, Rounding};
 use std::cmp::Ordering;
 
 /// What the control word says about an operation.
@@ -249,7 +249,7 @@ impl F80 {
     /// The unbiased exponent of a normal number.
     #[cfg(test)]
     pub(super) fn exponent(self) -> i32 {
-        i32::from(self.exponent_field()) - BIAS
+        i32::from(self.exponent_field()) - super::BIAS
     }
 }
 

@@ -27,12 +27,12 @@ impl F80 {
         }
     }
 
-    /// FLD m32fp: quiets signalling NaNs.
+    /// A single as an operand. The flag says that it is denormal; a signalling NaN stays one.
     pub fn from_f32_bits(bits: u32) -> Outcome {
         widen(u64::from(bits), &SINGLE)
     }
 
-    /// FLD m64fp: quiets signalling NaNs.
+    /// A double as an operand. The flag says that it is denormal; a signalling NaN stays one.
     pub fn from_f64_bits(bits: u64) -> Outcome {
         widen(bits, &DOUBLE)
     }
@@ -112,11 +112,7 @@ fn widen(bits: u64, layout: &Layout) -> Outcome {
     let fraction = bits & ((1 << layout.fraction) - 1);
     if field == top {
         let significand = super::LEADING | fraction << (63 - layout.fraction);
-        let value = F80::from_parts(negative, 0x7fff, significand);
-        return match value.class() {
-            Class::Signalling => Outcome { value: value.quieted(), flags: Flags::INVALID },
-            _ => Outcome::exactly(value),
-        };
+        return Outcome::exactly(F80::from_parts(negative, 0x7fff, significand));
     }
     let unit = layout.format.min_exponent - layout.fraction as i32;
     let (significand, exponent) =

@@ -96,7 +96,11 @@ impl Exact {
             // The quotient of the significands is (first * 2^63 + second) / 2^126.
             let quotient = first << 63 | second;
             let places = quotient.leading_zeros();
-            return Exact { negative, exponent: exponent + 1 - places as i32, significand: quotient << places | sticky };
+            return Exact {
+                negative,
+                exponent: exponent + 1 - places as i32,
+                significand: quotient << places | sticky,
+            };
         }
         // Bit by bit; only transcendental functions come here.
         let mut rest = a;

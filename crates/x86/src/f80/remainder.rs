@@ -30,9 +30,7 @@ impl F80 {
         match (a, b) {
             (Number::Infinity { .. }, _) | (_, Number::Zero { .. }) => Remainder::whole(Outcome::INVALID),
             (Number::Zero { .. }, _) => Remainder::whole(Outcome::exactly(self).with(flags)),
-            (Number::Finite(a), Number::Infinity { .. }) => {
-                Remainder::whole(a.to_f80(settings.full()).with(flags))
-            }
+            (Number::Finite(a), Number::Infinity { .. }) => Remainder::whole(a.to_f80(settings.full()).with(flags)),
             (Number::Finite(a), Number::Finite(b)) => step(a, b, rounding, settings.full(), flags),
         }
     }
@@ -52,8 +50,11 @@ fn step(a: Exact, b: Exact, rounding: Rounding, settings: Settings, flags: Flags
         return Remainder::whole(a.to_f80(settings).with(flags));
     }
     // Both in units of the last place of the smaller exponent.
-    let (numerator, denominator, exponent) =
-        if distance < 0 { (numerator, denominator << 1, a.exponent) } else { (numerator << distance, denominator, b.exponent) };
+    let (numerator, denominator, exponent) = if distance < 0 {
+        (numerator, denominator << 1, a.exponent)
+    } else {
+        (numerator << distance, denominator, b.exponent)
+    };
     let (mut quotient, mut rest, mut negative) = (numerator / denominator, numerator % denominator, a.negative);
     if rounding == Rounding::Nearest && (rest * 2 > denominator || rest * 2 == denominator && quotient & 1 == 1) {
         quotient += 1;

@@ -76,9 +76,7 @@ fn sin_cos(x: F80, settings: Settings, wanted: impl Fn(&Reduced) -> Exact, of_ze
         Operands::Numbers([Number::Infinity { .. }], _) => Some(Outcome::INVALID),
         Operands::Numbers([Number::Zero { .. }], _) => Some(Outcome::exactly(of_zero)),
         Operands::Numbers([Number::Finite(x)], _) if x.exponent >= 63 => None,
-        Operands::Numbers([Number::Finite(x)], flags) => {
-            Some(inexactly(wanted(&reduce(x)), settings).with(flags))
-        }
+        Operands::Numbers([Number::Finite(x)], flags) => Some(inexactly(wanted(&reduce(x)), settings).with(flags)),
     }
 }
 

@@ -2,7 +2,7 @@
  * what was compressed comes back, what was sorted is in order and sums up to the same. */
 #include "guest.h"
 
-enum { TEXT = 1 << 20, ROUNDS = 8, WINDOW = 1 << 15, HASHES = 1 << 14, CHAIN = 24, LONGEST = 258, NUMBERS = 1 << 18 };
+enum { TEXT = 1 << 20, ROUNDS = 6, WINDOW = 1 << 15, HASHES = 1 << 14, CHAIN = 24, LONGEST = 258, NUMBERS = 1 << 18 };
 
 static u8 text[TEXT + LONGEST], packed[2 * TEXT], unpacked[TEXT + LONGEST];
 static int head[HASHES], chain[WINDOW];

@@ -31,9 +31,9 @@ impl Family {
         let features = code.cpuid_features();
         let all = |known: &[CpuidFeature]| features.iter().all(|feature| known.contains(feature));
         let x87 = features.iter().any(|feature| matches!(feature, F::FPU | F::FPU287 | F::FPU387));
-        let vector = features.iter().any(|feature| {
-            matches!(feature, F::SSE | F::SSE2 | F::SSE3 | F::SSSE3 | F::SSE4_1 | F::SSE4_2 | F::FXSR)
-        });
+        let vector = features
+            .iter()
+            .any(|feature| matches!(feature, F::SSE | F::SSE2 | F::SSE3 | F::SSSE3 | F::SSE4_1 | F::SSE4_2 | F::FXSR));
         match self {
             Family::X87 => (x87 && all(&[F::FPU, F::FPU287, F::FPU387, F::CMOV, F::SSE3])) || is_fisttp(code),
             Family::Sse => !x87 && !is_fisttp(code) && vector,
@@ -97,14 +97,25 @@ fn is_generated(code: Code) -> bool {
         M::In | M::Out | M::Insb | M::Insw | M::Insd | M::Outsb | M::Outsw | M::Outsd => true,
         M::Int | M::Int1 | M::Int3 | M::Into | M::Iret | M::Iretd | M::Iretq | M::Syscall | M::Sysenter => true,
         M::Hlt | M::Cli | M::Sti | M::Cpuid | M::Rdtsc | M::Rdpmc | M::Sysret | M::Sysexit => true,
-        M::Lar | M::Lsl | M::Verr | M::Verw | M::Sldt | M::Str | M::Smsw | M::Sgdt | M::Sidt | M::Lfs | M::Lgs | M::Lss => true,
+        M::Lar
+        | M::Lsl
+        | M::Verr
+        | M::Verw
+        | M::Sldt
+        | M::Str
+        | M::Smsw
+        | M::Sgdt
+        | M::Sidt
+        | M::Lfs
+        | M::Lgs
+        | M::Lss => true,
         // Flags that a program can set but a state does not have: trace, alignment checks.
         M::Popf | M::Popfd | M::Popfq => true,
         // Out of the sequence. Near jumps go to a later instruction, calls too; what they leave on the stack is compared.
         M::Ret | M::Retf => true,
-        M::Jmp | M::Call => operands.iter().any(|kind| {
-            !matches!(kind, OpCodeOperandKind::br64_1 | OpCodeOperandKind::br64_4)
-        }),
+        M::Jmp | M::Call => {
+            operands.iter().any(|kind| !matches!(kind, OpCodeOperandKind::br64_1 | OpCodeOperandKind::br64_4))
+        }
         // Undefined by name.
         M::Ud0 | M::Ud1 | M::Ud2 => true,
         // Needs an alignment of memory operands that the hardware checks in ways of its own.

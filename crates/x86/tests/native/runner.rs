@@ -72,9 +72,9 @@ impl Both {
     /// Leaves steps out as long as a difference remains.
     fn shrink(&mut self, mut steps: Vec<Step>, start: &State) -> Vec<Step> {
         loop {
-            let shorter = (0..steps.len()).map(|at| without(&steps, at)).find(|steps| {
-                self.compare(steps, start).is_some_and(|(lines, _)| !lines.is_empty())
-            });
+            let shorter = (0..steps.len())
+                .map(|at| without(&steps, at))
+                .find(|steps| self.compare(steps, start).is_some_and(|(lines, _)| !lines.is_empty()));
             match shorter {
                 Some(shorter) => steps = shorter,
                 None => return steps,

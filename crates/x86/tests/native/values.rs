@@ -4,7 +4,20 @@ use crate::random::Random;
 
 pub fn integer(random: &mut Random) -> u64 {
     const ENDS: [u64; 14] = [
-        0, 1, 2, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, i64::MAX as u64, 1 << 63,
+        0,
+        1,
+        2,
+        0x7f,
+        0x80,
+        0xff,
+        0x7fff,
+        0x8000,
+        0xffff,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_ffff,
+        i64::MAX as u64,
+        1 << 63,
     ];
     match random.below(6) {
         0 => random.pick(&ENDS),

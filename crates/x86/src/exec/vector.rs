@@ -213,9 +213,7 @@ pub(crate) fn compute<M: Memory, S: Source128<M>>(
 
 fn vector<M: Memory, S: Source128<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     match find(insn) {
-        (Operation::Vector(run), immediate) => {
-            compute::<M, S>(cpu, memory, insn, run, immediate)
-        }
+        (Operation::Vector(run), immediate) => compute::<M, S>(cpu, memory, insn, run, immediate),
         _ => NEXT,
     }
 }

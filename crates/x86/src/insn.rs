@@ -94,6 +94,11 @@ impl<M: Memory> Insn<M> {
         if self.unusual & NARROW != 0 { offset as u32 as u64 } else { offset }
     }
 
+    /// The address so many bytes behind that of the memory operand.
+    pub fn address_beyond(&self, cpu: &Cpu, distance: u64) -> u64 {
+        self.unusual_address(cpu, self.offset(cpu).wrapping_add(distance))
+    }
+
     #[cold]
     #[inline(never)]
     fn unusual_address(&self, cpu: &Cpu, address: u64) -> u64 {

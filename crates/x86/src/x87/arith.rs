@@ -178,25 +178,23 @@ impl X87 {
 
     /// FCOM and FUCOM: st(0) with an operand that may be an empty register, then as many pops.
     pub(super) fn compare(&mut self, operand: Option<Outcome>, quietly: bool, pops: u8) {
-        let (Some(a), Some(operand)) = (self.get(0), operand) else {
-            if self.underflowed() {
-                self.conditions(bits::C3 | bits::C2 | bits::C0);
-                self.pop_times(pops);
+        let (ordering, goes_on) = match (self.get(0), operand) {
+            (Some(a), Some(operand)) => {
+                let (ordering, flags) = compare(a, operand.value, quietly);
+                let flags = if ordering.is_some() { flags | operand.flags } else { flags };
+                (ordering, self.raise(flags))
             }
-            return;
+            _ => (None, self.underflowed()),
         };
-        let (ordering, flags) = compare(a, operand.value, quietly);
-        let flags = if ordering.is_some() { flags | operand.flags } else { flags };
-        if !self.raise(flags) {
-            return;
-        }
         self.conditions(match ordering {
             Some(Ordering::Greater) => 0,
             Some(Ordering::Less) => bits::C0,
             Some(Ordering::Equal) => bits::C3,
             None => bits::C3 | bits::C2 | bits::C0,
         });
-        self.pop_times(pops);
+        if goes_on {
+            self.pop_times(pops);
+        }
     }
 
     /// The same with st(i).

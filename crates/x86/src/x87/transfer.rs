@@ -149,7 +149,6 @@ impl X87 {
     pub(super) fn conditional_move(&mut self, i: u8, condition: bool) {
         match (self.get(0), self.get(i)) {
             (Some(_), Some(value)) => {
-                self.clear(bits::C1);
                 if condition {
                     self.set(0, value);
                 }

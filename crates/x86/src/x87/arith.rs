@@ -97,10 +97,11 @@ impl X87 {
             return;
         };
         let remainder = a.remainder(b, rounding, self.settings());
-        self.clear(bits::CONDITIONS);
-        if !self.write(0, remainder.outcome) {
+        self.clear(bits::C2);
+        if !self.write(0, remainder.outcome) || remainder.outcome.value.is_nan() {
             return;
         }
+        self.clear(bits::CONDITIONS);
         let quotient = remainder.quotient;
         let bit = |from: u8, to: u16| if quotient >> from & 1 != 0 { to } else { 0 };
         self.status |= bit(0, bits::C1) | bit(1, bits::C3) | bit(2, bits::C0);
@@ -204,30 +205,26 @@ impl X87 {
     }
 
     /// FCOMI and FUCOMI.
-    pub(super) fn compare_to_flags(&mut self, i: u8, quietly: bool, pops: u8) -> Option<u64> {
+    pub(super) fn compare_to_flags(&mut self, i: u8, quietly: bool, pops: u8) -> u64 {
         let unordered = ZF | PF | CF;
-        let flags = match (self.get(0), self.get(i)) {
+        let (flags, goes_on) = match (self.get(0), self.get(i)) {
             (Some(a), Some(b)) => {
                 let (ordering, flags) = compare(a, b, quietly);
-                if !self.raise(flags) {
-                    return None;
-                }
-                match ordering {
+                let goes_on = flags == Flags::NONE || self.raise(flags);
+                let flags = match ordering {
                     Some(Ordering::Greater) => 0,
                     Some(Ordering::Less) => CF,
                     Some(Ordering::Equal) => ZF,
                     None => unordered,
-                }
+                };
+                (flags, goes_on)
             }
-            _ => {
-                if !self.underflowed() {
-                    return None;
-                }
-                unordered
-            }
+            _ => (unordered, self.underflowed()),
         };
-        self.pop_times(pops);
-        Some(flags)
+        if goes_on {
+            self.pop_times(pops);
+        }
+        flags
     }
 
     fn pop_times(&mut self, times: u8) {

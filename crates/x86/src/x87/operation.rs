@@ -17,8 +17,8 @@ pub enum Operation {
     Load(fn(&mut X87, u128)),
     /// To memory: the operand's bytes, or nothing when an exception that is not masked keeps memory as it is.
     Store(fn(&mut X87) -> Option<u128>),
-    /// To the flags: ZF, PF and CF at their places in RFLAGS, the others become zero; or nothing: `f(x87, i)`.
-    Compare(fn(&mut X87, u8) -> Option<u64>),
+    /// To the flags: ZF, PF and CF at their places in RFLAGS, the others become zero: `f(x87, i)`.
+    Compare(fn(&mut X87, u8) -> u64),
     /// `fcmovcc`: `f(x87, i, condition)`; whether the condition holds, the interpreter asks the flags.
     Move(fn(&mut X87, u8, bool)),
     /// `fnstsw ax`.
@@ -95,7 +95,7 @@ fn waiting_control(code: C) -> Option<Operation> {
         C::Ffree_sti => Stack(|x, i| x.free(i)),
         C::Ffreep_sti => Stack(|x, i| {
             x.free(i);
-            x.pop();
+            x.pop_clearly();
         }),
         _ => return None,
     })

@@ -45,6 +45,12 @@ impl X87 {
         self.set_top(self.top() + 1);
     }
 
+    /// Pops, and clears C1 as if something had been rounded.
+    pub(super) fn pop_clearly(&mut self) {
+        self.clear(bits::C1);
+        self.pop();
+    }
+
     /// Pushes on a stack that has been seen to have room, or over what lies there.
     pub(super) fn push_over(&mut self, value: F80) {
         self.set_top(self.top() + 7);

@@ -1,6 +1,6 @@
 //! What must be the same, and how a difference is told.
 
-use crate::generate::{Step, stores_image, undefined_flags};
+use crate::generate::{Step, ever_undefined_flags, stores_image, undefined_flags};
 use crate::state::{End, IMAGE, SCRATCH, State};
 use iced_x86::{Code, RflagsBits};
 use std::ops::Range;
@@ -12,11 +12,12 @@ const REGISTERS: [&str; 16] =
 pub fn differences(steps: &[Step], host: &(State, End), emulator: &(State, End)) -> Vec<String> {
     let mut lines = Lines(Vec::new());
     lines.add("end", normal(host.1), normal(emulator.1), |end| format!("{end:x?}"));
+    let undefined = if host.1 == End::Finished { undefined_flags(steps) } else { ever_undefined_flags(steps) };
     let (host, emulator) = (&host.0, &emulator.0);
     for (i, name) in REGISTERS.iter().enumerate() {
         lines.add(name, host.gprs[i], emulator.gprs[i], |value| format!("{value:#x}"));
     }
-    let compared = u64::from(rflags(!undefined_flags(steps)));
+    let compared = u64::from(rflags(!undefined));
     lines.add("flags", host.flags & compared, emulator.flags & compared, flags);
     let word = |state: &State, at: usize| u16::from_le_bytes([state.fx[at], state.fx[at + 1]]);
     for (name, at) in [("x87 control", 0), ("x87 status", 2), ("mxcsr", 24), ("mxcsr, high half", 26)] {

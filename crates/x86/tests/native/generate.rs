@@ -317,6 +317,11 @@ pub fn undefined_flags(steps: &[Step]) -> u32 {
     walk_flags(steps).0
 }
 
+/// The flags that are undefined at any time in a sequence, of which a fault may have left out the rest.
+pub fn ever_undefined_flags(steps: &[Step]) -> u32 {
+    steps.iter().fold(0, |flags, step| flags | step.instruction.rflags_undefined())
+}
+
 /// Whether the last step may read a flag that is undefined there.
 fn reads_undefined_flags(steps: &[Step]) -> bool {
     walk_flags(steps).1

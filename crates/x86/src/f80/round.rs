@@ -204,7 +204,7 @@ impl Exact {
         }
         if !masked.has(Flags::UNDERFLOW) {
             let flags = unbounded.flags | Flags::UNDERFLOW;
-            if exponent + format.wrap < format.min_exponent {
+            if format.wrap == Format::EXTENDED.wrap && exponent + format.wrap < format.min_exponent {
                 // Too small even so (FSCALE only).
                 let flags = Flags::UNDERFLOW | Flags::INEXACT;
                 return Rounded { exponent: format.min_exponent, significand: 0, flags, tiny: true, negative };
@@ -221,9 +221,9 @@ impl Exact {
 fn overflowed(unbounded: Rounded, format: Format, rounding: Rounding, masked: Flags) -> Rounded {
     if !masked.has(Flags::OVERFLOW) {
         let flags = unbounded.flags | Flags::OVERFLOW;
-        if unbounded.exponent - format.wrap > format.max_exponent {
+        if format.wrap == Format::EXTENDED.wrap && unbounded.exponent - format.wrap > format.max_exponent {
             // Too large even so (FSCALE only).
-            let (exponent, flags) = (format.max_exponent + 1, Flags::OVERFLOW | Flags::INEXACT);
+            let (exponent, flags) = (format.max_exponent + 1, Flags::OVERFLOW | Flags::INEXACT | Flags::ROUNDED_UP);
             return Rounded { exponent, significand: 1 << 63, flags, ..unbounded };
         }
         return Rounded { exponent: unbounded.exponent - format.wrap, flags, ..unbounded };

@@ -32,7 +32,7 @@ impl X87 {
             return;
         };
         let mut outcome = operation(a, operand.value, self.settings());
-        if !outcome.flags.has(Flags::INVALID) && !outcome.value.is_nan() {
+        if !outcome.flags.has(Flags::INVALID | Flags::DIVIDE) && !outcome.value.is_nan() {
             outcome.flags |= operand.flags;
         }
         self.write(0, outcome);
@@ -210,7 +210,7 @@ impl X87 {
         let (flags, goes_on) = match (self.get(0), self.get(i)) {
             (Some(a), Some(b)) => {
                 let (ordering, flags) = compare(a, b, quietly);
-                let goes_on = flags == Flags::NONE || self.raise(flags);
+                let goes_on = self.raise_keeping_c1(flags);
                 let flags = match ordering {
                     Some(Ordering::Greater) => 0,
                     Some(Ordering::Less) => CF,

@@ -92,10 +92,10 @@ fn waiting_control(code: C) -> Option<Operation> {
         C::Frstor_m108byte => LoadImage { bytes: 108, run: X87::load_state },
         C::Fincstp => Stack(|x, _| x.rotate(1)),
         C::Fdecstp => Stack(|x, _| x.rotate(7)),
-        C::Ffree_sti => Stack(|x, i| x.free(i)),
+        C::Ffree_sti => Stack(|x, i| x.free_clearly(i)),
         C::Ffreep_sti => Stack(|x, i| {
-            x.free(i);
-            x.pop_clearly();
+            x.free_clearly(i);
+            x.pop();
         }),
         _ => return None,
     })

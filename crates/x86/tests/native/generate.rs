@@ -319,7 +319,12 @@ pub fn undefined_flags(steps: &[Step]) -> u32 {
 
 /// The flags that are undefined at any time in a sequence, of which a fault may have left out the rest.
 pub fn ever_undefined_flags(steps: &[Step]) -> u32 {
-    steps.iter().fold(0, |flags, step| flags | step.instruction.rflags_undefined())
+    steps.iter().fold(0, |flags, step| {
+        let instruction = &step.instruction;
+        let repeated = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+        // A repetition that a fault interrupts has or has not set the flags so far.
+        flags | instruction.rflags_undefined() | if repeated { instruction.rflags_written() } else { 0 }
+    })
 }
 
 /// Whether the last step may read a flag that is undefined there.

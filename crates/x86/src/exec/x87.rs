@@ -100,9 +100,8 @@ fn undo_if_stopped(cpu: &mut Cpu, before: X87, stored: Result<(), Halted>) -> Ou
 }
 
 fn compare<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
-    if let Operation::Compare(run) = find(cpu, insn)?
-        && let Some(flags) = run(&mut cpu.x87, insn.source)
-    {
+    if let Operation::Compare(run) = find(cpu, insn)? {
+        let flags = run(&mut cpu.x87, insn.source);
         cpu.flags.set_arithmetic(flags);
     }
     NEXT

@@ -98,8 +98,12 @@ fn exactly<O: Binary, F: Float>(mxcsr: Mxcsr, a: F, b: F) -> (F, Flags) {
     }
     match O::exact(number(a), number(b), mxcsr.rounding()) {
         Some((result, flags)) => {
+            if flags.has(Flags::DIVIDE) {
+                // That the dividend is denormal is not said then.
+                return (rounded(result, mxcsr).0, flags);
+            }
             let (result, more) = rounded(result, mxcsr);
-            (result, flags | more | denormal(a) | denormal(b))
+            (result, more | denormal(a) | denormal(b))
         }
         None => (indefinite(), Flags::INVALID),
     }
@@ -189,9 +193,18 @@ pub(super) fn dot_single(mxcsr: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
     let selected = |i: usize| imm >> (4 + i) & 1 != 0;
     let pick = |lanes: [f32; 4]| std::array::from_fn(|i| if selected(i) { lanes[i] } else { 0.0 });
     let products: [f32; 4] = all::<Mul, f32, 4>(mxcsr, pick(a), pick(b));
-    let sums = all::<Add, f32, 2>(mxcsr, [products[0], products[2]], [products[1], products[3]]);
-    let [sum] = all::<Add, f32, 1>(mxcsr, [sums[0]], [sums[1]]);
-    from_f32s(std::array::from_fn(|i| if imm >> i & 1 != 0 { sum } else { 0.0 }))
+    if mxcsr.has_fault() {
+        return 0;
+    }
+    // Every lane adds with its neighbour, then across the halves: which NaN comes out depends on the lane.
+    let [p, q, r, s] = products;
+    let pairs = all::<Add, f32, 4>(mxcsr, [q, p, s, r], products);
+    if mxcsr.has_fault() {
+        return 0;
+    }
+    let [p, q, r, s] = pairs;
+    let sums = all::<Add, f32, 4>(mxcsr, pairs, [r, s, p, q]);
+    from_f32s(std::array::from_fn(|i| if imm >> i & 1 != 0 { sums[i] } else { 0.0 }))
 }
 
 /// `dppd`.
@@ -200,8 +213,12 @@ pub(super) fn dot_double(mxcsr: &mut Mxcsr, a: u128, b: u128, imm: u8) -> u128 {
     let selected = |i: usize| imm >> (4 + i) & 1 != 0;
     let pick = |lanes: [f64; 2]| std::array::from_fn(|i| if selected(i) { lanes[i] } else { 0.0 });
     let products: [f64; 2] = all::<Mul, f64, 2>(mxcsr, pick(a), pick(b));
-    let [sum] = all::<Add, f64, 1>(mxcsr, [products[0]], [products[1]]);
-    from_f64s(std::array::from_fn(|i| if imm >> i & 1 != 0 { sum } else { 0.0 }))
+    if mxcsr.has_fault() {
+        return 0;
+    }
+    let [p, q] = products;
+    let sums = all::<Add, f64, 2>(mxcsr, [p, q], [q, p]);
+    from_f64s(std::array::from_fn(|i| if imm >> i & 1 != 0 { sums[i] } else { 0.0 }))
 }
 
 /// Square roots of all lanes.

@@ -34,6 +34,11 @@ impl Mxcsr {
         fault
     }
 
+    /// Whether a part of an instruction already met an exception that is not masked.
+    pub(super) fn has_fault(self) -> bool {
+        self.0 & Self::FAULT != 0
+    }
+
     /// Results are rounded to nearest, and that one was inexact need not be noted any more.
     #[inline(always)]
     pub(super) fn is_plain(self) -> bool {

@@ -22,12 +22,11 @@ impl X87 {
     pub(super) fn load_register(&mut self, i: u8) {
         match self.get(i) {
             Some(value) => self.load_exact(value),
-            None if self.has_room() => {
+            None => {
                 if self.underflowed() {
                     self.push_over(F80::INDEFINITE);
                 }
             }
-            None => self.load_exact(F80::INDEFINITE),
         }
     }
 
@@ -149,7 +148,6 @@ impl X87 {
     pub(super) fn conditional_move(&mut self, i: u8, condition: bool) {
         match (self.get(0), self.get(i)) {
             (Some(_), Some(value)) => {
-                self.clear(bits::C1);
                 if condition {
                     self.set(0, value);
                 }

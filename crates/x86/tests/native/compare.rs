@@ -1,6 +1,6 @@
 //! What must be the same, and how a difference is told.
 
-use crate::generate::{Step, stores_image, undefined_flags};
+use crate::generate::{Step, ever_undefined_flags, stores_image, undefined_flags};
 use crate::state::{End, IMAGE, SCRATCH, State};
 use iced_x86::{Code, RflagsBits};
 use std::ops::Range;
@@ -10,42 +10,64 @@ const REGISTERS: [&str; 16] =
 
 /// Everything that differs, a line each; nothing if all is well.
 pub fn differences(steps: &[Step], host: &(State, End), emulator: &(State, End)) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = |what: &str, host: String, emulator: String| {
-        if host != emulator {
-            lines.push(format!("  {what}: host {host}, emulator {emulator}"));
-        }
-    };
-    line("end", format!("{:x?}", host.1), format!("{:x?}", emulator.1));
+    let mut lines = Lines(Vec::new());
+    lines.add("end", normal(host.1), normal(emulator.1), |end| format!("{end:x?}"));
+    let undefined = if host.1 == End::Finished { undefined_flags(steps) } else { ever_undefined_flags(steps) };
     let (host, emulator) = (&host.0, &emulator.0);
     for (i, name) in REGISTERS.iter().enumerate() {
-        line(name, format!("{:#x}", host.gprs[i]), format!("{:#x}", emulator.gprs[i]));
+        lines.add(name, host.gprs[i], emulator.gprs[i], |value| format!("{value:#x}"));
     }
-    let compared = u64::from(rflags(!undefined_flags(steps)));
-    line("flags", flags(host.flags & compared), flags(emulator.flags & compared));
+    let compared = u64::from(rflags(!undefined));
+    lines.add("flags", host.flags & compared, emulator.flags & compared, flags);
     let word = |state: &State, at: usize| u16::from_le_bytes([state.fx[at], state.fx[at + 1]]);
-    line("x87 control", format!("{:04x}", word(host, 0)), format!("{:04x}", word(emulator, 0)));
-    line("x87 status", format!("{:04x}", word(host, 2)), format!("{:04x}", word(emulator, 2)));
-    line("x87 tags", format!("{:08b}", host.fx[4]), format!("{:08b}", emulator.fx[4]));
-    let mxcsr = |state: &State| u32::from(word(state, 24)) | u32::from(word(state, 26)) << 16;
-    line("mxcsr", format!("{:04x}", mxcsr(host)), format!("{:04x}", mxcsr(emulator)));
+    for (name, at) in [("x87 control", 0), ("x87 status", 2), ("mxcsr", 24), ("mxcsr, high half", 26)] {
+        lines.add(name, word(host, at), word(emulator, at), |value| format!("{value:04x}"));
+    }
+    lines.add("x87 tags", host.fx[4], emulator.fx[4], |tags| format!("{tags:08b}"));
     for i in 0..8 {
         let register = (usize::from(word(host, 2) >> 11 & 7) + i) % 8;
         if host.fx[4] >> register & 1 != 0 {
-            line(&format!("st({i})"), st(host, i), st(emulator, i));
+            lines.add(&format!("st({i})"), st(host, i), st(emulator, i), |text| text);
         }
     }
     for i in 0..16 {
-        line(&format!("xmm{i}"), xmm(host, i), xmm(emulator, i));
+        lines.add(&format!("xmm{i}"), xmm(host, i), xmm(emulator, i), |value| format!("{value:032x}"));
     }
-    let ignored = ignored(steps);
-    for at in 0..host.scratch.len() {
-        if ignored.iter().all(|range| !range.contains(&at)) {
-            let place = format!("byte {:#x}", SCRATCH as usize + at);
-            line(&place, format!("{:02x}", host.scratch[at]), format!("{:02x}", emulator.scratch[at]));
+    if host.scratch != emulator.scratch {
+        let ignored = ignored(steps);
+        for at in (0..host.scratch.len()).filter(|at| ignored.iter().all(|range| !range.contains(at))) {
+            let place = || format!("byte {:#x}", SCRATCH as usize + at);
+            if host.scratch[at] != emulator.scratch[at] {
+                lines.add(&place(), host.scratch[at], emulator.scratch[at], |byte| format!("{byte:02x}"));
+            }
         }
     }
-    lines
+    lines.0
+}
+
+struct Lines(Vec<String>);
+
+impl Lines {
+    fn add<T: PartialEq>(&mut self, what: &str, host: T, emulator: T, tell: impl Fn(T) -> String) {
+        if host != emulator {
+            self.0.push(format!("  {what}: host {}, emulator {}", tell(host), tell(emulator)));
+        }
+    }
+}
+
+/// Faults as both can tell them. The processor answers addresses that are not canonical with other exceptions than page
+/// faults, and whether the pages of the kernel's half are present is the host kernel's affair.
+fn normal(end: End) -> End {
+    match end {
+        End::Fault { vector: 14, address, rip, .. } if (address as i64) << 16 >> 16 != address as i64 => {
+            End::Fault { vector: 13, code: 0, address: 0, rip }
+        }
+        End::Fault { vector: 12, rip, .. } => End::Fault { vector: 13, code: 0, address: 0, rip },
+        End::Fault { vector: 14, code, address, rip } if (address as i64) < 0 => {
+            End::Fault { vector: 14, code: code & !1, address, rip }
+        }
+        other => other,
+    }
 }
 
 pub fn st(state: &State, i: usize) -> String {
@@ -54,9 +76,8 @@ pub fn st(state: &State, i: usize) -> String {
     format!("{:04x}:{significand:016x}", u16::from_le_bytes([bytes[8], bytes[9]]))
 }
 
-pub fn xmm(state: &State, i: usize) -> String {
-    let bytes = state.fx[160 + 16 * i..][..16].try_into().expect("sixteen bytes");
-    format!("{:032x}", u128::from_le_bytes(bytes))
+pub fn xmm(state: &State, i: usize) -> u128 {
+    u128::from_le_bytes(state.fx[160 + 16 * i..][..16].try_into().expect("sixteen bytes"))
 }
 
 /// The bits of RFLAGS that iced's bits stand for.

@@ -4,7 +4,7 @@ use crate::state::{CODE, EXIT_POINTER, End, SCRATCH, SCRATCH_BYTES, State};
 use x86::{Access, Blocks, Cpu, Exit, Fault, Memory, Reg, Size, Stop};
 
 /// Where the last jump goes: no code is there, so that the emulator stops.
-const EXIT: u64 = 0x1300_0000;
+const EXIT: u64 = 0x1680_0000;
 
 pub struct Emulator {
     memory: Bytes,

@@ -317,6 +317,16 @@ pub fn undefined_flags(steps: &[Step]) -> u32 {
     walk_flags(steps).0
 }
 
+/// The flags that are undefined at any time in a sequence, of which a fault may have left out the rest.
+pub fn ever_undefined_flags(steps: &[Step]) -> u32 {
+    steps.iter().fold(0, |flags, step| {
+        let instruction = &step.instruction;
+        let repeated = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+        // A repetition that a fault interrupts has or has not set the flags so far.
+        flags | instruction.rflags_undefined() | if repeated { instruction.rflags_written() } else { 0 }
+    })
+}
+
 /// Whether the last step may read a flag that is undefined there.
 fn reads_undefined_flags(steps: &[Step]) -> bool {
     walk_flags(steps).1

@@ -10,7 +10,7 @@ use std::arch::asm;
 use std::sync::{Mutex, MutexGuard};
 
 /// Registers: general ones, flags, and from 512 on the image that `fxsave64` stores; the host's own from 1024 on.
-const BLOCK: u64 = 0x1100_0000;
+const BLOCK: u64 = 0x1468_0000;
 const CODE_BYTES: usize = 0x1_0000;
 const BLOCK_BYTES: usize = 0x1000;
 const FLAGS: usize = 128;

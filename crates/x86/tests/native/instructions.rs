@@ -118,6 +118,8 @@ fn is_generated(code: Code) -> bool {
         }
         // Undefined by name.
         M::Ud0 | M::Ud1 | M::Ud2 => true,
+        // Some are another instruction on some processors.
+        M::Reservednop => true,
         // Needs an alignment of memory operands that the hardware checks in ways of its own.
         M::Monitor | M::Mwait | M::Maskmovq => true,
         // Of the 8087 and 80287, and aliases that nobody documents.

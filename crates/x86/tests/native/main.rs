@@ -24,7 +24,7 @@ use runner::{Plan, run};
 
 /// Runs a plan and fails with the first few sequences that differ.
 fn check(families: &[Family], sequences: u64, seed: u64) {
-    let outcome = run(&Plan { families: families.to_vec(), sequences, seed, keep: 5 });
+    let outcome = run(&Plan { families: families.to_vec(), sequences, seed, keep: 12 });
     assert!(outcome.differences.is_empty(), "{outcome}");
     assert!(outcome.finished > sequences / 2, "most sequences should end without a fault: {outcome}");
     println!("{outcome}");

@@ -15,7 +15,7 @@ pub struct Plan {
     pub families: Vec<Family>,
     pub sequences: u64,
     pub seed: u64,
-    /// How many sequences that differ are kept; the run ends then.
+    /// How many sequences that differ, and do so by different instructions, are kept; the run ends then.
     pub keep: usize,
 }
 
@@ -35,6 +35,7 @@ pub fn run(plan: &Plan) -> Outcome {
     let mut both = Both { host: Host::new(), emulator: Emulator::new() };
     let mut outcome =
         Outcome { codes: catalogue.size(), sequences: 0, instructions: 0, finished: 0, differences: Vec::new() };
+    let mut told = Vec::new();
     for number in 0..plan.sequences {
         let mut random = Random::new(plan.seed, number);
         let steps = catalogue.sequence(&mut random);
@@ -45,7 +46,11 @@ pub fn run(plan: &Plan) -> Outcome {
         outcome.finished += u64::from(finished);
         if !lines.is_empty() {
             let shortest = both.shrink(steps, &start);
-            outcome.differences.push(both.tell(number, &shortest, &start));
+            let culprits: Vec<_> = shortest.iter().map(|step| step.instruction.mnemonic()).collect();
+            if !told.contains(&culprits) {
+                outcome.differences.push(both.tell(number, &shortest, &start));
+                told.push(culprits);
+            }
             if outcome.differences.len() == plan.keep {
                 break;
             }
@@ -139,7 +144,7 @@ fn register(register: Register, start: &State) -> Option<String> {
     if full.is_gpr() {
         Some(format!("{full:?}={:#x}", start.gprs[full.number()]))
     } else {
-        register.is_xmm().then(|| format!("{register:?}={}", xmm(start, register.number())))
+        register.is_xmm().then(|| format!("{register:?}={:032x}", xmm(start, register.number())))
     }
 }
 

@@ -4,16 +4,16 @@ use crate::random::Random;
 use crate::values;
 
 /// Where the bytes lie that sequences work on: two pages with nothing around them.
-pub const SCRATCH: u64 = 0x1200_0000;
+pub const SCRATCH: u64 = 0x1579_0000;
 pub const SCRATCH_BYTES: usize = 8192;
 /// Where instructions that store the x87 unit's image put it: nothing else goes there.
 pub const IMAGE: u64 = SCRATCH + 0xc00;
 /// Where the stack starts.
 const STACK: u64 = SCRATCH + 0x1800;
 /// Where code lies.
-pub const CODE: u64 = 0x1000_0000;
+pub const CODE: u64 = 0x1357_0000;
 /// Where the address lies that the last jump of a sequence loads.
-pub const EXIT_POINTER: u64 = 0x1100_0000 + 144;
+pub const EXIT_POINTER: u64 = 0x1468_0000 + 144;
 
 pub const RSP: usize = 4;
 /// Holds a small index, and is written by no instruction.

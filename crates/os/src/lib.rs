@@ -8,5 +8,6 @@
 
 pub mod guest;
 pub mod memory;
+pub mod program;
 
 pub use guest::{Answer, Fault, GuestMemory, Tid, Trap};

@@ -16,10 +16,16 @@ impl Mxcsr {
     /// The bits that exist.
     pub const MASK: u32 = 0xffff;
 
-    /// Whether a raised exception is one that is to be delivered.
+    /// Set by a function that met an exception that is not masked; taken back before the guest can see it.
+    const FAULT: u32 = 1 << 31;
+
+    /// Whether the function just called met an exception that is not masked. (Sticky flags can't tell: the exception may
+    /// have happened earlier, when it was masked.)
     #[inline(always)]
-    pub fn unmasked(self) -> bool {
-        self.0 & 0x3f & !(self.0 >> 7) != 0
+    pub fn take_fault(&mut self) -> bool {
+        let fault = self.0 & Self::FAULT != 0;
+        self.0 &= !Self::FAULT;
+        fault
     }
 }
 
@@ -42,6 +48,8 @@ pub enum Operation {
     FromGpr(fn(&mut Mxcsr, u128, u64, u8) -> u128),
     /// The flags (ZF, PF, CF at their places in RFLAGS; the others become zero) from two xmm: `f(mxcsr, first, second)`.
     Compare(fn(&mut Mxcsr, u128, u128) -> u64),
+    /// An xmm register from itself, an xmm register or memory, and xmm0 (`blendvps`): `f(destination, source, xmm0)`.
+    Blend(fn(u128, u128, u128) -> u128),
     /// The string comparisons of SSE4.2: `f(first, second, rax, rdx, imm)`. `to_xmm0` says whether the mask form it is.
     Strings { run: fn(u128, u128, u64, u64, u8) -> StringResult, to_xmm0: bool },
 }
@@ -55,8 +63,9 @@ pub struct StringResult {
     pub flags: u64,
 }
 
-/// The function of an instruction, or none if it is not an SSE instruction that computes.
-pub fn operation(code: Code) -> Option<Operation> {
-    let _ = code;
+/// The function of an instruction, or none if it is not an SSE instruction that computes. `memory` says whether the source
+/// lies in memory (`insertps` does another thing then).
+pub fn operation(code: Code, memory: bool) -> Option<Operation> {
+    let _ = (code, memory);
     None
 }

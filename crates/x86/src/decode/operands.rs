@@ -61,6 +61,8 @@ pub(super) fn number(register: Register) -> u8 {
         Register::CH => HIGH + 1,
         Register::DH => HIGH + 2,
         Register::BH => HIGH + 3,
+        // Among the bytes, those four come before SPL.
+        other if other.is_gpr8() && other.number() >= 8 => other.number() as u8 - 4,
         other => other.number() as u8,
     }
 }

@@ -44,7 +44,9 @@ fn cmpxchg<M: Memory, W: Word, D: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn:
     if old == expected {
         D::write::<W>(cpu, memory, insn, new)?;
     } else {
-        D::write::<W>(cpu, memory, insn, old)?;
+        if D::IN_MEMORY {
+            D::write::<W>(cpu, memory, insn, old)?;
+        }
         cpu.write::<W>(Reg::Rax as u8, old);
     }
     cpu.flags.put(traces);

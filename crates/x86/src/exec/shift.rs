@@ -102,8 +102,7 @@ impl Shift for Rcl {
     fn compute<W: Word>(flags: &mut Flags, value: u64, count: u32) -> u64 {
         let count = count % (W::BITS + 1);
         if count == 0 {
-            // Only 8 and 16 bits come here: a whole turn.
-            flags.put_cf_of(flags.cf(), flags.cf() != (value & W::SIGN != 0));
+            // Only 8 and 16 bits come here: a whole turn changes nothing.
             return value;
         }
         let carry = (flags.cf() as u64) << (count - 1);
@@ -118,14 +117,12 @@ impl Shift for Rcr {
     #[inline(always)]
     fn compute<W: Word>(flags: &mut Flags, value: u64, count: u32) -> u64 {
         let count = count % (W::BITS + 1);
-        let result = if count == 0 {
-            value
-        } else {
-            let carry = (flags.cf() as u64) << (W::BITS - count);
-            W::cut(right(value, count) | carry | left(value, W::BITS + 1 - count))
-        };
-        let cf = if count == 0 { flags.cf() } else { bit(value, count - 1) };
-        flags.put_cf_of(cf, bit(result, W::BITS - 1) != bit(result, W::BITS - 2));
+        if count == 0 {
+            return value;
+        }
+        let carry = (flags.cf() as u64) << (W::BITS - count);
+        let result = W::cut(right(value, count) | carry | left(value, W::BITS + 1 - count));
+        flags.put_cf_of(bit(value, count - 1), bit(result, W::BITS - 1) != bit(result, W::BITS - 2));
         result
     }
 }

@@ -213,9 +213,7 @@ pub(crate) fn compute<M: Memory, S: Source128<M>>(
 
 fn vector<M: Memory, S: Source128<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     match find(insn) {
-        (Operation::Vector(run) | Operation::Unaligned(run), immediate) => {
-            compute::<M, S>(cpu, memory, insn, run, immediate)
-        }
+        (Operation::Vector(run), immediate) => compute::<M, S>(cpu, memory, insn, run, immediate),
         _ => NEXT,
     }
 }
@@ -312,7 +310,6 @@ pub(crate) fn handler<M: Memory>(code: Code, memory: Option<u64>, stores: bool, 
     }
     Some(match operation(code, memory.is_some())? {
         Operation::Vector(_) => from_source!(vector, Aligned),
-        Operation::Unaligned(_) => from_source!(vector, Unaligned),
         Operation::Blend(_) => from_source!(blend, Aligned),
         Operation::Compare(_) => from_source!(compare, Aligned),
         Operation::Strings { .. } => from_source!(strings, Unaligned),

@@ -152,7 +152,9 @@ impl F80 {
         match operands([self, divisor]) {
             Operands::Settled(outcome) => outcome,
             Operands::Numbers([a, b], flags) => match a.over(b) {
-                Some((quotient, divide)) => quotient.to_f80(settings).with(flags | divide),
+                // That the dividend is denormal is not said of a division by zero.
+                Some((quotient, Flags::DIVIDE)) => quotient.to_f80(settings).with(Flags::DIVIDE),
+                Some((quotient, _)) => quotient.to_f80(settings).with(flags),
                 None => Outcome::INVALID,
             },
         }

@@ -204,6 +204,11 @@ impl Exact {
         }
         if !masked.has(Flags::UNDERFLOW) {
             let flags = unbounded.flags | Flags::UNDERFLOW;
+            if format.wrap == Format::EXTENDED.wrap && exponent + format.wrap < format.min_exponent {
+                // Too small even so (FSCALE only).
+                let flags = Flags::UNDERFLOW | Flags::INEXACT;
+                return Rounded { exponent: format.min_exponent, significand: 0, flags, tiny: true, negative };
+            }
             return Rounded { exponent: exponent + format.wrap, flags, tiny: true, ..unbounded };
         }
         let places = (i64::from(format.min_exponent) - i64::from(self.exponent)) as u64;
@@ -216,6 +221,11 @@ impl Exact {
 fn overflowed(unbounded: Rounded, format: Format, rounding: Rounding, masked: Flags) -> Rounded {
     if !masked.has(Flags::OVERFLOW) {
         let flags = unbounded.flags | Flags::OVERFLOW;
+        if format.wrap == Format::EXTENDED.wrap && unbounded.exponent - format.wrap > format.max_exponent {
+            // Too large even so (FSCALE only).
+            let (exponent, flags) = (format.max_exponent + 1, Flags::OVERFLOW | Flags::INEXACT | Flags::ROUNDED_UP);
+            return Rounded { exponent, significand: 1 << 63, flags, ..unbounded };
+        }
         return Rounded { exponent: unbounded.exponent - format.wrap, flags, ..unbounded };
     }
     let flags = Flags::OVERFLOW | Flags::INEXACT;

@@ -32,7 +32,7 @@ impl X87 {
             return;
         };
         let mut outcome = operation(a, operand.value, self.settings());
-        if !outcome.flags.has(Flags::INVALID) && !outcome.value.is_nan() {
+        if !outcome.flags.has(Flags::INVALID | Flags::DIVIDE) && !outcome.value.is_nan() {
             outcome.flags |= operand.flags;
         }
         self.write(0, outcome);
@@ -97,10 +97,11 @@ impl X87 {
             return;
         };
         let remainder = a.remainder(b, rounding, self.settings());
-        self.clear(bits::CONDITIONS);
-        if !self.write(0, remainder.outcome) {
+        self.clear(bits::C2);
+        if !self.write(0, remainder.outcome) || remainder.outcome.value.is_nan() {
             return;
         }
+        self.clear(bits::CONDITIONS);
         let quotient = remainder.quotient;
         let bit = |from: u8, to: u16| if quotient >> from & 1 != 0 { to } else { 0 };
         self.status |= bit(0, bits::C1) | bit(1, bits::C3) | bit(2, bits::C0);
@@ -178,25 +179,23 @@ impl X87 {
 
     /// FCOM and FUCOM: st(0) with an operand that may be an empty register, then as many pops.
     pub(super) fn compare(&mut self, operand: Option<Outcome>, quietly: bool, pops: u8) {
-        let (Some(a), Some(operand)) = (self.get(0), operand) else {
-            if self.underflowed() {
-                self.conditions(bits::C3 | bits::C2 | bits::C0);
-                self.pop_times(pops);
+        let (ordering, goes_on) = match (self.get(0), operand) {
+            (Some(a), Some(operand)) => {
+                let (ordering, flags) = compare(a, operand.value, quietly);
+                let flags = if ordering.is_some() { flags | operand.flags } else { flags };
+                (ordering, self.raise(flags))
             }
-            return;
+            _ => (None, self.underflowed()),
         };
-        let (ordering, flags) = compare(a, operand.value, quietly);
-        let flags = if ordering.is_some() { flags | operand.flags } else { flags };
-        if !self.raise(flags) {
-            return;
-        }
         self.conditions(match ordering {
             Some(Ordering::Greater) => 0,
             Some(Ordering::Less) => bits::C0,
             Some(Ordering::Equal) => bits::C3,
             None => bits::C3 | bits::C2 | bits::C0,
         });
-        self.pop_times(pops);
+        if goes_on {
+            self.pop_times(pops);
+        }
     }
 
     /// The same with st(i).
@@ -206,30 +205,26 @@ impl X87 {
     }
 
     /// FCOMI and FUCOMI.
-    pub(super) fn compare_to_flags(&mut self, i: u8, quietly: bool, pops: u8) -> Option<u64> {
+    pub(super) fn compare_to_flags(&mut self, i: u8, quietly: bool, pops: u8) -> u64 {
         let unordered = ZF | PF | CF;
-        let flags = match (self.get(0), self.get(i)) {
+        let (flags, goes_on) = match (self.get(0), self.get(i)) {
             (Some(a), Some(b)) => {
                 let (ordering, flags) = compare(a, b, quietly);
-                if !self.raise(flags) {
-                    return None;
-                }
-                match ordering {
+                let goes_on = self.raise_keeping_c1(flags);
+                let flags = match ordering {
                     Some(Ordering::Greater) => 0,
                     Some(Ordering::Less) => CF,
                     Some(Ordering::Equal) => ZF,
                     None => unordered,
-                }
+                };
+                (flags, goes_on)
             }
-            _ => {
-                if !self.underflowed() {
-                    return None;
-                }
-                unordered
-            }
+            _ => (unordered, self.underflowed()),
         };
-        self.pop_times(pops);
-        Some(flags)
+        if goes_on {
+            self.pop_times(pops);
+        }
+        flags
     }
 
     fn pop_times(&mut self, times: u8) {

@@ -17,8 +17,8 @@ pub enum Operation {
     Load(fn(&mut X87, u128)),
     /// To memory: the operand's bytes, or nothing when an exception that is not masked keeps memory as it is.
     Store(fn(&mut X87) -> Option<u128>),
-    /// To the flags: ZF, PF and CF at their places in RFLAGS, the others become zero; or nothing: `f(x87, i)`.
-    Compare(fn(&mut X87, u8) -> Option<u64>),
+    /// To the flags: ZF, PF and CF at their places in RFLAGS, the others become zero: `f(x87, i)`.
+    Compare(fn(&mut X87, u8) -> u64),
     /// `fcmovcc`: `f(x87, i, condition)`; whether the condition holds, the interpreter asks the flags.
     Move(fn(&mut X87, u8, bool)),
     /// `fnstsw ax`.
@@ -92,9 +92,9 @@ fn waiting_control(code: C) -> Option<Operation> {
         C::Frstor_m108byte => LoadImage { bytes: 108, run: X87::load_state },
         C::Fincstp => Stack(|x, _| x.rotate(1)),
         C::Fdecstp => Stack(|x, _| x.rotate(7)),
-        C::Ffree_sti => Stack(|x, i| x.free(i)),
+        C::Ffree_sti => Stack(|x, i| x.free_clearly(i)),
         C::Ffreep_sti => Stack(|x, i| {
-            x.free(i);
+            x.free_clearly(i);
             x.pop();
         }),
         _ => return None,

@@ -45,6 +45,12 @@ impl X87 {
         self.set_top(self.top() + 1);
     }
 
+    /// FFREE, which clears C1 too.
+    pub(super) fn free_clearly(&mut self, i: u8) {
+        self.clear(bits::C1);
+        self.free(i);
+    }
+
     /// Pushes on a stack that has been seen to have room, or over what lies there.
     pub(super) fn push_over(&mut self, value: F80) {
         self.set_top(self.top() + 7);
@@ -96,6 +102,15 @@ impl X87 {
         !stopped
     }
 
+    /// The same for instructions that have nothing to say in C1.
+    #[must_use]
+    pub(super) fn raise_keeping_c1(&mut self, flags: Flags) -> bool {
+        let c1 = self.status & bits::C1;
+        let goes_on = self.raise(flags);
+        self.status |= c1;
+        goes_on
+    }
+
     /// An operand is an empty register. Says whether to go on with the indefinite value.
     #[must_use]
     pub(super) fn underflowed(&mut self) -> bool {
@@ -127,7 +142,8 @@ impl X87 {
             if self.overflowed() {
                 self.push_over(F80::INDEFINITE);
             }
-        } else if self.raise(outcome.flags) {
+        } else if self.raise(outcome.flags) || !outcome.flags.has(Flags::INVALID) {
+            // A denormal is loaded even if that is an exception.
             self.push_over(outcome.value);
         }
     }

@@ -22,12 +22,11 @@ impl X87 {
     pub(super) fn load_register(&mut self, i: u8) {
         match self.get(i) {
             Some(value) => self.load_exact(value),
-            None if self.has_room() => {
+            None => {
                 if self.underflowed() {
                     self.push_over(F80::INDEFINITE);
                 }
             }
-            None => self.load_exact(F80::INDEFINITE),
         }
     }
 
@@ -63,9 +62,13 @@ impl X87 {
         let bytes = match self.get(0) {
             Some(value) => {
                 let (bytes, flags) = convert(value, self);
-                let goes_on = self.raise(flags);
-                let masked = self.settings().masked;
-                if !goes_on || (flags & !masked).has(Flags::OVERFLOW | Flags::UNDERFLOW) {
+                let withheld = flags & !self.settings().masked & (Flags::OVERFLOW | Flags::UNDERFLOW);
+                if withheld != Flags::NONE {
+                    // Nothing was rounded then.
+                    let _ = self.raise(withheld);
+                    return None;
+                }
+                if !self.raise(flags) {
                     return None;
                 }
                 bytes
@@ -149,7 +152,6 @@ impl X87 {
     pub(super) fn conditional_move(&mut self, i: u8, condition: bool) {
         match (self.get(0), self.get(i)) {
             (Some(_), Some(value)) => {
-                self.clear(bits::C1);
                 if condition {
                     self.set(0, value);
                 }

@@ -108,9 +108,9 @@ impl Process {
             81 => self.fchdir(a),
             82 => self.rename(AT_FDCWD, a, AT_FDCWD, b),
             83 => self.mkdir(AT_FDCWD, a, b),
-            84 => self.unlink(AT_FDCWD, a, true),
+            84 => self.unlink(AT_FDCWD, a, false),
             85 => self.open(AT_FDCWD, a, paths::CREATE, b as u32),
-            87 => self.unlink(AT_FDCWD, a, false),
+            87 => self.unlink(AT_FDCWD, a, true),
             // Links could lead others out of the folder; owners and rights are the host's affair.
             86 | 88 | 265 | 266 => Err(Errno::EPERM),
             89 => self.readlink(AT_FDCWD, a, b, c),

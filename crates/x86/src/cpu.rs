@@ -3,7 +3,7 @@
 use crate::exit::Trouble;
 use crate::sse::Mxcsr;
 use crate::x87::X87;
-use crate::{Blocks, Exit, Flags, Gprs, Memory};
+use crate::{Features, Flags, Gprs};
 
 /// The registers of a CPU: plain data, which whoever drives it may save, change and copy.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct Cpu {
     pub x87: X87,
     pub fs_base: u64,
     pub gs_base: u64,
+    /// What `cpuid` announces.
+    pub features: Features,
     /// How many instructions have been executed.
     pub instructions: u64,
     /// What `rdtsc` reads is this plus the number of instructions executed: a driver that knows the time sets it.
@@ -43,16 +45,11 @@ impl Cpu {
             x87: X87::default(),
             fs_base: 0,
             gs_base: 0,
+            features: Features::default(),
             instructions: 0,
             tsc_offset: 0,
             trouble: Trouble::Wait,
         }
-    }
-
-    /// Runs up to `budget` instructions.
-    pub fn run<M: Memory>(&mut self, memory: &mut M, blocks: &mut Blocks<M>, budget: u64) -> Exit {
-        let _ = (memory, blocks, budget, &self.trouble);
-        Exit::Limit
     }
 
     /// The image that `fxsave64` stores, as a signal frame has it.

@@ -3,6 +3,8 @@
 //! Nearly every instruction sets the six arithmetic flags and few read them. So an instruction leaves behind its result
 //! and the carries between the bits, and a flag is computed when somebody asks for it.
 
+use crate::exec::word::Word;
+
 /// Bits of RFLAGS.
 pub const CF: u64 = 1 << 0;
 pub const PF: u64 = 1 << 2;
@@ -11,9 +13,6 @@ pub const ZF: u64 = 1 << 6;
 pub const SF: u64 = 1 << 7;
 pub const DF: u64 = 1 << 10;
 pub const OF: u64 = 1 << 11;
-
-/// The six flags that arithmetic sets.
-pub const ARITHMETIC: u64 = CF | PF | AF | ZF | SF | OF;
 
 /// The flags register: [`Flags::get`] and [`Flags::set`] speak RFLAGS.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +121,93 @@ impl Flags {
     #[inline(always)]
     pub fn df(&self) -> bool {
         self.rest & DF != 0
+    }
+}
+
+/// What an operation leaves for the six arithmetic flags to be computed from.
+#[derive(Clone, Copy)]
+pub(crate) struct Traces {
+    result: u64,
+    carries: u64,
+}
+
+impl Traces {
+    /// Of an addition (with or without a carry in) whose result is `result`.
+    #[inline(always)]
+    pub fn of_sum<W: Word>(a: u64, b: u64, result: u64) -> Self {
+        Self::new::<W>(result, (a & b) | ((a | b) & !result))
+    }
+
+    /// Of a subtraction (with or without a borrow in).
+    #[inline(always)]
+    pub fn of_difference<W: Word>(a: u64, b: u64, result: u64) -> Self {
+        Self::new::<W>(result, (!a & b) | ((!a | b) & result))
+    }
+
+    /// Of a logical operation: no carries.
+    #[inline(always)]
+    pub fn of_logic<W: Word>(result: u64) -> Self {
+        Traces { result: W::extend(result) as u64, carries: 0 }
+    }
+
+    /// With CF and OF as said, AF clear, and the others by the result.
+    #[inline(always)]
+    pub fn with<W: Word>(result: u64, cf: bool, of: bool) -> Self {
+        Traces { result: W::extend(result) as u64, carries: carry_and_overflow(cf, of) }
+    }
+
+    #[inline(always)]
+    fn new<W: Word>(result: u64, carries: u64) -> Self {
+        let carries = ((carries << (64 - W::BITS)) & (CARRY | CARRY_IN)) | (carries & HALF_CARRY);
+        Traces { result: W::extend(result) as u64, carries }
+    }
+}
+
+#[inline(always)]
+fn carry_and_overflow(cf: bool, of: bool) -> u64 {
+    (cf as u64) << 63 | ((cf != of) as u64) << 62
+}
+
+impl Flags {
+    /// Sets the six arithmetic flags.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, traces: Traces) {
+        self.result = traces.result;
+        self.carries = traces.carries;
+    }
+
+    /// Sets them all but CF.
+    #[inline(always)]
+    pub(crate) fn put_but_cf(&mut self, traces: Traces) {
+        let carry = self.carries & CARRY;
+        let overflow = (traces.carries ^ traces.carries << 1) & CARRY;
+        self.result = traces.result;
+        self.carries = traces.carries & HALF_CARRY | carry | (carry ^ overflow) >> 1;
+    }
+
+    /// Sets CF and OF and no other.
+    #[inline(always)]
+    pub(crate) fn put_cf_of(&mut self, cf: bool, of: bool) {
+        self.carries = self.carries & !(CARRY | CARRY_IN) | carry_and_overflow(cf, of);
+    }
+
+    /// Sets CF and no other.
+    #[inline(always)]
+    pub(crate) fn put_cf(&mut self, cf: bool) {
+        let of = self.of();
+        self.put_cf_of(cf, of);
+    }
+
+    /// Sets ZF and no other.
+    #[inline(always)]
+    pub(crate) fn put_zf(&mut self, zf: bool) {
+        let others = self.get() & !ZF;
+        self.set_arithmetic(others | if zf { ZF } else { 0 });
+    }
+
+    #[inline(always)]
+    pub(crate) fn put_df(&mut self, df: bool) {
+        self.rest = self.rest & !DF | if df { DF } else { 0 };
     }
 }
 

@@ -11,17 +11,25 @@
 
 mod blocks;
 mod cpu;
+mod decode;
+mod exec;
 mod exit;
 pub mod f80;
 mod flags;
+mod flat;
+mod insn;
 mod memory;
 mod registers;
+mod run;
 pub mod sse;
+mod step;
 pub mod x87;
 
 pub use blocks::Blocks;
 pub use cpu::Cpu;
+pub use exec::cpuid::Features;
 pub use exit::{Exception, Exit, Fault};
 pub use flags::Flags;
+pub use flat::Flat;
 pub use memory::{Access, Memory, Size, Stop};
 pub use registers::{Gprs, Reg};

@@ -1,66 +1,73 @@
-//! The x87 floating-point unit.
+//! The x87 floating-point unit: a stack of eight 80-bit registers with a control and a status word.
 //!
 //! [`operation`] gives for an instruction the function that does it, and its kind says what the interpreter brings and
 //! takes: it loads memory operands (2 to 10 bytes in a `u128`, or an environment), and probes memory before it calls a
 //! function whose result it then stores, so that the stack may change inside the function.
+//!
+//! Exceptions that are not masked are kept pending, as the hardware does: the next instruction that waits delivers them.
+//! Left out: the addresses of the last instruction and operand, which stay what an environment loaded or zero.
 
-use iced_x86::Code;
+mod arith;
+mod constants;
+mod image;
+mod operation;
+mod stack;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+pub use operation::{Operation, operation};
+
+use crate::f80::F80;
 
 /// The state of the unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct X87 {
+    /// Exception masks, precision and rounding control.
     pub control: u16,
+    /// Exceptions, condition codes, and the top of the stack.
     pub status: u16,
+    /// By their number, not by their place in the stack.
+    registers: [F80; 8],
+    /// A bit for each register that holds something.
+    full: u8,
+    pointers: Pointers,
+}
+
+/// What environments hold besides: the last instruction's opcode, its address and its operand's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Pointers {
+    opcode: u16,
+    instruction: u64,
+    operand: u64,
 }
 
 impl Default for X87 {
     fn default() -> Self {
-        X87 { control: 0x37f, status: 0 }
+        let registers = [F80::ZERO; 8];
+        X87 { control: 0x37f, status: 0, registers, full: 0, pointers: Pointers::default() }
     }
+}
+
+/// Bits of the status word.
+mod bits {
+    /// The stack over- or underflowed.
+    pub const STACK_FAULT: u16 = 1 << 6;
+    /// An exception that is not masked is pending.
+    pub const SUMMARY: u16 = 1 << 7;
+    pub const C0: u16 = 1 << 8;
+    pub const C1: u16 = 1 << 9;
+    pub const C2: u16 = 1 << 10;
+    pub const C3: u16 = 1 << 14;
+    /// Once: the unit works. Now: as SUMMARY.
+    pub const BUSY: u16 = 1 << 15;
+    pub const TOP: u16 = 7 << 11;
+    pub const CONDITIONS: u16 = C0 | C1 | C2 | C3;
 }
 
 impl X87 {
-    /// Writes the part of an `fxsave64` image that is this unit's: bytes 0 to 23 and 32 to 159.
-    pub fn fxsave(&self, image: &mut [u8; 160]) {
-        image[0..2].copy_from_slice(&self.control.to_le_bytes());
-    }
-
-    /// Takes that part over.
-    pub fn fxrstor(&mut self, image: &[u8; 160]) {
-        self.control = u16::from_le_bytes([image[0], image[1]]);
-    }
-
     /// Whether an unmasked exception waits to be delivered by the next instruction that looks for it.
     pub fn pending(&self) -> bool {
-        false
+        self.status & bits::SUMMARY != 0
     }
-}
-
-/// What an instruction does with its operands. `i` is the number of the register st(i) that the instruction names
-/// besides st(0) (or the only one that it names), 0 if there is none.
-#[derive(Clone, Copy)]
-pub enum Operation {
-    /// On the stack alone: `f(x87, i)`.
-    Stack(fn(&mut X87, u8)),
-    /// From memory: `f(x87, bytes)`, the operand's bytes zero-extended.
-    Load(fn(&mut X87, u128)),
-    /// To memory: the operand's bytes.
-    Store(fn(&mut X87) -> u128),
-    /// To the flags: ZF, PF and CF at their places in RFLAGS: `f(x87, i)`.
-    Compare(fn(&mut X87, u8) -> u64),
-    /// `fcmovcc`: `f(x87, i)`, called only if the condition holds (the interpreter asks the flags).
-    Move(fn(&mut X87, u8)),
-    /// `fnstsw ax`.
-    StatusToAx,
-    /// An environment or a state from memory (28, 108 bytes).
-    LoadImage { bytes: u8, run: fn(&mut X87, &[u8]) },
-    /// An environment or a state to memory.
-    StoreImage { bytes: u8, run: fn(&mut X87, &mut [u8]) },
-}
-
-/// The function of an instruction, or none if it is not one of this unit. `waits` (the second of the pair) says whether
-/// it first delivers a pending exception.
-pub fn operation(code: Code) -> Option<(Operation, bool)> {
-    let _ = code;
-    None
 }

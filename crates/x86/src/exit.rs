@@ -34,6 +34,9 @@ pub enum Fault {
     Breakpoint,
     #[error("instruction [{}] is undefined or not supported", hex(&bytes[..*length as usize]))]
     InvalidOpcode { bytes: [u8; 15], length: u8 },
+    /// As [`Fault::GeneralProtection`], for the stack: an address that no page table can translate.
+    #[error("stack fault")]
+    Stack,
     #[error("general protection fault")]
     GeneralProtection,
     #[error("page fault: {access:?} of {address:#x}, page {}", if *present { "present" } else { "not present" })]
@@ -51,6 +54,7 @@ impl Fault {
             Fault::Divide => 0,
             Fault::Breakpoint => 3,
             Fault::InvalidOpcode { .. } => 6,
+            Fault::Stack => 12,
             Fault::GeneralProtection => 13,
             Fault::Page { .. } => 14,
             Fault::X87 => 16,
@@ -59,10 +63,12 @@ impl Fault {
     }
 
     /// The error code that goes with it, as `ucontext` reports it (REG_ERR): for page faults bit 0 says that the page
-    /// was present, bit 1 write, bit 2 user mode, bit 4 instruction fetch.
+    /// was present, bit 1 write, bit 2 user mode, bit 4 instruction fetch. Of the kernel's half of the addresses, Linux
+    /// always says that it is present.
     pub fn error_code(&self) -> u64 {
         match *self {
-            Fault::Page { access, present, .. } => {
+            Fault::Page { address, access, present } => {
+                let present = present || address >> 63 != 0;
                 let access = match access {
                     Access::Read => 0,
                     Access::Write => 2,
@@ -79,6 +85,8 @@ impl Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     Fault(Fault),
+    /// Bits 47 to 63 of an address are not equal: which fault that is depends on the segment.
+    NotCanonical,
     Wait,
     Syscall,
 }
@@ -86,10 +94,19 @@ pub(crate) enum Trouble {
 impl From<Stop> for Trouble {
     fn from(stop: Stop) -> Self {
         match stop {
+            Stop::PageFault { address, access: Access::Read | Access::Write, .. } if !canonical(address) => {
+                Trouble::NotCanonical
+            }
             Stop::PageFault { address, access, present } => Trouble::Fault(Fault::Page { address, access, present }),
             Stop::Wait => Trouble::Wait,
         }
     }
+}
+
+/// Whether bits 47 to 63 of an address are equal.
+#[inline(always)]
+pub(crate) fn canonical(address: u64) -> bool {
+    ((address << 16) as i64 >> 16) as u64 == address
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! An instruction as the interpreter runs it: a handler, and the operands that the handler expects.
 
 use crate::exit::Trouble;
-use crate::{Cpu, Fault, Memory, Stop};
+use crate::{Cpu, Fault, Memory, Reg, Stop};
 
 /// An instruction, decoded. Which fields mean something is the handler's business.
 pub(crate) struct Insn<M> {
@@ -94,11 +94,22 @@ impl<M: Memory> Insn<M> {
         if self.unusual & NARROW != 0 { offset as u32 as u64 } else { offset }
     }
 
+    /// The address so many bytes behind that of the memory operand.
+    pub fn address_beyond(&self, cpu: &Cpu, distance: u64) -> u64 {
+        self.unusual_address(cpu, self.offset(cpu).wrapping_add(distance))
+    }
+
     #[cold]
     #[inline(never)]
     fn unusual_address(&self, cpu: &Cpu, address: u64) -> u64 {
         let address = if self.unusual & NARROW != 0 { address as u32 as u64 } else { address };
         address.wrapping_add(self.segment_base(cpu))
+    }
+
+    /// Whether the memory operand lies on the stack by the rules of segments.
+    pub fn uses_stack_segment(&self) -> bool {
+        let stack = self.base == Reg::Rsp as u8 || self.base == Reg::Rbp as u8;
+        stack && self.unusual & (FS | GS) == 0
     }
 
     /// The base of the memory operand's segment.

@@ -81,21 +81,26 @@ impl Cpu {
         let (last, before) = insns.split_last().expect("one did not finish");
         self.instructions += before.iter().map(|insn| insn.count as u64).sum::<u64>();
         let rip = start.wrapping_add(before.iter().map(|insn| insn.length as u64).sum());
-        self.leave(rip, last.length)
+        self.leave(rip, last)
     }
 
     /// Gives the reason why the instruction at `rip` did not finish.
-    pub(crate) fn leave(&mut self, rip: u64, length: u8) -> Exit {
+    pub(crate) fn leave<M: Memory>(&mut self, rip: u64, insn: &Insn<M>) -> Exit {
         let trouble = self.trouble;
         match trouble {
             Trouble::Syscall => {
                 self.instructions += 1;
                 return Exit::Syscall;
             }
+            Trouble::NotCanonical => {
+                self.rip = rip;
+                let fault = if insn.uses_stack_segment() { Fault::Stack } else { Fault::GeneralProtection };
+                return self.exit_by(Trouble::Fault(fault));
+            }
             // A trap: the instruction is done.
             Trouble::Fault(Fault::Breakpoint) => {
                 self.instructions += 1;
-                self.rip = rip.wrapping_add(length as u64);
+                self.rip = rip.wrapping_add(insn.length as u64);
             }
             _ => self.rip = rip,
         }
@@ -105,6 +110,7 @@ impl Cpu {
     pub(crate) fn exit_by(&self, trouble: Trouble) -> Exit {
         match trouble {
             Trouble::Fault(fault) => Exit::Fault(Exception { rip: self.rip, fault }),
+            Trouble::NotCanonical => Exit::Fault(Exception { rip: self.rip, fault: Fault::GeneralProtection }),
             Trouble::Wait => Exit::Wait,
             Trouble::Syscall => Exit::Syscall,
         }

@@ -57,7 +57,7 @@ impl Cpu {
             Ok(Flow::Taken) => self.rip = step.next[1],
             Ok(Flow::Jump) => {}
             Ok(Flow::Again) => return Ok(()),
-            Err(Halted) => return Err(self.leave(self.rip, step.insn.length)),
+            Err(Halted) => return Err(self.leave(self.rip, &step.insn)),
         }
         self.instructions += 1;
         Ok(())

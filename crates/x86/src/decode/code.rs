@@ -30,7 +30,9 @@ impl Code {
             self.at = self.address;
             self.length = memory.fetch(self.address, &mut self.buffer)?;
         }
-        let mut decoder = Decoder::with_ip(64, self.left(), self.address, DecoderOptions::NONE);
+        // Prefetches, `endbr64` and what else lives in the space of reserved no-operations is all the same here.
+        let options = DecoderOptions::FORCE_RESERVED_NOP;
+        let mut decoder = Decoder::with_ip(64, self.left(), self.address, options);
         let instruction = decoder.decode();
         if decoder.last_error() == DecoderError::NoMoreBytes && self.left().len() < LONGEST {
             // The instruction goes on where code can't be fetched: that is the fault.

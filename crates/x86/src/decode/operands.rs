@@ -5,7 +5,7 @@
 
 use crate::exec::alu::Form;
 use crate::insn::{FS, GS, HIGH, Insn, NARROW};
-use crate::{Gprs, Memory, Size};
+use crate::{Gprs, Memory, Reg, Size};
 use iced_x86::{Instruction, OpKind, Register};
 
 /// Fills in what the operands say.
@@ -24,6 +24,10 @@ pub(super) fn fill<M: Memory>(insn: &mut Insn<M>, instruction: &Instruction) {
             kind if is_immediate(kind) => insn.immediate = instruction.immediate(i),
             _ => {}
         }
+    }
+    if instruction.is_stack_instruction() && !instruction.op_kinds().any(|kind| kind == OpKind::Memory) {
+        // No address is computed from it, but faults go by it.
+        insn.base = Reg::Rsp as u8;
     }
 }
 

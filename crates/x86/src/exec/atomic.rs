@@ -35,7 +35,7 @@ fn xadd<M: Memory, W: Word, D: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &I
     NEXT
 }
 
-/// `cmpxchg`. Memory is written even if the comparison fails, with what was there.
+/// `cmpxchg`. If the comparison fails, memory is written all the same, with what was there; a register is not.
 fn cmpxchg<M: Memory, W: Word, D: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let old = D::read_to_modify::<W>(cpu, memory, insn)?;
     let expected = cpu.read::<W>(Reg::Rax as u8);

@@ -61,7 +61,8 @@ fn bit<M: Memory, W: Word, C: Change, D: Place<M>, S: Place<M>>(
 fn far_bit<M: Memory, W: Word, C: Change>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let number = W::extend(cpu.read::<W>(insn.source));
     let words = number >> W::BITS.trailing_zeros();
-    let address = insn.address(cpu).wrapping_add((words * W::SIZE.bytes() as i64) as u64);
+    let distance = words.wrapping_mul(W::SIZE.bytes() as i64) as u64;
+    let address = insn.address_beyond(cpu, distance);
     let at = number as u32 % W::BITS;
     let value = if C::WRITES {
         let value = cpu.load_to_modify(memory, address, W::SIZE)?;

@@ -6,6 +6,7 @@
 use super::condition::{by_condition, holds};
 use super::operand::Place;
 use super::word::Word;
+use crate::exit::canonical;
 use crate::insn::{Flow, Handler, Insn, Outcome};
 use crate::{Cpu, Fault, Memory, Reg, Size};
 
@@ -43,12 +44,6 @@ pub(crate) fn loop_<M: Memory, W: Word>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>
         _ => !cpu.flags.zf(),
     };
     taken_if(left != 0 && go_on)
-}
-
-/// Whether an address is one that can be jumped to: bits 47 to 63 are equal.
-#[inline(always)]
-fn canonical(address: u64) -> bool {
-    ((address << 16) as i64 >> 16) as u64 == address
 }
 
 #[inline(always)]

@@ -94,7 +94,7 @@ impl Element for Cmps {
 
     #[inline(always)]
     fn one<M: Memory, W: Word>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Result<(), Halted> {
-        // In the order of Intel's processors: it shows when both fault.
+        // The order in which processors find faults.
         let b = cpu.load(memory, to(cpu, insn), W::SIZE)?;
         let a = cpu.load(memory, from(cpu, insn), W::SIZE)?;
         let (_, traces) = Sub::compute::<W>(&cpu.flags, a, b);

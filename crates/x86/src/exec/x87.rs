@@ -74,19 +74,19 @@ fn load<M: Memory, const BYTES: u64>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<
 fn store<M: Memory, const BYTES: u64>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let operation = find(cpu, insn)?;
     let address = insn.address(cpu);
-    cpu.probe(memory, address, BYTES)?;
     let Operation::Store(run) = operation else { return NEXT };
     let before = cpu.x87.clone();
+    // An exception that withholds the store comes before any fault of memory.
     let Some(value) = run(&mut cpu.x87) else { return NEXT };
     let low = value as u64;
-    let stored = match BYTES {
+    let stored = cpu.probe(memory, address, BYTES).and_then(|()| match BYTES {
         2 => cpu.store(memory, address, Size::B2, low),
         4 => cpu.store(memory, address, Size::B4, low),
         8 => cpu.store(memory, address, Size::B8, low),
         _ => cpu
             .store(memory, address, Size::B8, low)
             .and_then(|()| cpu.store(memory, address.wrapping_add(8), Size::B2, (value >> 64) as u64)),
-    };
+    });
     undo_if_stopped(cpu, before, stored)
 }
 

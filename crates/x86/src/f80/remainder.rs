@@ -29,8 +29,9 @@ impl F80 {
         };
         match (a, b) {
             (Number::Infinity { .. }, _) | (_, Number::Zero { .. }) => Remainder::whole(Outcome::INVALID),
-            (Number::Zero { .. }, _) => Remainder::whole(Outcome::exactly(self).with(flags)),
-            (Number::Finite(a), Number::Infinity { .. }) => Remainder::whole(a.to_f80(settings.full()).with(flags)),
+            (Number::Zero { .. }, _) | (_, Number::Infinity { .. }) => {
+                Remainder::whole(Outcome::exactly(self).with(flags))
+            }
             (Number::Finite(a), Number::Finite(b)) => step(a, b, rounding, settings.full(), flags),
         }
     }

@@ -7,7 +7,7 @@
 //! `fyl2xp1` takes the mathematical meaning where there is one.
 
 use super::arith::{Operands, operands};
-use super::{Exact, F80, Flags, Number, Outcome, Settings, series};
+use super::{Exact, F80, Flags, Format, Number, Outcome, Settings, series};
 
 /// Half of pi to 66 bits, in units of 2^-65.
 const HALF_PI: u128 = 0x3243f6a8885a308d3;
@@ -76,7 +76,15 @@ fn sin_cos(x: F80, settings: Settings, wanted: impl Fn(&Reduced) -> Exact, of_ze
         Operands::Numbers([Number::Infinity { .. }], _) => Some(Outcome::INVALID),
         Operands::Numbers([Number::Zero { .. }], _) => Some(Outcome::exactly(of_zero)),
         Operands::Numbers([Number::Finite(x)], _) if x.exponent >= 63 => None,
-        Operands::Numbers([Number::Finite(x)], flags) => Some(inexactly(wanted(&reduce(x)), settings).with(flags)),
+        Operands::Numbers([Number::Finite(number)], flags) => {
+            let outcome = inexactly(wanted(&reduce(number)), settings);
+            let normal = number.exponent >= Format::EXTENDED.min_exponent;
+            if normal && outcome.flags.has(Flags::UNDERFLOW) {
+                // The sine of the smallest normal number, rounded down: the hardware leaves it normal.
+                return Some(number.to_f80(settings.full()).with(flags | Flags::INEXACT));
+            }
+            Some(outcome.with(flags))
+        }
     }
 }
 

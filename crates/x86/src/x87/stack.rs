@@ -142,7 +142,8 @@ impl X87 {
             if self.overflowed() {
                 self.push_over(F80::INDEFINITE);
             }
-        } else if self.raise(outcome.flags) {
+        } else if self.raise(outcome.flags) || !outcome.flags.has(Flags::INVALID) {
+            // A denormal is loaded even if that is an exception.
             self.push_over(outcome.value);
         }
     }

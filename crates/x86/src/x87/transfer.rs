@@ -62,9 +62,13 @@ impl X87 {
         let bytes = match self.get(0) {
             Some(value) => {
                 let (bytes, flags) = convert(value, self);
-                let goes_on = self.raise(flags);
-                let masked = self.settings().masked;
-                if !goes_on || (flags & !masked).has(Flags::OVERFLOW | Flags::UNDERFLOW) {
+                let withheld = flags & !self.settings().masked & (Flags::OVERFLOW | Flags::UNDERFLOW);
+                if withheld != Flags::NONE {
+                    // Nothing was rounded then.
+                    let _ = self.raise(withheld);
+                    return None;
+                }
+                if !self.raise(flags) {
                     return None;
                 }
                 bytes

@@ -6,7 +6,14 @@
 //! the host but those it was shown.
 #![forbid(unsafe_code)]
 
+mod calls;
+pub mod errno;
+pub mod files;
 pub mod guest;
 pub mod memory;
+pub mod process;
+pub mod program;
+pub mod signal;
 
 pub use guest::{Answer, Fault, GuestMemory, Tid, Trap};
+pub use process::{End, Options, Process, StartError};

@@ -13,7 +13,7 @@ use std::{
 
 use workloads::{ALL, Checked, Functional, Size, Workload, WorkloadError};
 
-use crate::{clang, host_programs};
+use crate::{clang, host_programs, sdk};
 
 const LOCK_HEAD: &str = "\
 # The tools with which the committed code objects and host programs were built: `cargo xtask guests` compares bytes
@@ -57,15 +57,17 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         return Err(format!("built anew, these give wrong results:\n{}", wrong.join("\n")));
     }
 
-    // The host programs have the code objects inside: those that are committed by now.
+    let (rebuilt, committed) = (scratch.0.join("libOpenCL.a"), root.join(sdk::COMMITTED));
+    sdk::build(root, &scratch.0, &rebuilt)?;
+    if differs(&rebuilt, &committed, update)? {
+        different.push("the OpenCL library");
+    }
+
+    // The host programs have the code objects and the library inside: those that are committed by now.
     let (rebuilt, committed) = (scratch.0.join("workloads.elf"), root.join(host_programs::COMMITTED));
     host_programs::build(root, &rebuilt)?;
-    let bytes = fs::read(&rebuilt).map_err(|e| format!("{}: {e}", rebuilt.display()))?;
-    if fs::read(&committed).ok().as_ref() != Some(&bytes) {
+    if differs(&rebuilt, &committed, update)? {
         different.push("the host programs");
-        if update {
-            fs::write(&committed, &bytes).map_err(|e| format!("{}: {e}", committed.display()))?;
-        }
     }
 
     let all = ALL.len();
@@ -81,6 +83,16 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         let different = different.join(", ");
         Ok(format!("guests: other tools than guests.lock's; with other bytes but right results: {different}"))
     }
+}
+
+/// Whether a file that was rebuilt differs from the committed one, which is written anew if `update`.
+fn differs(rebuilt: &Path, committed: &Path, update: bool) -> Result<bool, String> {
+    let bytes = fs::read(rebuilt).map_err(|e| format!("{}: {e}", rebuilt.display()))?;
+    let different = fs::read(committed).ok().as_ref() != Some(&bytes);
+    if different && update {
+        fs::write(committed, &bytes).map_err(|e| format!("{}: {e}", committed.display()))?;
+    }
+    Ok(different)
 }
 
 /// Runs a workload with a code object other than the committed one.

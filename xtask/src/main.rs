@@ -9,6 +9,7 @@ mod host_programs;
 mod layers;
 mod opencl;
 mod oracle;
+mod sdk;
 mod tool;
 
 use std::process::ExitCode;

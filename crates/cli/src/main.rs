@@ -10,6 +10,8 @@ mod launch;
 mod list_protocols;
 mod list_systems;
 mod list_workloads;
+mod opencl;
+mod run;
 mod show_protocol;
 mod show_system;
 mod show_workload;
@@ -20,6 +22,7 @@ use ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
+  cohesim run ./program --functional     an x86-64 Linux program, whole
   cohesim list workloads                 the programs that are built in
   cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
   cohesim disasm vecadd.hsaco            its machine code, registers and arguments
@@ -52,6 +55,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Run(run::Run),
     Launch(launch::Launch),
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
@@ -85,6 +89,7 @@ fn main() -> miette::Result<()> {
     let cli = Cli::parse();
     let ui = Ui { json: cli.json, verbose: cli.verbose };
     match cli.command {
+        Command::Run(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),

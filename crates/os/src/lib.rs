@@ -6,6 +6,16 @@
 //! the host but those it was shown.
 #![forbid(unsafe_code)]
 
+mod calls;
+pub mod compiler;
+pub mod errno;
+pub mod files;
 pub mod guest;
+pub mod memory;
+pub mod opencl;
+pub mod process;
+pub mod program;
+pub mod signal;
 
 pub use guest::{Answer, Fault, GuestMemory, Tid, Trap};
+pub use process::{End, Options, Process, StartError};

@@ -15,7 +15,11 @@ const FLAGS: &str = "-std=c11 -O2 -Wall -Wextra -Werror -fPIE -fno-stack-protect
 pub fn build(root: &Path, scratch: &Path, target: &Path) -> Result<(), String> {
     let object = scratch.join("opencl.o");
     run(
-        Command::new("gcc").current_dir(root.join("sdk")).args(FLAGS.split_whitespace()).args(["opencl.c", "-o"]).arg(&object),
+        Command::new("gcc")
+            .current_dir(root.join("sdk"))
+            .args(FLAGS.split_whitespace())
+            .args(["opencl.c", "-o"])
+            .arg(&object),
         "gcc libc6-dev opencl-c-headers",
     )?;
     run(Command::new("ar").current_dir(scratch).arg("rcsD").arg(target).arg("opencl.o"), "binutils")

@@ -3,5 +3,6 @@
 mod cc;
 mod disasm;
 mod launch;
+mod opencl;
 mod support;
 mod workloads;

@@ -9,6 +9,7 @@ mod files;
 mod launch;
 mod list_protocols;
 mod list_workloads;
+mod opencl;
 mod run;
 mod show_protocol;
 mod show_workload;

@@ -21,6 +21,14 @@ const SOURCE: &str = "program.cl";
 /// No log is longer.
 const LONGEST_LOG: u64 = 1 << 20;
 
+/// What a run of clang starts from.
+#[derive(Clone, Copy)]
+enum Stage<'a> {
+    Whole,
+    /// Bitcode that lacks the device libraries.
+    Second(&'a [u8]),
+}
+
 pub struct Invocation<'a> {
     settings: &'a Settings,
     job: &'a Job<'a>,
@@ -50,7 +58,7 @@ impl<'a> Invocation<'a> {
     pub fn key(&self) -> Result<Option<Hash>, CompileError> {
         let mut parts: Vec<Vec<u8>> = vec![self.identity(), format!("{:?}", self.options).into_bytes()];
         match self.job {
-            Job::Build { source } if reads_files(source) => match self.run(&["-E"], "program.i") {
+            Job::Build { source } if reads_files(source) => match self.run(Stage::Whole, &["-E"], "program.i") {
                 Ok(read) => parts.extend([b"read".to_vec(), read.bytes]),
                 // The messages are wanted: let the real run find the fault.
                 Err(_) => return Ok(None),
@@ -78,16 +86,30 @@ impl<'a> Invocation<'a> {
     }
 
     pub fn make(&self) -> Result<Built, CompileError> {
+        const BITCODE: [&str; 2] = ["-c", "-emit-llvm"];
         match self.job {
-            Job::Build { .. } => self.run(&[], "program.hsaco"),
-            Job::Compile { .. } => self.run(&["-c", "-emit-llvm"], "program.bc"),
-            Job::Link { library: false, .. } => self.run(&["-flto"], "program.hsaco"),
-            Job::Link { library: true, .. } => self.run(&["-r", "-flto", "-Wl,--plugin-opt=emit-llvm"], "program.bc"),
+            Job::Build { source } => self.make_of(source, &[], "program.hsaco"),
+            Job::Compile { source, .. } => self.make_of(source, &BITCODE, "program.bc"),
+            Job::Link { library: false, .. } => self.run(Stage::Whole, &["-flto"], "program.hsaco"),
+            Job::Link { library: true, .. } => {
+                self.run(Stage::Whole, &["-r", "-flto", "-Wl,--plugin-opt=emit-llvm"], "program.bc")
+            }
         }
     }
 
+    /// Compiles a source, in two stages if it prints: LLVM turns `printf` into writes to a buffer only while nobody has
+    /// defined it, and older device libraries define one that prints nothing.
+    fn make_of(&self, source: &[u8], mode: &[&str], output: &str) -> Result<Built, CompileError> {
+        if !String::from_utf8_lossy(source).contains("printf") {
+            return self.run(Stage::Whole, mode, output);
+        }
+        let first = self.run(Stage::Whole, &["-c", "-emit-llvm", "-nogpulib"], "first.bc")?;
+        let second = self.run(Stage::Second(&first.bytes), mode, output)?;
+        Ok(Built { log: first.log + &second.log, ..second })
+    }
+
     /// Runs clang in a folder of its own.
-    fn run(&self, mode: &[&str], output: &str) -> Result<Built, CompileError> {
+    fn run(&self, stage: Stage<'_>, mode: &[&str], output: &str) -> Result<Built, CompileError> {
         let own = OwnFolder::new().map_err(|error| system("a folder for the compiler could not be made", &error))?;
         let log_path = own.0.join("log");
         let log = File::create(&log_path).map_err(|error| system("the compiler's log could not be made", &error))?;
@@ -98,9 +120,18 @@ impl<'a> Invocation<'a> {
         // What a configuration file of the host says is not for guests.
         command.arg("--no-default-config").arg("-fno-color-diagnostics");
         command.arg(&self.options.optimisation);
-        let files =
-            self.lay_out(&own.0).map_err(|error| system("the compiler's input could not be written", &error))?;
-        command.args(self.arguments()).args(files).args(["-o", output]);
+        let unwritten = |error: std::io::Error| system("the compiler's input could not be written", &error);
+        match stage {
+            Stage::Whole => {
+                let files = self.lay_out(&own.0).map_err(unwritten)?;
+                command.args(self.arguments()).args(files);
+            }
+            Stage::Second(bitcode) => {
+                fs::write(own.0.join("first.bc"), bitcode).map_err(unwritten)?;
+                command.args(self.second_arguments()).args(["-x", "ir", "first.bc"]);
+            }
+        }
+        command.args(["-o", output]);
         let status = wall::run(command, &self.permissions(&own.0), self.settings.allow_unconfined)?;
         let log = self.tidy(&read_log(&log_path), &own.0);
         if !status.success() {
@@ -152,6 +183,13 @@ impl<'a> Invocation<'a> {
         let last = self.folders.last().map(|folder| folder.host.clone());
         arguments.extend(named.chain(last).map(|folder| format!("-I{}", folder.display())));
         arguments
+    }
+
+    /// What matters when the device libraries are added to bitcode.
+    fn second_arguments(&self) -> Vec<String> {
+        let options = self.options.flags.iter().filter(|flag| flag.starts_with("-cl-")).cloned();
+        let libraries = format!("--rocm-device-lib-path={}", self.settings.device_libs.display());
+        ["-Qunused-arguments".into(), libraries].into_iter().chain(options).collect()
     }
 
     /// Where a folder lies that the program names: relative to its working folder (the last one), or under a name that it

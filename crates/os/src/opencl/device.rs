@@ -141,8 +141,9 @@ impl Driver {
 }
 
 fn describe(device: &Device, shares_memory: bool, what: u64) -> Cl<Vec<u8>> {
-    let single = cl::FP_DENORM | cl::FP_INF_NAN | cl::FP_ROUND_TO_NEAREST | cl::FP_FMA;
-    let double = single | cl::FP_ROUND_TO_ZERO | cl::FP_ROUND_TO_INF;
+    // The compiler flushes single-precision denormals for this GPU, which is slow with them.
+    let single = cl::FP_INF_NAN | cl::FP_ROUND_TO_NEAREST | cl::FP_FMA;
+    let double = single | cl::FP_DENORM | cl::FP_ROUND_TO_ZERO | cl::FP_ROUND_TO_INF;
     Ok(match what {
         cl::DEVICE_TYPE => word(cl::DEVICE_TYPE_GPU),
         cl::DEVICE_VENDOR_ID => uint(VENDOR_ID),
@@ -180,7 +181,7 @@ fn describe(device: &Device, shares_memory: bool, what: u64) -> Cl<Vec<u8>> {
         cl::DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => uint(BASE_ALIGN as u32),
         cl::DEVICE_SINGLE_FP_CONFIG => word(single | cl::FP_CORRECTLY_ROUNDED_DIVIDE_SQRT),
         cl::DEVICE_DOUBLE_FP_CONFIG => word(double),
-        cl::DEVICE_HALF_FP_CONFIG => word(single),
+        cl::DEVICE_HALF_FP_CONFIG => word(single | cl::FP_DENORM),
         cl::DEVICE_GLOBAL_MEM_CACHE_TYPE => uint(cl::READ_WRITE_CACHE as u32),
         cl::DEVICE_GLOBAL_MEM_CACHELINE_SIZE => uint(64),
         cl::DEVICE_GLOBAL_MEM_CACHE_SIZE => word(16 << 10),

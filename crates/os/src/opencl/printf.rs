@@ -12,8 +12,6 @@ use crate::guest::GuestMemory;
 
 /// Two words before the first entry: how much is used, and how much there is.
 pub const HEAD: u64 = 8;
-/// A string argument is not longer.
-const LONGEST_STRING: usize = 4096;
 
 /// A format of the list.
 struct Format {
@@ -41,7 +39,7 @@ pub fn output(guest: &mut dyn GuestMemory, buffer: VirtAddr, formats: &[String])
             arguments.push(&argument[..*size]);
             rest = after;
         }
-        print(&format.text, &arguments, guest, &mut text);
+        print(&format.text, &arguments, &mut text);
     }
     text
 }
@@ -104,7 +102,7 @@ struct Conversion {
     vector: Option<usize>,
 }
 
-fn print(format: &[u8], arguments: &[&[u8]], guest: &mut dyn GuestMemory, text: &mut Vec<u8>) {
+fn print(format: &[u8], arguments: &[&[u8]], text: &mut Vec<u8>) {
     let mut arguments = arguments.iter();
     let mut letters = format.iter().copied().peekable();
     while let Some(letter) = letters.next() {
@@ -142,14 +140,14 @@ fn print(format: &[u8], arguments: &[&[u8]], guest: &mut dyn GuestMemory, text: 
             Some(b'%') => text.push(b'%'),
             Some(kind) => {
                 let argument = arguments.next().copied().unwrap_or_default();
-                conversion.print(kind, argument, guest, text);
+                conversion.print(kind, argument, text);
             }
         }
     }
 }
 
 impl Conversion {
-    fn print(&self, kind: u8, argument: &[u8], guest: &mut dyn GuestMemory, text: &mut Vec<u8>) {
+    fn print(&self, kind: u8, argument: &[u8], text: &mut Vec<u8>) {
         let count = self.vector.unwrap_or(1).max(1);
         // Vectors of three take the room of four.
         let room = if count == 3 { 4 } else { count };
@@ -158,7 +156,7 @@ impl Conversion {
             if n > 0 {
                 text.push(b',');
             }
-            let words = self.element(kind, element, guest);
+            let words = self.element(kind, element);
             let padding = vec![b' '; self.width.saturating_sub(words.len())];
             match self.left {
                 true => text.extend([words, padding].concat()),
@@ -167,7 +165,7 @@ impl Conversion {
         }
     }
 
-    fn element(&self, kind: u8, bytes: &[u8], guest: &mut dyn GuestMemory) -> Vec<u8> {
+    fn element(&self, kind: u8, bytes: &[u8]) -> Vec<u8> {
         let mut word = [0; 8];
         let size = bytes.len().min(8);
         word[..size].copy_from_slice(&bytes[..size]);
@@ -187,9 +185,10 @@ impl Conversion {
             b'X' => self.padded(self.hex("0X", unsigned), &self.digits(format!("{unsigned:X}")), true),
             b'p' => self.padded("0x", &format!("{unsigned:x}"), true),
             b'c' => vec![unsigned as u8],
+            // The compiler puts the text itself into the buffer; only strings it knows can be printed.
             b's' => {
-                let string = guest.read_c_string(VirtAddr(unsigned), LONGEST_STRING).unwrap_or_default();
-                string.into_iter().take(self.precision.unwrap_or(usize::MAX)).collect()
+                let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+                bytes[..end.min(self.precision.unwrap_or(usize::MAX))].to_vec()
             }
             b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
                 let finite = float.is_finite();

@@ -4,5 +4,6 @@ mod cc;
 mod disasm;
 mod launch;
 mod opencl;
+mod run;
 mod support;
 mod workloads;

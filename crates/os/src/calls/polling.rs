@@ -41,7 +41,10 @@ impl Process {
         }
         let length = match timeout {
             Timeout::Milliseconds(time) if time < 0 => None,
-            Timeout::Milliseconds(time) => Some(Time::micros(time as u64 * 1_000)),
+            Timeout::Milliseconds(time) => {
+                let (seconds, rest) = (time as u64 / 1_000, time as u64 % 1_000);
+                Some(TimeSpec { seconds, nanoseconds: rest * 1_000_000 }.length())
+            }
             Timeout::Spec(0) => None,
             Timeout::Spec(at) => Some(self.read_timespec(at)?.length()),
         };
@@ -96,13 +99,11 @@ impl Process {
     }
 
     fn select_timeout(&mut self, at: u64, unit: Unit) -> Result<Time, Errno> {
-        let Unit::Microseconds = unit else { return Ok(self.read_timespec(at)?.length()) };
-        let seconds = self.space.read_u64(VirtAddr(at))?;
-        let microseconds = self.space.read_u64(VirtAddr(at.wrapping_add(8)))?;
-        if seconds as i64 <= -1 || microseconds >= 1_000_000 {
-            return Err(Errno::EINVAL);
-        }
-        Ok(TimeSpec { seconds, nanoseconds: microseconds * 1_000 }.length())
+        let time = match unit {
+            Unit::Microseconds => self.read_timeval(at)?,
+            Unit::Nanoseconds => self.read_timespec(at)?,
+        };
+        Ok(time.length())
     }
 
     /// Answers, or lets the thread wait until something happens or its time is over.

@@ -36,12 +36,10 @@ impl Process {
         if self.drops(info.signal, taker.unwrap_or(0)) {
             return Ok(());
         }
-        if queue(&mut self.pending, info)?
-            && let Some(index) = taker
-        {
-            self.interrupt(index, info.signal);
+        match taker {
+            Some(index) => self.send_to_thread(index, info),
+            None => queue(&mut self.pending, info).map(|_| ()),
         }
-        Ok(())
     }
 
     /// Whether a signal goes nowhere. One that is blocked stays, for its action may change.
@@ -83,13 +81,6 @@ impl Process {
         } else {
             self.finish(index, Err(Errno::EINTR));
         }
-    }
-
-    /// Ends a thread's system call with a result.
-    pub(crate) fn finish(&mut self, index: usize, result: Result<u64, Errno>) {
-        let thread = &mut self.threads[index];
-        thread.cpu.gpr[Reg::Rax] = result.unwrap_or_else(Errno::to_rax);
-        thread.state = State::Running;
     }
 
     fn store_remaining(&mut self, at: u64, deadline: Time) {

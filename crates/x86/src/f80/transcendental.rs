@@ -81,7 +81,7 @@ fn sin_cos(x: F80, settings: Settings, wanted: impl Fn(&Reduced) -> Exact, of_ze
             let normal = number.exponent >= Format::EXTENDED.min_exponent;
             if normal && outcome.flags.has(Flags::UNDERFLOW) {
                 // The sine of the smallest normal number, rounded down: the hardware leaves it normal.
-                return Some(Outcome { value: x, flags: flags | Flags::INEXACT });
+                return Some(number.to_f80(settings.full()).with(flags | Flags::INEXACT));
             }
             Some(outcome.with(flags))
         }

@@ -2,7 +2,7 @@
 
 use crate::generate::{Step, ever_undefined_flags, stores_image, undefined_flags};
 use crate::state::{End, IMAGE, SCRATCH, State};
-use iced_x86::{Code, RflagsBits};
+use iced_x86::{Code, Mnemonic, RflagsBits};
 use std::ops::Range;
 
 const REGISTERS: [&str; 16] =
@@ -11,7 +11,7 @@ const REGISTERS: [&str; 16] =
 /// Everything that differs, a line each; nothing if all is well.
 pub fn differences(steps: &[Step], host: &(State, End), emulator: &(State, End)) -> Vec<String> {
     let mut lines = Lines(Vec::new());
-    lines.add("end", normal(host.1), normal(emulator.1), |end| format!("{end:x?}"));
+    lines.add("end", normal(steps, host.1), normal(steps, emulator.1), |end| format!("{end:x?}"));
     let undefined = if host.1 == End::Finished { undefined_flags(steps) } else { ever_undefined_flags(steps) };
     let (host, emulator) = (&host.0, &emulator.0);
     for (i, name) in REGISTERS.iter().enumerate() {
@@ -55,19 +55,12 @@ impl Lines {
     }
 }
 
-/// Faults as both can tell them. The processor answers addresses that are not canonical with other exceptions than page
-/// faults, and whether the pages of the kernel's half are present is the host kernel's affair.
-fn normal(end: End) -> End {
-    match end {
-        End::Fault { vector: 14, address, rip, .. } if (address as i64) << 16 >> 16 != address as i64 => {
-            End::Fault { vector: 13, code: 0, address: 0, rip }
-        }
-        End::Fault { vector: 12, rip, .. } => End::Fault { vector: 13, code: 0, address: 0, rip },
-        End::Fault { vector: 14, code, address, rip } if (address as i64) < 0 => {
-            End::Fault { vector: 14, code: code & !1, address, rip }
-        }
-        other => other,
-    }
+/// Faults as both can tell them: whether pages that a program may not use are present is the host kernel's affair, and of
+/// the bytes that `maskmovdqu` stores, processors name one of their choice.
+fn normal(steps: &[Step], end: End) -> End {
+    let End::Fault { vector: 14, code, address, rip } = end else { return end };
+    let masked = steps.iter().any(|step| step.instruction.mnemonic() == Mnemonic::Maskmovdqu);
+    End::Fault { vector: 14, code: code & !1, address: if masked { 0 } else { address }, rip }
 }
 
 pub fn st(state: &State, i: usize) -> String {
@@ -107,9 +100,9 @@ fn ignored(steps: &[Step]) -> Vec<Range<usize>> {
     let images = steps.iter().filter(|step| stores_image(&step.instruction));
     images
         .flat_map(|step| match step.instruction.code() {
-            Code::Fnstenv_m14byte | Code::Fnsave_m94byte => vec![6..14],
-            Code::Fxsave64_m512byte => vec![6..24, 28..32, 416..512],
-            _ => vec![12..28],
+            Code::Fnstenv_m14byte | Code::Fnsave_m94byte => [6..14, 0..0, 0..0],
+            Code::Fxsave64_m512byte => [6..24, 28..32, 416..512],
+            _ => [12..28, 0..0, 0..0],
         })
         .map(|range| range.start + at..range.end + at)
         .collect()

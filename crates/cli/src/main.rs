@@ -12,6 +12,7 @@ mod list_systems;
 mod list_workloads;
 mod opencl;
 mod run;
+mod sdk;
 mod show_protocol;
 mod show_system;
 mod show_workload;
@@ -56,6 +57,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Run),
+    Sdk(sdk::Sdk),
     Launch(launch::Launch),
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
@@ -90,6 +92,7 @@ fn main() -> miette::Result<()> {
     let ui = Ui { json: cli.json, verbose: cli.verbose };
     match cli.command {
         Command::Run(command) => command.run(&ui),
+        Command::Sdk(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),

@@ -45,6 +45,7 @@ impl Process {
             Fault::InvalidOpcode { .. } => at_instruction(Signal::ILL, 2),
             Fault::Breakpoint => SigInfo::from_kernel(Signal::TRAP),
             Fault::GeneralProtection => SigInfo::from_kernel(Signal::SEGV),
+            Fault::Stack => SigInfo::from_kernel(Signal::BUS),
         };
         self.force_signal(index, info);
     }

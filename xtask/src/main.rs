@@ -17,7 +17,7 @@ Usage: cargo xtask TASK
 Tasks:
   diff-kernels [--count N] [--seed S]
                             run generated kernels on the functional GPU and on PoCL and compare
-  diff-x86 [--sequences N] [--seed S] [--families integer,sse,x87]
+  diff-x86 [--sequences N] [--seed S] [--families integer,sse,x87,mmx]
                             run generated instructions in the x86 emulator and on this processor and compare
   gcn3-corpus [--check]     write crates/gcn3/tests/data with LLVM 19: texts of all GCN3 instructions and of some
                             kernels (--check: compare instead)

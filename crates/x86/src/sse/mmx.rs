@@ -102,16 +102,19 @@ fn singles_to_integers<const TRUNCATES: bool>(mxcsr: &mut Mxcsr, source: u128) -
 }
 
 /// An instruction that takes lanes of one operand after the other: both halves of a register at once.
-fn joined(run: fn(&mut Mxcsr, u128, u128, u8) -> u128, a: u64, b: u64) -> u64 {
+fn joined(run: Whole, a: u64, b: u64) -> u64 {
     run(&mut Mxcsr::default(), u128::from(b) << 64 | u128::from(a), 0, 0) as u64
 }
 
-fn low_of(run: fn(&mut Mxcsr, u128, u128, u8) -> u128, a: u64, b: u64) -> u64 {
+fn low_of(run: Whole, a: u64, b: u64) -> u64 {
     run(&mut Mxcsr::default(), a.into(), b.into(), 0) as u64
 }
 
+/// A function on whole xmm registers.
+type Whole = fn(&mut Mxcsr, u128, u128, u8) -> u128;
+
 /// Instructions that are the low half of their SSE namesakes.
-fn low_half(code: C) -> Option<fn(&mut Mxcsr, u128, u128, u8) -> u128> {
+fn low_half(code: C) -> Option<Whole> {
     Some(match code {
         C::Paddb_mm_mmm64 => integer::padd_b,
         C::Psubb_mm_mmm64 => integer::psub_b,

@@ -86,7 +86,7 @@ impl F80 {
         let mut digits = [0; 10];
         let mut rest = magnitude as u64;
         for byte in &mut digits[..9] {
-            *byte = (rest / 10 % 10 << 4 | rest % 10) as u8;
+            *byte = ((rest / 10 % 10) << 4 | (rest % 10)) as u8;
             rest /= 100;
         }
         digits[9] = if negative { 0x80 } else { 0 };

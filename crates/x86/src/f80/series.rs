@@ -31,7 +31,7 @@ impl Exact {
         let (whole, rest) = (self.significand / divisor, self.significand % divisor);
         // The quotient lost as many leading bits as the divisor has: fill them from the remainder.
         let places = whole.leading_zeros();
-        let significand = whole << places | (rest << places) / divisor;
+        let significand = (whole << places) | ((rest << places) / divisor);
         Exact { exponent: self.exponent - places as i32, significand, ..self }
     }
 

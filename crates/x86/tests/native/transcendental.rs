@@ -69,7 +69,8 @@ fn start(random: &mut Random, limit: Option<u16>) -> State {
             && i == 0
             && (limit..0x7fff).contains(&(field & 0x7fff))
         {
-            number[8..].copy_from_slice(&(field & 0x8000 | limit - 1 - random.below(20) as u16).to_le_bytes());
+            let smaller = limit - 1 - random.below(20) as u16;
+            number[8..].copy_from_slice(&(field & 0x8000 | smaller).to_le_bytes());
         }
         start.fx[32 + 16 * i..][..10].copy_from_slice(&number);
     }

@@ -144,6 +144,8 @@ fn choose_operand(
         K::r64_or_mem if random.chance(50) => register(random, Register::RAX),
         K::xmm_reg | K::xmm_rm => Some(Register::XMM0 + random.below(16) as u32),
         K::xmm_or_mem if random.chance(60) => Some(Register::XMM0 + random.below(16) as u32),
+        K::mm_reg | K::mm_rm => Some(Register::MM0 + random.below(8) as u32),
+        K::mm_or_mem if random.chance(60) => Some(Register::MM0 + random.below(8) as u32),
         K::al => Some(Register::AL),
         K::cl => Some(Register::CL),
         K::ax => Some(Register::AX),
@@ -160,7 +162,7 @@ fn choose_operand(
         return Some(());
     }
     match kind {
-        K::r8_or_mem | K::r16_or_mem | K::r32_or_mem | K::r64_or_mem | K::xmm_or_mem | K::mem => {
+        K::r8_or_mem | K::r16_or_mem | K::r32_or_mem | K::r64_or_mem | K::xmm_or_mem | K::mm_or_mem | K::mem => {
             instruction.set_op_kind(operand, OpKind::Memory);
             choose_address(instruction, random);
         }
@@ -293,7 +295,7 @@ fn prepare(instruction: &Instruction, random: &mut Random, steps: &mut Vec<Step>
     }
     match instruction.mnemonic() {
         Mnemonic::Xlatb => set(Register::RBX, scratch(random)),
-        Mnemonic::Maskmovdqu => set(Register::RDI, scratch(random)),
+        Mnemonic::Maskmovdqu | Mnemonic::Maskmovq => set(Register::RDI, scratch(random)),
         Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
             if instruction.op0_kind() == OpKind::Memory && instruction.op1_kind() == OpKind::Register =>
         {

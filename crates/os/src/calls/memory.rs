@@ -68,7 +68,8 @@ impl Process {
         if !file.readable() {
             return Err(Errno::EACCES);
         }
-        offset.checked_add(size).ok_or(Errno::EINVAL)?;
+        // So far from the end of the numbers that a mapping can grow.
+        offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(Errno::EINVAL)?;
         match &file.kind {
             Kind::Zero => Ok(Backing::Zeros("")),
             Kind::Host { .. } if write_through => {
@@ -88,7 +89,8 @@ impl Process {
         let room = self.space.limit().0.saturating_sub(self.space.used().0) / 2;
         for page in 0..size.min(room).div_ceil(PAGE) {
             let access = if write { crate::memory::Access::Write } else { crate::memory::Access::Read };
-            self.could(start + page * PAGE, access);
+            // What can't be brought in now fails when it is touched.
+            let _ = self.space.why(start + page * PAGE, access);
         }
     }
 
@@ -136,9 +138,14 @@ impl Process {
 
     pub(super) fn mincore(&mut self, start: u64, size: u64, vector: u64) -> Outcome {
         let end = self.space.advised_range(start, size)?;
-        for (place, page) in (start..end).step_by(PAGE as usize).enumerate() {
-            let resident = u8::from(self.space.resident(page, page + PAGE) > 0);
-            self.space.write(VirtAddr(vector.wrapping_add(place as u64)), &[resident])?;
+        const CHUNK: u64 = 4096 * PAGE;
+        for first in (start..end).step_by(CHUNK as usize) {
+            let last = end.min(first + CHUNK);
+            let mut bytes = vec![0; ((last - first) / PAGE) as usize];
+            for page in self.space.resident_pages(first, last) {
+                bytes[((page - first) / PAGE) as usize] = 1;
+            }
+            self.space.write(VirtAddr(vector.wrapping_add((first - start) / PAGE)), &bytes)?;
         }
         DONE
     }

@@ -5,6 +5,7 @@
 
 mod descriptors;
 mod emulated;
+mod guest_words;
 mod identity;
 mod memory;
 mod names;
@@ -18,10 +19,9 @@ mod times;
 use crate::{
     Answer,
     errno::Errno,
-    guest::{GuestMemory, TRAP_CALL},
-    process::{Process, State, Wait, What},
+    guest::TRAP_CALL,
+    process::{Process, Wait, What},
 };
-use mem::VirtAddr;
 
 /// How a call went on, if it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Process {
             21 => self.access(AT_FDCWD, a, b, 0),
             22 => self.pipe(a, 0),
             23 => self.select(index, a, [b, c, d], e, polling::Unit::Microseconds),
-            24 => DONE,
+            24 => self.sched_yield(),
             25 => self.mremap(a, b, c, d, e),
             26 => self.msync(a, b),
             27 => self.mincore(a, b, c),
@@ -99,7 +99,7 @@ impl Process {
             62 => self.kill_process(index, a, b),
             63 => self.uname(a),
             72 => self.fcntl(a, b, c),
-            73 | 74 | 75 => self.sync(a),
+            73..=75 => self.sync(a),
             76 => self.truncate(a, b),
             77 => self.ftruncate(a, b),
             78 | 217 => self.getdents(a, b, c, call.number == 78),
@@ -108,9 +108,9 @@ impl Process {
             81 => self.fchdir(a),
             82 => self.rename(AT_FDCWD, a, AT_FDCWD, b),
             83 => self.mkdir(AT_FDCWD, a, b),
-            84 => self.unlink(AT_FDCWD, a, true),
+            84 => self.unlink(AT_FDCWD, a, false),
             85 => self.open(AT_FDCWD, a, paths::CREATE, b as u32),
-            87 => self.unlink(AT_FDCWD, a, false),
+            87 => self.unlink(AT_FDCWD, a, true),
             // Links could lead others out of the folder; owners and rights are the host's affair.
             86 | 88 | 265 | 266 => Err(Errno::EPERM),
             89 => self.readlink(AT_FDCWD, a, b, c),
@@ -187,7 +187,7 @@ impl Process {
             number => self.unknown(number),
         };
         if self.files.stirred.take() {
-            self.wake_file_waiters();
+            self.retry(|what| matches!(what, What::Files { .. }));
         }
         outcome
     }
@@ -205,30 +205,11 @@ impl Process {
         let (tid, now) = (self.threads[index].tid, self.clock.now());
         match self.driver.trap(args, tid, &mut self.space, now) {
             Answer::Return(value) => {
-                for thread in &mut self.threads {
-                    if matches!(thread.state, State::Waiting(wait) if wait.what == What::Driver) {
-                        thread.state = State::Retrying;
-                    }
-                }
+                self.retry(|what| what == What::Driver);
                 Ok(Flow::Return(value))
             }
             Answer::Wait { until } => Ok(Flow::Wait(Wait { what: What::Driver, deadline: until })),
         }
-    }
-
-    /// Something happened on a pipe: whoever waits for files looks again.
-    pub(crate) fn wake_file_waiters(&mut self) {
-        for thread in &mut self.threads {
-            if matches!(thread.state, State::Waiting(wait) if matches!(wait.what, What::Files { .. })) {
-                thread.state = State::Retrying;
-            }
-        }
-    }
-
-    /// A path of the guest.
-    pub(crate) fn read_path(&mut self, address: u64) -> Result<Vec<u8>, Errno> {
-        let path = self.space.read_c_string(VirtAddr(address), LONGEST_PATH)?;
-        if path.len() >= LONGEST_PATH { Err(Errno::ENAMETOOLONG) } else { Ok(path) }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     errno::Errno,
     files::Kind,
     guest::GuestMemory,
-    process::{Process, TimeSpec, Wait, What},
+    process::{Process, Wait, What},
 };
 use engine::Time;
 use mem::VirtAddr;
@@ -96,13 +96,11 @@ impl Process {
     }
 
     fn select_timeout(&mut self, at: u64, unit: Unit) -> Result<Time, Errno> {
-        let Unit::Microseconds = unit else { return Ok(self.read_timespec(at)?.length()) };
-        let seconds = self.space.read_u64(VirtAddr(at))?;
-        let microseconds = self.space.read_u64(VirtAddr(at.wrapping_add(8)))?;
-        if seconds as i64 <= -1 || microseconds >= 1_000_000 {
-            return Err(Errno::EINVAL);
-        }
-        Ok(TimeSpec { seconds, nanoseconds: microseconds * 1_000 }.length())
+        let time = match unit {
+            Unit::Microseconds => self.read_timeval(at)?,
+            Unit::Nanoseconds => self.read_timespec(at)?,
+        };
+        Ok(time.length())
     }
 
     /// Answers, or lets the thread wait until something happens or its time is over.

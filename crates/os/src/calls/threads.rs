@@ -191,6 +191,11 @@ impl Process {
         DONE
     }
 
+    pub(super) fn sched_yield(&mut self) -> Outcome {
+        self.yielded = self.threads.len() > 1;
+        DONE
+    }
+
     pub(super) fn sched_getaffinity(&mut self, tid: u64, size: u64, mask: u64) -> Outcome {
         if tid != 0 && tid != u64::from(PID) {
             self.find_thread(tid)?;

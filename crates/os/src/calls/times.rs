@@ -144,12 +144,7 @@ impl Process {
         if new != 0 {
             for (place, length) in lengths.iter_mut().enumerate() {
                 let at = new.wrapping_add(place as u64 * 16);
-                let seconds = self.space.read_u64(VirtAddr(at))?;
-                let microseconds = self.space.read_u64(VirtAddr(at.wrapping_add(8)))?;
-                if seconds as i64 <= -1 || microseconds >= 1_000_000 {
-                    return Err(Errno::EINVAL);
-                }
-                *length = TimeSpec { seconds, nanoseconds: microseconds * 1_000 }.length();
+                *length = self.read_timeval(at)?.length();
             }
         }
         if old != 0 {
@@ -173,12 +168,5 @@ impl Process {
             self.write_timespec(at, TimeSpec { nanoseconds: time.nanoseconds / 1_000, ..time })?;
         }
         DONE
-    }
-
-    /// Two words: seconds, and a fraction in whatever unit the caller has put there.
-    pub(super) fn write_timespec(&mut self, at: u64, time: TimeSpec) -> Result<(), Errno> {
-        self.space.write_u64(VirtAddr(at), time.seconds)?;
-        self.space.write_u64(VirtAddr(at.wrapping_add(8)), time.nanoseconds)?;
-        Ok(())
     }
 }

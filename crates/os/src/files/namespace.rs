@@ -54,6 +54,12 @@ impl Namespace {
         Some(Step { name, place: Place::Host(mounted.root.clone()), writable: mounted.writable })
     }
 
+    /// Whether a path is the kernel's, whatever the host has there: `/proc`, `/dev` and `/sys`, unless they are mounted.
+    pub fn is_kernels(&self, path: &[Vec<u8>]) -> bool {
+        let first = path.first().is_some_and(|name| [&b"proc"[..], b"dev", b"sys"].contains(&&name[..]));
+        first && !(1..=path.len()).any(|count| self.mounts.contains_key(&path[..count]))
+    }
+
     /// What lies at a path outside every mount.
     pub fn lookup(&self, path: &[Vec<u8>]) -> Option<Virtual> {
         if self.mounts.keys().any(|mount| mount.len() > path.len() && mount.starts_with(path)) {

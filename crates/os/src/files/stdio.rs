@@ -40,6 +40,11 @@ impl Stdio {
         }
     }
 
+    /// The same with another input.
+    pub fn with_input(self, input: impl Read + 'static) -> Stdio {
+        Stdio { input: RefCell::new(Box::new(input)), ..self }
+    }
+
     pub fn is_terminal(&self, stream: Stream) -> bool {
         self.terminals[stream as usize]
     }

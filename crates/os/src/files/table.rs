@@ -9,8 +9,12 @@ use super::{
     walk::path_of,
 };
 use crate::errno::Errno;
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, mkdirat, openat, readlinkat, renameat, unlinkat};
-use std::{cell::Cell, os::unix::fs::FileExt, rc::Rc};
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, fstatfs, mkdirat, openat, readlinkat, renameat, unlinkat};
+use std::{
+    cell::Cell,
+    os::{fd::OwnedFd, unix::fs::FileExt},
+    rc::Rc,
+};
 
 /// Linux's usual limit on descriptors.
 pub const MOST_FILES: usize = 1024;
@@ -200,7 +204,7 @@ impl Files {
         }
         let file = openat(held, name, host, Mode::from_raw_mode(mode))?;
         // Somebody may have put something else there since it was looked at.
-        if FileStat::from(fstat(&file)?).file_type() != FileType::Regular {
+        if FileStat::from(fstat(&file)?).file_type() != FileType::Regular || is_kernels(&file)? {
             return Err(Errno::EACCES);
         }
         let kind = Kind::Host { file: file.into(), writable };
@@ -426,7 +430,21 @@ impl Files {
     }
 }
 
-fn host_folder(steps: &[Step]) -> Result<(&std::os::fd::OwnedFd, bool), Errno> {
+/// Whether a file is a door into the host's kernel (`/proc/self/mem` is a regular file) rather than one on a disk.
+fn is_kernels(file: &OwnedFd) -> Result<bool, Errno> {
+    const PROC: u64 = 0x9fa0;
+    const SYSFS: u64 = 0x6265_6572;
+    const DEBUGFS: u64 = 0x6462_6720;
+    const TRACEFS: u64 = 0x7472_6163;
+    const SECURITYFS: u64 = 0x7363_6673;
+    const CGROUP: u64 = 0x27_e0eb;
+    const CGROUP2: u64 = 0x6367_7270;
+    const BPF: u64 = 0xcafe_4a11;
+    let kind = fstatfs(file)?.f_type as u64 & 0xffff_ffff;
+    Ok([PROC, SYSFS, DEBUGFS, TRACEFS, SECURITYFS, CGROUP, CGROUP2, BPF].contains(&kind))
+}
+
+fn host_folder(steps: &[Step]) -> Result<(&OwnedFd, bool), Errno> {
     let step = steps.last().expect("a folder has a place");
     match &step.place {
         Place::Host(held) => Ok((held, step.writable)),

@@ -134,8 +134,8 @@ impl Namespace {
         }
         let folder = steps.last().expect("a walk begins at a folder");
         let held = match &folder.place {
-            Place::Host(held) => held,
-            Place::Virtual => {
+            Place::Host(held) if !self.is_kernels(&path) => held,
+            _ => {
                 return Ok(match self.lookup(&path) {
                     Some(Virtual::Folder) => {
                         Looked::Folder(Step { name: name.to_vec(), place: Place::Virtual, writable: false })

@@ -164,9 +164,11 @@ impl AddressSpace {
         if self.areas.cover(start, end) { Ok(end) } else { Err(MapError::NoMemory) }
     }
 
-    /// How many bytes of a range are resident.
-    pub fn resident(&self, start: u64, end: u64) -> u64 {
-        table::leaves(&self.physical.frames, self.root, start, end).iter().map(|(_, leaf)| leaf.size).sum()
+    /// The pages of a range that are resident, by their addresses.
+    pub fn resident_pages(&self, start: u64, end: u64) -> Vec<u64> {
+        let leaves = table::leaves(&self.physical.frames, self.root, start, end);
+        let pages = leaves.iter().flat_map(|(begin, leaf)| (*begin..begin + leaf.size).step_by(PAGE as usize));
+        pages.filter(|page| (start..end).contains(page)).collect()
     }
 
     /// Decoded code is void if a range held code or may hold some from now on.

@@ -52,6 +52,11 @@ impl Physical {
             self.clear(PhysAddr(page), PAGE);
             return Some(PhysAddr(page));
         }
+        if let Some(huge) = self.free_huge.pop() {
+            self.free.extend((1..HUGE_PAGE / PAGE).rev().map(|index| huge + index * PAGE));
+            self.clear(PhysAddr(huge), PAGE);
+            return Some(PhysAddr(huge));
+        }
         let page = self.next;
         self.next += PAGE;
         Some(PhysAddr(page))

@@ -37,7 +37,11 @@ impl Process {
         }
         // Whatever is unreadable ends the list, as in Linux.
         let mut word = |at: u64| self.space.read_u64(VirtAddr(at)).ok();
-        let (Some(first), Some(offset), Some(pending)) = (word(head), word(head + 8), word(head + 16)) else { return };
+        let (Some(first), Some(offset), Some(pending)) =
+            (word(head), word(head.wrapping_add(8)), word(head.wrapping_add(16)))
+        else {
+            return;
+        };
         let mut entries = Vec::new();
         let mut at = first;
         while at & !1 != head && entries.len() < MOST_ROBUST {

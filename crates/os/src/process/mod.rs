@@ -8,6 +8,7 @@ mod report;
 mod run;
 mod start;
 mod thread;
+mod wait;
 
 pub use clock::{Clock, TimeSpec};
 pub use end::End;
@@ -40,6 +41,8 @@ pub struct Process {
     /// Who has run last.
     turn: usize,
     next_futex_turn: u64,
+    /// The running thread gave the rest of its turn away.
+    pub(crate) yielded: bool,
     pub(crate) clock: Clock,
     pub(crate) files: Files,
     pub(crate) actions: Actions,

@@ -1,12 +1,7 @@
 //! What to say about a process that did not end by itself.
 
-use super::{End, Process, State, TimeSpec, What};
-use crate::{
-    guest::GuestMemory,
-    memory::Access,
-    signal::{Detail, SigInfo, Signal},
-};
-use mem::VirtAddr;
+use super::{End, Process, State, What};
+use crate::signal::{Detail, SigInfo, Signal};
 use x86::Memory;
 
 impl Process {
@@ -95,37 +90,5 @@ impl Process {
             }
             Err(_) => String::new(),
         }
-    }
-
-    /// The wait of a thread has lasted as long as it may.
-    pub(super) fn time_out(&mut self, index: usize, what: What) {
-        use crate::errno::Errno;
-        match what {
-            What::Futex { .. } => self.finish(index, Err(Errno::ETIMEDOUT)),
-            What::Sleep { .. } => self.finish(index, Ok(0)),
-            What::Signal { .. } => self.finish(index, Err(Errno::EAGAIN)),
-            What::Handler => self.finish(index, Err(Errno::EINTR)),
-            What::Files { .. } | What::Driver => self.threads[index].state = State::Retrying,
-        }
-    }
-
-    /// Whether an address can be read, for calls that must know before they wait.
-    pub(crate) fn check_writable(&mut self, address: u64, size: u64) -> Result<(), crate::errno::Errno> {
-        Ok(self.space.probe_write(address, size).map_err(|_| crate::errno::Errno::EFAULT)?)
-    }
-
-    /// A `timespec` of the guest.
-    pub(crate) fn read_timespec(&mut self, address: u64) -> Result<TimeSpec, crate::errno::Errno> {
-        let seconds = self.space.read_u64(VirtAddr(address))?;
-        let nanoseconds = self.space.read_u64(VirtAddr(address.wrapping_add(8)))?;
-        if seconds as i64 <= -1 || nanoseconds >= 1_000_000_000 {
-            return Err(crate::errno::Errno::EINVAL);
-        }
-        Ok(TimeSpec { seconds, nanoseconds })
-    }
-
-    /// Whether a thread could make an access now.
-    pub(crate) fn could(&mut self, address: u64, access: Access) -> bool {
-        self.space.why(address, access).is_none()
     }
 }

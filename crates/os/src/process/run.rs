@@ -60,7 +60,7 @@ impl Process {
             // The list changes when threads begin and end.
             let Some(index) = self.thread_index(tid) else { return };
             self.turn = index;
-            if !self.threads[index].can_run() {
+            if !self.threads[index].can_run() || std::mem::take(&mut self.yielded) {
                 break;
             }
             if self.threads[index].state == State::Retrying {
@@ -89,7 +89,7 @@ impl Process {
         let executed = cpu.instructions - before;
         self.clock.executed(executed);
         match exit {
-            Exit::Limit => return executed.max(1),
+            Exit::Limit => {}
             Exit::Wait => unreachable!("an address space never waits for lines"),
             Exit::Syscall => {
                 use Reg::{R8, R9, R10, Rax, Rdi, Rdx, Rsi};
@@ -101,7 +101,7 @@ impl Process {
             }
             Exit::Fault(exception) => self.fault(index, exception),
         }
-        // A fault that is repaired and comes back for ever is a run-away too.
+        // Time goes on whatever happens: a fault that is repaired and comes back for ever is a run-away too.
         if executed == 0 {
             self.clock.executed(1);
         }
@@ -141,7 +141,6 @@ impl Process {
 
     /// Lets the driver's devices work; says whether they did anything.
     fn let_devices_work(&mut self) -> bool {
-        let waiting = |what| matches!(what, State::Waiting(wait) if wait.what == What::Driver);
         let all_wait = !self.threads.iter().any(|thread| thread.can_run());
         let done = self.driver.work(&mut self.space, self.clock.now(), DEVICE_TURN);
         if done == 0 {
@@ -150,9 +149,7 @@ impl Process {
         if all_wait {
             self.clock.skip_to(self.clock.now() + Time::nanos(done));
         }
-        for thread in self.threads.iter_mut().filter(|thread| waiting(thread.state)) {
-            thread.state = State::Retrying;
-        }
+        self.retry(|what| what == What::Driver);
         true
     }
 

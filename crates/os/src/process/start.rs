@@ -115,6 +115,7 @@ impl Process {
             next_tid: PID + 1,
             turn: 0,
             next_futex_turn: 0,
+            yielded: false,
             clock: Default::default(),
             files,
             actions: Actions::default(),

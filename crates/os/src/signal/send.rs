@@ -85,13 +85,6 @@ impl Process {
         }
     }
 
-    /// Ends a thread's system call with a result.
-    pub(crate) fn finish(&mut self, index: usize, result: Result<u64, Errno>) {
-        let thread = &mut self.threads[index];
-        thread.cpu.gpr[Reg::Rax] = result.unwrap_or_else(Errno::to_rax);
-        thread.state = State::Running;
-    }
-
     fn store_remaining(&mut self, at: u64, deadline: Time) {
         if at != 0 {
             let left = TimeSpec::of(Time(deadline.0.saturating_sub(self.clock.now().0)));

@@ -38,7 +38,7 @@ int fuzz(int argc, char **argv) {
       /* Its own memory may go only now and then. */
       case SYS_munmap: case SYS_mprotect: case SYS_mremap: case SYS_brk: if (draw() % 16) continue;
     }
-    for (unsigned j = 0; j < sizeof buffer; j += 8) *(long *)(buffer + j) = j % 64 ? argument() : 0;
+    for (unsigned j = 0; j < 256; j += 8) *(long *)(buffer + draw() % 1024 * 8) = argument();
     syscall(number, argument(), argument(), argument(), argument(), argument(), argument());
   }
   return 0;

@@ -7,7 +7,8 @@ use crate::{
 use engine::{Outcome, Run};
 use machine::{Machine, Options, Work, system, work::take_back};
 use mem::Bytes;
-use std::num::NonZero;
+use rustix::time::{ClockId, clock_gettime};
+use std::{num::NonZero, time::Duration};
 
 /// A machine with one code object. Each launch is a run of the machine that starts with cold caches.
 pub struct Timed {
@@ -15,13 +16,25 @@ pub struct Timed {
     machine: Machine,
     options: Options,
     runs: Vec<Run>,
+    cpu_time: Duration,
+}
+
+/// Processor time of this process so far.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
 impl Timed {
     /// A machine with empty memory but for `object`.
     pub fn new(object: &[u8], machine: Machine, options: Options) -> Result<Self, GpuError> {
         let staging = Functional::new(object, NonZero::<usize>::MIN)?;
-        Ok(Self { staging, machine, options, runs: Vec::new() })
+        Ok(Self { staging, machine, options, runs: Vec::new(), cpu_time: Duration::ZERO })
+    }
+
+    /// Processor time that the simulation of the launches so far has taken on this computer.
+    pub fn cpu_time(&self) -> Duration {
+        self.cpu_time
     }
 
     /// What each launch so far has brought.
@@ -47,7 +60,9 @@ impl Gpu for Timed {
         let dispatch = self.staging.dispatch(kernel, range, args)?;
         let Functional { gpu, program, .. } = &mut self.staging;
         let work = Work::stage(gpu, program, dispatch, 1, &self.machine)?;
+        let start = cpu_time();
         let finished = system::run(&self.machine, work, &self.options);
+        self.cpu_time += cpu_time() - start;
         if finished.run.outcome != Outcome::Finished {
             return Err(finished.run.outcome.to_string().into());
         }

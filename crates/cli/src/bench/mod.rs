@@ -2,6 +2,7 @@
 
 mod engine;
 mod gcn3;
+mod sim;
 mod x86;
 
 use crate::ui::Ui;
@@ -13,6 +14,7 @@ pub enum Bench {
     Engine(engine::EngineBench),
     Gcn3(gcn3::Gcn3),
     X86(x86::X86),
+    Sim(sim::Sim),
 }
 
 impl Bench {
@@ -21,6 +23,7 @@ impl Bench {
             Bench::Engine(bench) => bench.run(ui),
             Bench::Gcn3(bench) => bench.run(ui),
             Bench::X86(bench) => bench.run(ui),
+            Bench::Sim(bench) => bench.run(ui),
         }
     }
 }

@@ -101,6 +101,14 @@ impl Statistics {
         }
     }
 
+    /// The sum of the values of the histogram called `path`; 0 if there is none.
+    pub fn sum(&self, path: &str) -> u64 {
+        match self.0.get(path) {
+            Some(Value::Histogram { sum, .. }) => *sum,
+            _ => 0,
+        }
+    }
+
     /// The average of the level called `path` over the region.
     pub fn average(&self, path: &str) -> Option<f64> {
         match self.0.get(path) {

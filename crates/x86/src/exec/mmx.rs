@@ -20,8 +20,8 @@ fn run<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let code = Code::try_from(insn.immediate as u16 as usize).expect("the decoder packed a code");
     let (bytes, imm) = ((insn.immediate >> 16) as u8, (insn.immediate >> 24) as u8);
     let operation = mmx_operation(code, bytes != 0).expect("the decoder gives only codes of MMX to this handler");
-    // From memory, `cvtpi2pd` has nothing to do with the x87 unit.
-    let aside = code == Code::Cvtpi2pd_xmm_mmm64 && bytes != 0;
+    // From memory to an xmm register there is nothing of the x87 unit in it.
+    let aside = bytes != 0 && matches!(operation, MmxOperation::ToXmm(_));
     if cpu.x87.pending() && !aside {
         return Err(cpu.fault(Fault::X87));
     }
@@ -57,10 +57,10 @@ fn run<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
         MmxOperation::ToXmm(run) => {
             let source = source(cpu, memory, insn, bytes)?;
             let result = run(&mut mxcsr, cpu.xmm[(insn.destination & 15) as usize], source);
-            settle(cpu, mxcsr)?;
             if bytes == 0 {
                 cpu.x87.enter_mmx();
             }
+            settle(cpu, mxcsr)?;
             cpu.xmm[(insn.destination & 15) as usize] = result;
         }
         MmxOperation::ToGpr(run) => {

@@ -109,7 +109,7 @@ fn ignored(steps: &[Step]) -> Vec<Range<usize>> {
     images
         .flat_map(|step| match step.instruction.code() {
             Code::Fnstenv_m14byte | Code::Fnsave_m94byte => [6..14, 0..0, 0..0],
-            Code::Fxsave64_m512byte => [6..24, 28..32, 416..512],
+            Code::Fxsave_m512byte | Code::Fxsave64_m512byte => [6..24, 28..32, 416..512],
             _ => [12..28, 0..0, 0..0],
         })
         .map(|range| range.start + at..range.end + at)

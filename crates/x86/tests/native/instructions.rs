@@ -135,8 +135,6 @@ fn is_generated(code: Code) -> bool {
         // With a wait in front, as two instructions: the second alone is here.
         M::Fstenv | M::Fstcw | M::Fclex | M::Finit | M::Fsave | M::Fstsw | M::Fstdw | M::Fstsg => true,
         M::Fnstdw | M::Fnstsg | M::Ftstp | M::Frint2 | M::Frichop | M::Frinear => true,
-        // Images hold addresses of code; a random one is refused.
-        M::Fxrstor | M::Fxrstor64 | M::Fxsave => true,
         // The result for counts beyond the operand's width is undefined.
         M::Shld | M::Shrd => info.op_kind(2) == OpCodeOperandKind::cl && info.operand_size() == 16,
         // 16-bit forms of what is 64 bits wide in every program.

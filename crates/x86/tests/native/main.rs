@@ -32,17 +32,17 @@ fn check(families: &[Family], sequences: u64, seed: u64) {
 
 #[test]
 fn integer_instructions_do_what_the_host_does() {
-    check(&[Family::Integer], 40_000, 1);
+    check(&[Family::Integer], 30_000, 1);
 }
 
 #[test]
 fn sse_instructions_do_what_the_host_does() {
-    check(&[Family::Sse], 40_000, 2);
+    check(&[Family::Sse], 30_000, 2);
 }
 
 #[test]
 fn x87_instructions_do_what_the_host_does() {
-    check(&[Family::X87], 140_000, 3);
+    check(&[Family::X87], 30_000, 3);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn mmx_instructions_do_what_the_host_does() {
 
 #[test]
 fn instructions_of_all_kinds_together_do_what_the_host_does() {
-    check(&[Family::Integer, Family::Sse, Family::X87], 20_000, 4);
+    check(&[Family::Integer, Family::Sse, Family::X87, Family::Mmx], 20_000, 4);
 }
 
 /// `DIFF_X86_SEQUENCES`, `DIFF_X86_SEED` and `DIFF_X86_FAMILIES` (of integer, sse, x87, mmx) say what is run.

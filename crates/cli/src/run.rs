@@ -53,6 +53,8 @@ pub struct Run {
     /// A variable for the program's environment, which is otherwise empty but for PATH and HOME.
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
+    #[command(flatten)]
+    opencl: crate::opencl::OpenCl,
     /// Arguments for the program, after `--`.
     #[arg(last = true, value_name = "ARGUMENT")]
     arguments: Vec<std::ffi::OsString>,
@@ -111,6 +113,7 @@ impl Run {
         options.mounts = vec![Mount { host: here.into(), guest: Some(here.into()), writable: false }];
         options.mounts.extend(self.mount.iter().cloned());
         options.folder = here.into();
+        options.driver = Box::new(self.opencl.driver(&options.mounts, here));
         if let Some(output) = output {
             options.stdio = Stdio::new(io::stdin(), output, io::stderr());
         }

@@ -3,5 +3,6 @@
 mod cc;
 mod disasm;
 mod launch;
+mod run;
 mod support;
 mod workloads;

@@ -36,12 +36,10 @@ impl Process {
         if self.drops(info.signal, taker.unwrap_or(0)) {
             return Ok(());
         }
-        if queue(&mut self.pending, info)?
-            && let Some(index) = taker
-        {
-            self.interrupt(index, info.signal);
+        match taker {
+            Some(index) => self.send_to_thread(index, info),
+            None => queue(&mut self.pending, info).map(|_| ()),
         }
-        Ok(())
     }
 
     /// Whether a signal goes nowhere. One that is blocked stays, for its action may change.

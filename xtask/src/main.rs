@@ -2,6 +2,7 @@
 
 mod clang;
 mod diff_kernels;
+mod diff_programs;
 mod diff_x86;
 mod gcn3_corpus;
 mod guests;
@@ -20,7 +21,9 @@ Usage: cargo xtask TASK
 Tasks:
   diff-kernels [--count N] [--seed S]
                             run generated kernels on the functional GPU and on PoCL and compare
-  diff-x86 [--sequences N] [--seed S] [--families integer,sse,x87]
+  diff-programs [--cohesim PATH]
+                            run whole programs in cohesim and in qemu-x86_64 and compare
+  diff-x86 [--sequences N] [--seed S] [--families integer,sse,x87,mmx]
                             run generated instructions in the x86 emulator and on this processor and compare
   gcn3-corpus [--check]     write crates/gcn3/tests/data with LLVM 19: texts of all GCN3 instructions and of some
                             kernels (--check: compare instead)
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
         Some("diff-kernels") => diff_kernels::run(&arguments[1..]),
+        Some("diff-programs") => diff_programs::run(&arguments[1..]),
         Some("diff-x86") => diff_x86::run(&arguments[1..]),
         Some("gcn3-corpus") => gcn3_corpus::run(&arguments[1..]),
         Some("guests") => guests::run(&arguments[1..]),

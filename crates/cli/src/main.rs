@@ -33,6 +33,7 @@ Examples:
   cohesim show protocol vi               a coherence protocol, as a table
   cohesim check vi                       every interleaving of its messages on a small system
   cohesim bench gcn3                     how fast kernels run
+  cohesim bench x86                      how fast host code runs
   cohesim bench engine                   how fast the event engine is, beside three others
 
 Every command takes --json and prints one JSON document; everything but results goes to standard error.

@@ -2,13 +2,13 @@
 
 use super::operands::{is_immediate, is_memory, number, size};
 use crate::exec::vector::{Aligned, Narrow, Unaligned, Xmm};
-use crate::exec::{vector, x87};
+use crate::exec::{mmx, vector, x87};
 use crate::insn::{Handler, Insn};
 use crate::{Memory, Size};
 use iced_x86::{Code, Instruction, Mnemonic as Op, OpKind, Register};
 
 pub(super) fn handler<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
-    moves(insn, i).or_else(|| computation(insn, i)).or_else(|| stack_unit(insn, i))
+    moves(insn, i).or_else(|| computation(insn, i)).or_else(|| stack_unit(insn, i)).or_else(|| mmx(insn, i))
 }
 
 /// Moves of xmm registers.
@@ -70,13 +70,7 @@ fn moves<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
         Code::Movhlps_xmm_xmm => vector::half::<M, Xmm, 64, 0>,
         Code::Movlhps_xmm_xmm => vector::half::<M, Xmm, 0, 64>,
         Code::Maskmovdqu_rDI_xmm_xmm => {
-            // The first operand is the implied one.
-            insn.destination = number(i.op_register(1));
-            insn.source = number(i.op_register(2));
-            insn.unusual = super::operands::segment(i.memory_segment());
-            if i.op0_kind() == OpKind::MemorySegEDI {
-                insn.unusual |= crate::insn::NARROW;
-            }
+            mask_operands(insn, i);
             vector::store_masked::<M>
         }
         Code::Ldmxcsr_m32 => vector::ldmxcsr::<M>,
@@ -97,6 +91,29 @@ fn computation<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler
     let immediate = immediate.map_or(0, |operand| i.immediate(operand) as u8);
     insn.immediate = vector::pack(i.code(), memory.is_some(), immediate);
     Some(handler)
+}
+
+/// Instructions on mm registers.
+fn mmx<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
+    let memory = (0..i.op_count()).any(|operand| is_memory(i, operand));
+    let handler = mmx::handler::<M>(i.code(), memory)?;
+    if i.code() == Code::Maskmovq_rDI_mm_mm {
+        mask_operands(insn, i);
+    }
+    let immediate = (0..i.op_count()).rev().find(|operand| is_immediate(i.op_kind(*operand)));
+    let immediate = immediate.map_or(0, |operand| i.immediate(operand) as u8);
+    insn.immediate = mmx::pack(i.code(), if memory { i.memory_size().size() as u8 } else { 0 }, immediate);
+    Some(handler)
+}
+
+/// The operands of `maskmovdqu` and `maskmovq`, of which the first is implied.
+fn mask_operands<M: Memory>(insn: &mut Insn<M>, i: &Instruction) {
+    insn.destination = number(i.op_register(1));
+    insn.source = number(i.op_register(2));
+    insn.unusual = super::operands::segment(i.memory_segment());
+    if i.op0_kind() == OpKind::MemorySegEDI {
+        insn.unusual |= crate::insn::NARROW;
+    }
 }
 
 /// Instructions of the x87 unit.

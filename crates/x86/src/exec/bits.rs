@@ -183,13 +183,7 @@ pub(crate) fn movbe_handler<M: Memory>(stores: bool, size: Size) -> Handler<M> {
 /// `crc32`: CRC-32C of the destination (32 bits) and the operand.
 fn crc32<M: Memory, W: Word, S: Place<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     let value = S::read::<W>(cpu, memory, insn)?;
-    let mut crc = cpu.read::<u32>(insn.destination) as u32;
-    for byte in &value.to_le_bytes()[..W::SIZE.bytes() as usize] {
-        crc ^= *byte as u32;
-        for _ in 0..8 {
-            crc = crc >> 1 ^ if crc & 1 != 0 { 0x82f6_3b78 } else { 0 };
-        }
-    }
+    let crc = crate::sse::crc32(cpu.read::<u32>(insn.destination) as u32, value, W::SIZE.bytes() as u32);
     cpu.write::<u64>(insn.destination, crc as u64);
     NEXT
 }

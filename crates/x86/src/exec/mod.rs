@@ -14,6 +14,7 @@ pub(crate) mod condition;
 pub(crate) mod control;
 pub(crate) mod cpuid;
 pub(crate) mod fused;
+pub(crate) mod mmx;
 pub(crate) mod moves;
 pub(crate) mod multiply;
 pub(crate) mod operand;

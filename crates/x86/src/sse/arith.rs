@@ -2,7 +2,8 @@
 
 use super::Mxcsr;
 use super::float::{
-    Float, denormal, indefinite, is_inside, is_nan, is_ordinary, is_signalling, is_zero, number, quieted, rounded, seen,
+    Float, are_normal, denormal, indefinite, is_inside, is_nan, is_normal, is_ordinary, is_signalling, is_zero, number,
+    quieted, rounded, seen,
 };
 use super::lanes::{f32s, f64s, from_f32s, from_f64s};
 use crate::f80::{Flags, Number, Rounding};
@@ -116,7 +117,7 @@ pub(super) fn propagated<F: Float>(a: F, b: F) -> Option<(F, Flags)> {
 }
 
 /// All lanes. Lanes do not see each other's flags.
-#[inline(always)]
+#[inline(never)]
 fn all<O: Binary, F: Float, const N: usize>(mxcsr: &mut Mxcsr, a: [F; N], b: [F; N]) -> [F; N] {
     let results: [F; N] = std::array::from_fn(|i| O::native(a[i], b[i]));
     let mut safe = mxcsr.is_plain();
@@ -136,23 +137,44 @@ fn all_exactly<O: Binary, F: Float, const N: usize>(mxcsr: &mut Mxcsr, a: [F; N]
 
 /// `addps` and the like.
 pub(super) fn packed_single<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
-    from_f32s(all::<O, f32, 4>(mxcsr, f32s(a), f32s(b)))
+    let (lanes_a, lanes_b) = (f32s(a), f32s(b));
+    let results = from_f32s(std::array::from_fn(|i| O::native(lanes_a[i], lanes_b[i])));
+    if mxcsr.is_plain() && are_normal::<f32>(a, b, results) {
+        return results;
+    }
+    from_f32s(all::<O, f32, 4>(mxcsr, lanes_a, lanes_b))
 }
 
 /// `addpd` and the like.
 pub(super) fn packed_double<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
-    from_f64s(all::<O, f64, 2>(mxcsr, f64s(a), f64s(b)))
+    let (lanes_a, lanes_b) = (f64s(a), f64s(b));
+    let results = from_f64s(std::array::from_fn(|i| O::native(lanes_a[i], lanes_b[i])));
+    if mxcsr.is_plain() && are_normal::<f64>(a, b, results) {
+        return results;
+    }
+    from_f64s(all::<O, f64, 2>(mxcsr, lanes_a, lanes_b))
+}
+
+/// One lane.
+#[inline(always)]
+fn one<O: Binary, F: Float>(mxcsr: &mut Mxcsr, a: F, b: F) -> F {
+    let result = O::native(a, b);
+    if mxcsr.is_plain() && is_normal(a, b, result) {
+        return result;
+    }
+    let [result] = all::<O, F, 1>(mxcsr, [a], [b]);
+    result
 }
 
 /// `addss` and the like: the upper lanes stay.
 pub(super) fn single<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
-    let [result] = all::<O, f32, 1>(mxcsr, [f32::from_bits(a as u32)], [f32::from_bits(b as u32)]);
+    let result = one::<O, f32>(mxcsr, f32::from_bits(a as u32), f32::from_bits(b as u32));
     a & !0xffff_ffff | u128::from(result.to_bits())
 }
 
 /// `addsd` and the like: the upper lane stays.
 pub(super) fn double<O: Binary>(mxcsr: &mut Mxcsr, a: u128, b: u128, _: u8) -> u128 {
-    let [result] = all::<O, f64, 1>(mxcsr, [f64::from_bits(a as u64)], [f64::from_bits(b as u64)]);
+    let result = one::<O, f64>(mxcsr, f64::from_bits(a as u64), f64::from_bits(b as u64));
     a >> 64 << 64 | u128::from(result.to_bits())
 }
 

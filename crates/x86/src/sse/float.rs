@@ -14,6 +14,9 @@ pub(super) trait Float:
     const FRACTION: u32;
     const EXPONENT: u32;
     const FORMAT: Format;
+    /// The lowest bit of the exponent, and the sign, of each of the numbers that fill 64 bits.
+    const UNITS: u64;
+    const SIGNS: u64;
 
     fn from_raw(bits: u64) -> Self;
     fn raw(self) -> u64;
@@ -24,6 +27,8 @@ impl Float for f32 {
     const FRACTION: u32 = 23;
     const EXPONENT: u32 = 8;
     const FORMAT: Format = Format::SINGLE;
+    const UNITS: u64 = 0x0080_0000_0080_0000;
+    const SIGNS: u64 = 0x8000_0000_8000_0000;
 
     #[inline(always)]
     fn from_raw(bits: u64) -> Self {
@@ -45,6 +50,8 @@ impl Float for f64 {
     const FRACTION: u32 = 52;
     const EXPONENT: u32 = 11;
     const FORMAT: Format = Format::DOUBLE;
+    const UNITS: u64 = 1 << 52;
+    const SIGNS: u64 = 1 << 63;
 
     #[inline(always)]
     fn from_raw(bits: u64) -> Self {
@@ -93,6 +100,31 @@ pub(super) fn is_ordinary<F: Float>(value: F) -> bool {
 #[inline(always)]
 pub(super) fn is_inside<F: Float>(value: F) -> bool {
     exponent_field(value).wrapping_sub(2) < top::<F>() - 2
+}
+
+/// Not zero if any of the numbers in 64 bits has an exponent field below `lowest` (1 or 2) or of all ones. That is enough
+/// to know that all are normal, and quicker than looking at each.
+#[inline(always)]
+fn outside<F: Float>(numbers: u64, lowest: u64) -> u64 {
+    let magnitudes = numbers & !F::SIGNS;
+    let large = magnitudes + F::UNITS;
+    let small = (magnitudes | F::SIGNS) - lowest * F::UNITS;
+    (large | !small) & F::SIGNS
+}
+
+/// Whether operands and results, register by register, are so normal that nothing but "inexact" can have been raised.
+#[inline(always)]
+pub(super) fn are_normal<F: Float>(a: u128, b: u128, results: u128) -> bool {
+    let operand = |numbers: u128| outside::<F>(numbers as u64, 1) | outside::<F>((numbers >> 64) as u64, 1);
+    let result = |numbers: u128| outside::<F>(numbers as u64, 2) | outside::<F>((numbers >> 64) as u64, 2);
+    operand(a) | operand(b) | result(results) == 0
+}
+
+/// The same of a double, or of a single that stands alone.
+#[inline(always)]
+pub(super) fn is_normal<F: Float>(a: F, b: F, result: F) -> bool {
+    let alone = if F::FRACTION == f32::FRACTION { (1.0f32.to_bits() as u64) << 32 } else { 0 };
+    outside::<F>(a.raw() | alone, 1) | outside::<F>(b.raw() | alone, 1) | outside::<F>(result.raw() | alone, 2) == 0
 }
 
 pub(super) fn is_nan<F: Float>(value: F) -> bool {

@@ -19,6 +19,7 @@ mod crc32;
 mod float;
 mod integer;
 mod lanes;
+mod mmx;
 mod multiply;
 mod mxcsr;
 mod operation;
@@ -29,6 +30,7 @@ mod strings;
 mod tests;
 
 pub use crc32::crc32;
+pub use mmx::{MmxOperation, mmx_operation};
 pub use mxcsr::Mxcsr;
 pub use operation::{Operation, operation};
 pub use strings::StringResult;

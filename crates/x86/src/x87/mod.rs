@@ -10,6 +10,7 @@
 mod arith;
 mod constants;
 mod image;
+mod mmx;
 mod operation;
 mod stack;
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! A sequence in the emulator.
+//! A sequence in the emulator: from blocks, as programs run, or step by step behind a queue of stores, as a timing model
+//! runs them.
 
 use crate::state::{CODE, EXIT_POINTER, End, SCRATCH, SCRATCH_BYTES, State};
-use x86::{Access, Blocks, Cpu, Exit, Fault, Memory, Reg, Size, Stop};
+use x86::{Access, Blocks, Cpu, Exit, Fault, Memory, Reg, Size, Stop, StoreQueue};
 
 /// Where the last jump goes: no code is there, so that the emulator stops.
 const EXIT: u64 = 0x1680_0000;
@@ -9,7 +10,19 @@ const EXIT: u64 = 0x1680_0000;
 pub struct Emulator {
     memory: Bytes,
     blocks: Blocks<Bytes>,
+    queue: StoreQueue<Bytes>,
+    steps: Blocks<StoreQueue<Bytes>>,
 }
+
+/// How the emulator runs a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Blocks,
+    Steps,
+}
+
+/// More than any sequence has.
+const LIMIT: u64 = 1_000_000;
 
 struct Bytes {
     scratch: Box<[u8; SCRATCH_BYTES]>,
@@ -38,15 +51,11 @@ const REGISTERS: [Reg; 16] = [
 
 impl Emulator {
     pub fn new() -> Emulator {
-        let memory = Bytes { scratch: Box::new([0; SCRATCH_BYTES]), code: Vec::new(), version: 0 };
-        Emulator { memory, blocks: Blocks::new() }
+        let memory = || Bytes { scratch: Box::new([0; SCRATCH_BYTES]), code: Vec::new(), version: 0 };
+        Emulator { memory: memory(), blocks: Blocks::new(), queue: StoreQueue::new(memory()), steps: Blocks::new() }
     }
 
-    pub fn run(&mut self, code: &[u8], start: &State) -> (State, End) {
-        self.memory.scratch.copy_from_slice(&*start.scratch);
-        self.memory.code.clear();
-        self.memory.code.extend_from_slice(code);
-        self.memory.version += 1;
+    pub fn run(&mut self, code: &[u8], start: &State, way: Way) -> (State, End) {
         let mut cpu = Cpu::new();
         cpu.rip = CODE;
         for (register, value) in REGISTERS.into_iter().zip(start.gprs) {
@@ -54,7 +63,20 @@ impl Emulator {
         }
         cpu.flags.set(start.flags);
         cpu.fxrstor(&start.fx);
-        let end = match cpu.run(&mut self.memory, &mut self.blocks, 1_000_000) {
+        let (exit, scratch) = match way {
+            Way::Blocks => {
+                self.memory.prepare(code, start);
+                let exit = cpu.run(&mut self.memory, &mut self.blocks, LIMIT);
+                (exit, self.memory.scratch.clone())
+            }
+            Way::Steps => {
+                self.queue.memory().prepare(code, start);
+                let stopped = (0..LIMIT).find_map(|_| cpu.step(&mut self.queue, &mut self.steps).err());
+                self.queue.drain().expect("what was executed can be performed");
+                (stopped.unwrap_or(Exit::Limit), self.queue.memory().scratch.clone())
+            }
+        };
+        let end = match exit {
             Exit::Fault(exception) if exception.rip == EXIT => End::Finished,
             Exit::Fault(exception) => {
                 let address = if let Fault::Page { address, .. } = exception.fault { address } else { 0 };
@@ -64,12 +86,19 @@ impl Emulator {
             other => panic!("a sequence ended with {other:?}"),
         };
         let gprs = REGISTERS.map(|register| cpu.gpr[register]);
-        let state = State { gprs, flags: cpu.flags.get(), fx: cpu.fxsave(), scratch: self.memory.scratch.clone() };
+        let state = State { gprs, flags: cpu.flags.get(), fx: cpu.fxsave(), scratch };
         (state, end)
     }
 }
 
 impl Bytes {
+    fn prepare(&mut self, code: &[u8], start: &State) {
+        self.scratch.copy_from_slice(&*start.scratch);
+        self.code.clear();
+        self.code.extend_from_slice(code);
+        self.version += 1;
+    }
+
     /// The range of `bytes` scratch bytes at `address`, or the fault at the first byte that is not there.
     fn range(&self, address: u64, bytes: u64, access: Access) -> Result<std::ops::Range<usize>, Stop> {
         let outside = |address: u64| address.wrapping_sub(SCRATCH) >= SCRATCH_BYTES as u64;

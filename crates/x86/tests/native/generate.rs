@@ -144,6 +144,8 @@ fn choose_operand(
         K::r64_or_mem if random.chance(50) => register(random, Register::RAX),
         K::xmm_reg | K::xmm_rm => Some(Register::XMM0 + random.below(16) as u32),
         K::xmm_or_mem if random.chance(60) => Some(Register::XMM0 + random.below(16) as u32),
+        K::mm_reg | K::mm_rm => Some(Register::MM0 + random.below(8) as u32),
+        K::mm_or_mem if random.chance(60) => Some(Register::MM0 + random.below(8) as u32),
         K::al => Some(Register::AL),
         K::cl => Some(Register::CL),
         K::ax => Some(Register::AX),
@@ -160,7 +162,7 @@ fn choose_operand(
         return Some(());
     }
     match kind {
-        K::r8_or_mem | K::r16_or_mem | K::r32_or_mem | K::r64_or_mem | K::xmm_or_mem | K::mem => {
+        K::r8_or_mem | K::r16_or_mem | K::r32_or_mem | K::r64_or_mem | K::xmm_or_mem | K::mm_or_mem | K::mem => {
             instruction.set_op_kind(operand, OpKind::Memory);
             choose_address(instruction, random);
         }
@@ -243,7 +245,8 @@ fn byte_register(random: &mut Random) -> Register {
 
 /// An address in the scratch bytes, written in one of the many ways; one in fifty is anywhere.
 fn choose_address(instruction: &mut Instruction, random: &mut Random) {
-    if stores_image(instruction) {
+    if stores_image(instruction) || matches!(instruction.mnemonic(), Mnemonic::Fxrstor | Mnemonic::Fxrstor64) {
+        // A random image is refused, mostly for its MXCSR: what was stored before is loaded.
         instruction.set_memory_displ_size(4);
         instruction.set_memory_displacement64(IMAGE);
         return;
@@ -261,6 +264,11 @@ fn choose_address(instruction: &mut Instruction, random: &mut Random) {
         95..98 => (Register::None, Register::R14, SCRATCH + 0x400 + offset, 4),
         _ => (Register::RAX + random.below(14) as u32, Register::None, offset & 0x7f, 1),
     };
+    if random.chance(4) {
+        // Bases of zero.
+        let segments = [Register::CS, Register::DS, Register::ES, Register::SS, Register::GS];
+        instruction.set_segment_prefix(random.pick(&segments));
+    }
     instruction.set_memory_base(base);
     instruction.set_memory_index(index);
     if index != Register::None {
@@ -272,7 +280,7 @@ fn choose_address(instruction: &mut Instruction, random: &mut Random) {
 
 /// Whether the instruction stores an image with addresses of code in it.
 pub fn stores_image(instruction: &Instruction) -> bool {
-    matches!(instruction.mnemonic(), Mnemonic::Fnstenv | Mnemonic::Fnsave | Mnemonic::Fxsave64)
+    matches!(instruction.mnemonic(), Mnemonic::Fnstenv | Mnemonic::Fnsave | Mnemonic::Fxsave | Mnemonic::Fxsave64)
 }
 
 /// Puts into registers what makes an instruction worth executing: pointers and counts of string instructions, small bit
@@ -293,7 +301,7 @@ fn prepare(instruction: &Instruction, random: &mut Random, steps: &mut Vec<Step>
     }
     match instruction.mnemonic() {
         Mnemonic::Xlatb => set(Register::RBX, scratch(random)),
-        Mnemonic::Maskmovdqu => set(Register::RDI, scratch(random)),
+        Mnemonic::Maskmovdqu | Mnemonic::Maskmovq => set(Register::RDI, scratch(random)),
         Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
             if instruction.op0_kind() == OpKind::Memory && instruction.op1_kind() == OpKind::Register =>
         {

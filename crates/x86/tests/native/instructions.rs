@@ -8,6 +8,7 @@ pub enum Family {
     Integer,
     Sse,
     X87,
+    Mmx,
 }
 
 impl Family {
@@ -16,7 +17,8 @@ impl Family {
             "integer" => Family::Integer,
             "sse" => Family::Sse,
             "x87" => Family::X87,
-            other => panic!("there is no family '{other}' of instructions: integer, sse, x87"),
+            "mmx" => Family::Mmx,
+            other => panic!("there is no family '{other}' of instructions: integer, sse, x87, mmx"),
         }
     }
 
@@ -36,7 +38,8 @@ impl Family {
             .any(|feature| matches!(feature, F::SSE | F::SSE2 | F::SSE3 | F::SSSE3 | F::SSE4_1 | F::SSE4_2 | F::FXSR));
         match self {
             Family::X87 => (x87 && all(&[F::FPU, F::FPU287, F::FPU387, F::CMOV, F::SSE3])) || is_fisttp(code),
-            Family::Sse => !x87 && !is_fisttp(code) && vector,
+            Family::Sse => !x87 && !is_fisttp(code) && vector && !has_mm(code),
+            Family::Mmx => !x87 && (vector || features.contains(&F::MMX)) && (has_mm(code) || code == Code::Emms),
             Family::Integer => {
                 let plain = [
                     F::INTEL8086,
@@ -62,6 +65,11 @@ fn is_fisttp(code: Code) -> bool {
     code.mnemonic() == Mnemonic::Fisttp
 }
 
+fn has_mm(code: Code) -> bool {
+    use OpCodeOperandKind as K;
+    code.op_code().op_kinds().iter().any(|kind| matches!(kind, K::mm_reg | K::mm_rm | K::mm_or_mem))
+}
+
 /// Transcendental functions have a comparison of their own, within a unit in the last place.
 pub const TRANSCENDENTAL: [Mnemonic; 8] = [
     Mnemonic::Fsin,
@@ -84,10 +92,10 @@ fn is_generated(code: Code) -> bool {
     let operands = info.op_kinds();
     let strange = operands.iter().any(|kind| {
         use OpCodeOperandKind as K;
-        // Segments, far and 16-bit branches, MMX registers.
+        // Segments, far and 16-bit branches.
         matches!(kind, K::seg_reg | K::es | K::cs | K::ss | K::ds | K::fs | K::gs | K::farbr2_2 | K::farbr4_2)
             || matches!(kind, K::br16_1 | K::br16_2 | K::br32_1 | K::br32_4 | K::brdisp_2 | K::brdisp_4)
-            || matches!(kind, K::mm_reg | K::mm_rm | K::mm_or_mem | K::cr_reg | K::dr_reg | K::tr_reg | K::bnd_reg)
+            || matches!(kind, K::cr_reg | K::dr_reg | K::tr_reg | K::bnd_reg)
     });
     if strange {
         return false;
@@ -121,14 +129,12 @@ fn is_generated(code: Code) -> bool {
         // Some are another instruction on some processors.
         M::Reservednop => true,
         // Needs an alignment of memory operands that the hardware checks in ways of its own.
-        M::Monitor | M::Mwait | M::Maskmovq => true,
+        M::Monitor | M::Mwait => true,
         // Of the 8087 and 80287, and aliases that nobody documents.
         M::Feni | M::Fdisi | M::Fneni | M::Fndisi | M::Fnsetpm | M::Fsetpm | M::Frstpm | M::Fstpnce => true,
         // With a wait in front, as two instructions: the second alone is here.
         M::Fstenv | M::Fstcw | M::Fclex | M::Finit | M::Fsave | M::Fstsw | M::Fstdw | M::Fstsg => true,
         M::Fnstdw | M::Fnstsg | M::Ftstp | M::Frint2 | M::Frichop | M::Frinear => true,
-        // Images hold addresses of code; a random one is refused.
-        M::Fxrstor | M::Fxrstor64 | M::Fxsave => true,
         // The result for counts beyond the operand's width is undefined.
         M::Shld | M::Shrd => info.op_kind(2) == OpCodeOperandKind::cl && info.operand_size() == 16,
         // 16-bit forms of what is 64 bits wide in every program.

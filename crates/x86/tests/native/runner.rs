@@ -1,7 +1,7 @@
 //! Many sequences, and the shortest form of those that differ.
 
 use crate::compare::{differences, st, xmm};
-use crate::emulator::Emulator;
+use crate::emulator::{Emulator, Way};
 use crate::generate::{Catalogue, Step, encode};
 use crate::host::Host;
 use crate::instructions::Family;
@@ -32,7 +32,7 @@ pub struct Outcome {
 
 pub fn run(plan: &Plan) -> Outcome {
     let catalogue = Catalogue::new(&plan.families);
-    let mut both = Both { host: Host::new(), emulator: Emulator::new() };
+    let mut both = Both { host: Host::new(), emulator: Emulator::new(), way: Way::Blocks };
     let mut outcome =
         Outcome { codes: catalogue.size(), sequences: 0, instructions: 0, finished: 0, differences: Vec::new() };
     let mut told = Vec::new();
@@ -40,6 +40,7 @@ pub fn run(plan: &Plan) -> Outcome {
         let mut random = Random::new(plan.seed, number);
         let steps = catalogue.sequence(&mut random);
         let start = State::random(&mut random);
+        both.way = if number % 2 == 0 { Way::Blocks } else { Way::Steps };
         let Some((lines, finished)) = both.compare(&steps, &start) else { continue };
         outcome.sequences += 1;
         outcome.instructions += steps.len() as u64;
@@ -62,6 +63,7 @@ pub fn run(plan: &Plan) -> Outcome {
 struct Both {
     host: Host,
     emulator: Emulator,
+    way: Way,
 }
 
 impl Both {
@@ -69,7 +71,7 @@ impl Both {
     fn compare(&mut self, steps: &[Step], start: &State) -> Option<(Vec<String>, bool)> {
         let code = encode(steps)?;
         let host = self.host.run(&code, start);
-        let emulator = self.emulator.run(&code, start);
+        let emulator = self.emulator.run(&code, start, self.way);
         let finished = host.1 == End::Finished;
         Some((differences(steps, &host, &emulator), finished))
     }
@@ -90,7 +92,7 @@ impl Both {
     fn tell(&mut self, number: u64, steps: &[Step], start: &State) -> String {
         let (lines, _) = self.compare(steps, start).expect("it was encoded before");
         let mut formatter = IntelFormatter::new();
-        let mut text = format!("sequence {number}:\n");
+        let mut text = format!("sequence {number} ({:?}):\n", self.way);
         for step in steps {
             let mut line = String::new();
             formatter.format(&step.instruction, &mut line);

@@ -2,7 +2,7 @@
 //! exceptions, in the ranges of operands for which the manuals promise anything.
 
 use crate::compare::differences;
-use crate::emulator::Emulator;
+use crate::emulator::{Emulator, Way};
 use crate::generate::{Step, encode};
 use crate::host::Host;
 use crate::random::Random;
@@ -28,7 +28,7 @@ fn compare(code: Code, count: u64, limit: Option<u16>) -> Tally {
         let mut random = Random::new(code as u64, number);
         let start = start(&mut random, limit);
         let hosts = host.run(&bytes, &start);
-        let mut emulators = emulator.run(&bytes, &start);
+        let mut emulators = emulator.run(&bytes, &start, Way::Blocks);
         tally.compared += 1;
         for i in 0..2 {
             bring_near(&hosts.0, &mut emulators.0, i);

@@ -25,6 +25,8 @@ const EXAMPLES: &str = "\
 Examples:
   cohesim run ./program --functional     an x86-64 Linux program, whole
   cohesim list workloads                 the programs that are built in
+  cohesim run matmul --functional -- --size 128
+                                         run one whole: host code on the CPU, kernels on the GPU
   cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
   cohesim disasm vecadd.hsaco            its machine code, registers and arguments
   cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
@@ -35,6 +37,7 @@ Examples:
   cohesim show protocol vi               a coherence protocol, as a table
   cohesim check vi                       every interleaving of its messages on a small system
   cohesim bench gcn3                     how fast kernels run
+  cohesim bench x86                      how fast host code runs
   cohesim bench engine                   how fast the event engine is, beside three others
 
 Every command takes --json and prints one JSON document; everything but results goes to standard error.

@@ -24,7 +24,7 @@ fn build(target: &Path) -> Result<(), String> {
         .current_dir(folder)
         .args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-Iguest"])
         .args(sources)
-        .args(["-lOpenCL", "-lpthread", "-lm", "-o"])
+        .args(["-l:libOpenCL.so.1", "-lpthread", "-lm", "-o"])
         .arg(target)
         .output()
         .map_err(|e| format!("gcc: {e}"))?;

@@ -43,7 +43,7 @@ fn prints_the_same_as_on_pocl(name: &str) {
     let Some(program) = build(name, &folder, "static", &["-static", &sdk, "-lOpenCL", "-lpthread", "-lm"]) else {
         return;
     };
-    let Some(native) = build(name, &folder, "native", &["-lOpenCL", "-lm"]) else { return };
+    let Some(native) = build(name, &folder, "native", &["-l:libOpenCL.so.1", "-lm"]) else { return };
     let expected = ran(&mut Command::new(&native));
     assert_eq!(expected.code, Some(0), "{}", expected.out);
     for policy in ["memcpy", "shared"] {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use ::workloads::ALL;
+use ::workloads::{ALL, Rng, Size};
 
 use crate::{Ran, inside};
 
@@ -17,9 +17,32 @@ fn every_workload_is_right_with_every_memory_policy() {
         for policy in ["memcpy", "shared"] {
             let Ran { code, out } = tiny(workload.name, &["--memory-policy", policy], &[]);
             assert_eq!(code, Some(0), "{} with {policy}: {out}", workload.name);
-            assert!(out.starts_with(&format!("{} size ", workload.name)) && out.contains(": right"), "{out}");
+            let rest = out.strip_prefix(&format!("{} size ", workload.name)).unwrap_or_else(|| panic!("{out}"));
+            let (size, verdict) = rest.split_once(": ").unwrap_or_else(|| panic!("{out}"));
+            assert!(verdict.starts_with("right"), "{out}");
+            // Tiny is the same here as for the workload without its host program.
+            let described = (workload.sizes)(Size::Tiny);
+            assert!(size.split('x').all(|n| n == "1" || described.contains(n)), "{size} is not {described}");
         }
     }
+}
+
+#[test]
+fn inputs_are_those_of_the_workload_without_its_host_program() {
+    let expected = |name: &str| {
+        let out = tiny(name, &[], &["--break"]).out;
+        let value = out.split("expected ").nth(1).and_then(|rest| rest.split([';', ' ']).next());
+        value.unwrap_or_else(|| panic!("{out}")).to_owned()
+    };
+    let sum = Rng::new(4).u32s(3000).iter().fold(0u32, |sum, x| sum.wrapping_add(*x));
+    assert_eq!(expected("reduction"), sum.to_string());
+    let mut rng = Rng::new(1);
+    let (a, b) = (rng.f32s(1000, -100.0, 100.0), rng.f32s(1000, -100.0, 100.0));
+    assert_eq!(expected("vecadd").parse(), Ok(a[500] + b[500]));
+    let mut rng = Rng::new(6);
+    let mut keys: Vec<u64> = (0..2048).map(|_| rng.u64()).collect();
+    keys.sort_unstable();
+    assert_eq!(expected("bitonic-sort"), keys[1024].to_string());
 }
 
 #[test]

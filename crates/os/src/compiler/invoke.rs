@@ -5,7 +5,7 @@ use std::{
     io::Read,
     os::unix::fs::DirBuilderExt,
     path::{Component, Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -115,7 +115,7 @@ impl<'a> Invocation<'a> {
         let log = File::create(&log_path).map_err(|error| system("the compiler's log could not be made", &error))?;
         let mut command = Command::new(&self.clang);
         command.env_clear().env("PATH", "/usr/bin:/bin").env("TMPDIR", &own.0).env("LC_ALL", "C.UTF-8");
-        command.current_dir(&own.0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        command.current_dir(&own.0);
         command.args(flags::target(flags::CODE_OBJECT_VERSION)).args(mode);
         // What a configuration file of the host says is not for guests.
         command.arg("--no-default-config").arg("-fno-color-diagnostics");
@@ -132,7 +132,7 @@ impl<'a> Invocation<'a> {
             }
         }
         command.args(["-o", output]);
-        let status = wall::run(command, &self.permissions(&own.0), self.settings.allow_unconfined)?;
+        let status = wall::run(command, log, &self.permissions(&own.0), self.settings.allow_unconfined)?;
         let log = self.tidy(&read_log(&log_path), &own.0);
         if !status.success() {
             return Err(failure(log, status));

@@ -7,6 +7,7 @@
 //! What Landlock does not hide is whether a path exists: opening it is refused, which differs from its not being there.
 
 use std::{
+    fs::File,
     io,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
@@ -45,22 +46,29 @@ enum Means {
     Nothing,
 }
 
-/// Runs a command behind the wall, until it ends.
-pub fn run(command: Command, permissions: &Permissions, allow_unconfined: bool) -> Result<ExitStatus, CompileError> {
+/// Runs a command behind the wall, until it ends; what it says goes to `log`.
+pub fn run(
+    command: Command,
+    log: File,
+    permissions: &Permissions,
+    allow_unconfined: bool,
+) -> Result<ExitStatus, CompileError> {
     let means = match () {
         () if landlock_is_there() => Means::Landlock,
         () if bubblewrap_is_there() => Means::Bubblewrap,
         () if allow_unconfined => Means::Nothing,
         () => return Err(CompileError::Unconfined),
     };
+    run_by(means, command, log, permissions)
+}
+
+fn run_by(means: Means, command: Command, log: File, permissions: &Permissions) -> Result<ExitStatus, CompileError> {
     let program = command.get_program().to_owned();
+    let mut command = if means == Means::Bubblewrap { wrapped(&command, permissions) } else { command };
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).process_group(0);
     let spawned = match means {
         Means::Landlock => spawn_in_landlock(command, permissions),
-        Means::Bubblewrap => wrapped(&command, permissions).process_group(0).spawn(),
-        Means::Nothing => {
-            let mut command = command;
-            command.process_group(0).spawn()
-        }
+        Means::Bubblewrap | Means::Nothing => command.spawn(),
     };
     let child = spawned.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => CompileError::NoCompiler { clang: program.into() },
@@ -86,7 +94,7 @@ fn spawn_in_landlock(mut command: Command, permissions: &Permissions) -> io::Res
     let permissions = permissions.clone();
     let confined = thread::Builder::new().name("compiler".into()).spawn(move || {
         restrict(&permissions).map_err(io::Error::other)?;
-        command.process_group(0).spawn()
+        command.spawn()
     })?;
     confined.join().unwrap_or_else(|_| Err(io::Error::other("the thread that starts the compiler broke down")))
 }
@@ -147,7 +155,6 @@ fn wrapped(command: &Command, permissions: &Permissions) -> Command {
         }
     }
     wrapped.arg("--").arg(command.get_program()).args(command.get_args());
-    wrapped.stdin(Stdio::null()).stdout(Stdio::null());
     wrapped
 }
 
@@ -187,4 +194,41 @@ pub fn locate(program: &Path) -> Option<PathBuf> {
     }
     let paths = std::env::var_os("PATH")?;
     std::env::split_paths(&paths).map(|folder| folder.join(program)).find(|path| path.is_file())?.canonicalize().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn every_kind_of_wall_shows_what_it_should_and_nothing_else() {
+        let place = std::env::temp_dir().join(format!("cohesim-wall-{}", std::process::id()));
+        let (own, outside) = (place.join("own"), place.join("outside"));
+        fs::create_dir_all(&own).unwrap();
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(own.join("shown"), "shown").unwrap();
+        fs::write(outside.join("hidden"), "hidden").unwrap();
+        let mut readable: Vec<PathBuf> = ["/usr/lib", "/lib", "/lib64", "/etc/ld.so.cache"].map(PathBuf::from).into();
+        let tool = locate(Path::new("cp")).expect("every Linux has cp");
+        readable.push(tool.clone());
+        let permissions = Permissions { readable, writable: own.clone() };
+        let copy = |means: Means, from: &Path, to: &Path| {
+            let log = File::create(place.join("log")).unwrap();
+            let mut command = Command::new(&tool);
+            command.arg(from).arg(to).current_dir(&own);
+            run_by(means, command, log, &permissions).unwrap().success()
+        };
+        let there = [(Means::Landlock, landlock_is_there()), (Means::Bubblewrap, bubblewrap_is_there())];
+        for (means, _) in there.into_iter().filter(|(_, there)| *there) {
+            assert!(copy(means, &own.join("shown"), &own.join("copied")), "{means:?}");
+            assert_eq!(fs::read_to_string(own.join("copied")).unwrap(), "shown");
+            assert!(!copy(means, &outside.join("hidden"), &own.join("stolen")), "{means:?} lets it read");
+            assert!(!copy(means, &own.join("shown"), &outside.join("left")), "{means:?} lets it write");
+            assert!(!fs::read_to_string(place.join("log")).unwrap().is_empty(), "{means:?}: what it said is kept");
+            fs::remove_file(own.join("copied")).unwrap();
+        }
+        assert!(copy(Means::Nothing, &outside.join("hidden"), &own.join("stolen")), "without a wall it could");
+        fs::remove_dir_all(&place).unwrap();
+    }
 }

@@ -1,6 +1,6 @@
 //! The GPUs without time: kernels run a while at a time, on the memory of the process.
 
-use std::sync::Arc;
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use engine::Time;
 use gcn3::{
@@ -21,6 +21,8 @@ pub struct Launch {
     /// What its `printf`s print; empty if it has none.
     pub formats: Arc<Vec<String>>,
     pub dispatch: Dispatch,
+    /// The GPU that runs it, if it is one alone.
+    pub gpu: Option<usize>,
 }
 
 /// A kernel that runs.
@@ -57,18 +59,19 @@ impl Parts {
 pub struct Gpu {
     running: Vec<Running>,
     limit: Option<u64>,
-    pub usage: Usage,
+    pub usage: Rc<RefCell<Usage>>,
 }
 
 impl Gpu {
     pub fn new(gpus: u32, limit: Option<u64>) -> Self {
-        Self { running: Vec::new(), limit, usage: Usage { groups: vec![0; gpus as usize], ..Usage::default() } }
+        let usage = Usage { groups: vec![0; gpus as usize], ..Usage::default() };
+        Self { running: Vec::new(), limit, usage: Rc::new(RefCell::new(usage)) }
     }
 
     /// Puts what a kernel needs into memory, and lets it run from now on.
     pub fn start(&mut self, event: u64, launch: Launch, guest: &mut dyn GuestMemory) -> Result<(), String> {
         let groups = launch.dispatch.groups().iter().map(|count| u64::from(*count)).product::<u64>();
-        let mut parts = Parts::default();
+        let (one, mut parts) = (launch.gpu, Parts::default());
         match place(launch, self.limit, guest, &mut parts) {
             Ok((execution, formats, printf)) => {
                 self.running.push(Running { event, execution, formats, printf, parts });
@@ -78,10 +81,15 @@ impl Gpu {
                 return Err(text);
             }
         }
-        self.usage.kernels += 1;
+        let mut usage = self.usage.borrow_mut();
+        usage.kernels += 1;
+        if let Some(gpu) = one {
+            usage.groups[gpu] += groups;
+            return Ok(());
+        }
         // Workgroup n goes to GPU n modulo their number.
-        let gpus = self.usage.groups.len() as u64;
-        for (n, dealt) in self.usage.groups.iter_mut().enumerate() {
+        let gpus = usage.groups.len() as u64;
+        for (n, dealt) in usage.groups.iter_mut().enumerate() {
             *dealt += (groups + gpus - 1 - n as u64) / gpus;
         }
         Ok(())
@@ -91,7 +99,7 @@ impl Gpu {
 type Placed = (Execution, Arc<Vec<String>>, VirtAddr);
 
 fn place(launch: Launch, limit: Option<u64>, guest: &mut dyn GuestMemory, parts: &mut Parts) -> Result<Placed, String> {
-    let Launch { program, formats, mut dispatch } = launch;
+    let Launch { program, formats, mut dispatch, .. } = launch;
     let mut printf = VirtAddr(0);
     if !formats.is_empty() {
         printf = parts.map(guest, Bytes(PRINTF_BYTES))?;
@@ -129,7 +137,7 @@ impl Driver {
             let progress = running.execution.advance(&mut ProcessMemory::new(guest), share.max(1));
             let after = running.execution.instructions();
             executed += (after - before).max(1);
-            self.gpu.usage.instructions += after - before;
+            self.gpu.usage.borrow_mut().instructions += after - before;
             match progress {
                 Ok(Progress::UnderWay) => self.gpu.running.push(running),
                 Ok(Progress::Ended(_)) => ended.push((running, None)),

@@ -23,6 +23,8 @@ const EXAMPLES: &str = "\
 Examples:
   cohesim run ./program --functional     an x86-64 Linux program, whole
   cohesim list workloads                 the programs that are built in
+  cohesim run matmul --functional -- --size 128
+                                         run one whole: host code on the CPU, kernels on the GPU
   cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
   cohesim disasm vecadd.hsaco            its machine code, registers and arguments
   cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\

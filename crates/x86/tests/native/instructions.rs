@@ -130,8 +130,8 @@ fn is_generated(code: Code) -> bool {
         M::Reservednop => true,
         // Needs an alignment of memory operands that the hardware checks in ways of its own.
         M::Monitor | M::Mwait => true,
-        // Of the 8087 and 80287, and aliases that nobody documents.
-        M::Feni | M::Fdisi | M::Fneni | M::Fndisi | M::Fnsetpm | M::Fsetpm | M::Frstpm | M::Fstpnce => true,
+        // Of the 8087 and 80287, with a wait in front.
+        M::Feni | M::Fdisi | M::Fsetpm | M::Frstpm => true,
         // With a wait in front, as two instructions: the second alone is here.
         M::Fstenv | M::Fstcw | M::Fclex | M::Finit | M::Fsave | M::Fstsw | M::Fstdw | M::Fstsg => true,
         M::Fnstdw | M::Fnstsg | M::Ftstp | M::Frint2 | M::Frichop | M::Frinear => true,

@@ -11,6 +11,7 @@ mod list_protocols;
 mod list_workloads;
 mod opencl;
 mod run;
+mod sdk;
 mod show_protocol;
 mod show_workload;
 mod ui;
@@ -53,6 +54,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Run),
+    Sdk(sdk::Sdk),
     Launch(launch::Launch),
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
@@ -85,6 +87,7 @@ fn main() -> miette::Result<()> {
     let ui = Ui { json: cli.json, verbose: cli.verbose };
     match cli.command {
         Command::Run(command) => command.run(&ui),
+        Command::Sdk(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),

@@ -3,8 +3,9 @@
 use os::{
     compiler::{self, Folder},
     files::Mount,
-    opencl::{Driver, PolicyKind, Settings},
+    opencl::{Driver, PolicyKind, Settings, Usage},
 };
+use serde::Serialize;
 use std::path::Path;
 
 /// What the program finds when it asks for OpenCL devices.
@@ -61,4 +62,30 @@ impl OpenCl {
             ..Settings::default()
         })
     }
+}
+
+/// What the GPUs did, for programs.
+#[derive(Default, Serialize)]
+pub struct GpuReport {
+    kernels: u64,
+    wave_instructions: u64,
+    /// Work-groups that each GPU got.
+    work_groups: Vec<u64>,
+}
+
+impl From<&Usage> for GpuReport {
+    fn from(usage: &Usage) -> Self {
+        Self { kernels: usage.kernels, wave_instructions: usage.instructions, work_groups: usage.groups.clone() }
+    }
+}
+
+/// The same for people.
+pub fn summary(usage: &Usage) -> String {
+    let groups: Vec<String> = usage.groups.iter().map(u64::to_string).collect();
+    format!(
+        "{} kernels, {} wavefront instructions, work-groups by GPU: {}",
+        usage.kernels,
+        usage.instructions,
+        groups.join(", ")
+    )
 }

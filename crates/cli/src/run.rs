@@ -73,6 +73,7 @@ struct Report {
     page_faults: u64,
     memory_bytes: u64,
     simulated_fs: u64,
+    gpu: crate::opencl::GpuReport,
     stdout: String,
 }
 
@@ -87,7 +88,10 @@ impl Run {
         let program = files::read(&self.program)?;
         let here = std::env::current_dir().into_diagnostic().wrap_err("the working folder is gone")?;
         let output = ui.json.then(Captured::default);
-        let options = self.options(&here, output.clone())?;
+        let mut options = self.options(&here, output.clone())?;
+        let driver = self.opencl.driver(&options.mounts, &here);
+        let usage = driver.usage();
+        options.driver = Box::new(driver);
         let name = self.program.display().to_string();
         let mut process =
             Process::start(&program, options).into_diagnostic().wrap_err_with(|| format!("can't run '{name}'"))?;
@@ -98,8 +102,9 @@ impl Run {
         }
         if ui.verbose {
             ui.note(&summary(&totals));
+            ui.note(&crate::opencl::summary(&usage.borrow()));
         }
-        ui.report(&report(name, &end, &totals, output))?;
+        ui.report(&Report { gpu: (&*usage.borrow()).into(), ..report(name, &end, &totals, output) })?;
         // The guest's answer is the command's.
         std::process::exit(end.exit_code().into());
     }
@@ -113,7 +118,6 @@ impl Run {
         options.mounts = vec![Mount { host: here.into(), guest: Some(here.into()), writable: false }];
         options.mounts.extend(self.mount.iter().cloned());
         options.folder = here.into();
-        options.driver = Box::new(self.opencl.driver(&options.mounts, here));
         if let Some(output) = output {
             options.stdio = Stdio::new(io::stdin(), output, io::stderr());
         }
@@ -176,6 +180,7 @@ fn report(program: String, end: &End, totals: &Totals, output: Option<Captured>)
         page_faults: totals.page_faults,
         memory_bytes: totals.memory.0,
         simulated_fs: totals.time.0,
+        gpu: crate::opencl::GpuReport::default(),
         stdout: stdout.unwrap_or_default(),
     }
 }

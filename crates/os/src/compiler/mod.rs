@@ -11,6 +11,9 @@ mod invoke;
 mod options;
 mod wall;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 
 use thiserror::Error;

@@ -3,6 +3,8 @@
 //! Landlock, where the kernel has it: a thread gives up its rights to everything but a list of folders, and to the
 //! network, and then starts the compiler, which inherits that. Otherwise bubblewrap, where it is installed: a file
 //! system of its own that holds only those folders. Limits on time, memory and file sizes come on top of either.
+//!
+//! What Landlock does not hide is whether a path exists: opening it is refused, which differs from its not being there.
 
 use std::{
     io,

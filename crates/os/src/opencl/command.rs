@@ -55,8 +55,9 @@ pub struct Command {
     pub steps: Vec<Step>,
     /// The memory objects it uses.
     pub memories: Vec<u64>,
-    /// The program whose code it runs.
+    /// The program whose code it runs, and the samplers that this uses.
     pub program: Option<u64>,
+    pub samplers: Vec<u64>,
     /// Waits for everything before it in the queue, and (if `barrier`) everything behind it waits.
     pub fence: bool,
     pub barrier: bool,
@@ -97,6 +98,9 @@ impl Driver {
         for memory in &command.memories {
             self.memories.hold(*memory);
         }
+        for sampler in &command.samplers {
+            self.samplers.hold(*sampler);
+        }
         if let Some(program) = command.program {
             self.programs.hold(program);
         }
@@ -116,6 +120,7 @@ impl Driver {
             callbacks: Vec::new(),
             memories: command.memories,
             program: command.program,
+            samplers: command.samplers,
         });
         // Until it is over, the command itself needs its event.
         self.events.hold(event);
@@ -233,6 +238,7 @@ impl Driver {
             event.steps.clear();
             let (queue, memories, program) = (event.queue, std::mem::take(&mut event.memories), event.program.take());
             let dependents = std::mem::take(&mut event.dependents);
+            let samplers = std::mem::take(&mut event.samplers);
             for dependent in dependents {
                 let Ok(other) = self.events.held_mut(dependent) else { continue };
                 let listed = other.waits.remove(&handle);
@@ -250,6 +256,9 @@ impl Driver {
                 queue.failed |= status < 0;
             }
             self.let_go.extend(memories);
+            for sampler in samplers {
+                self.unhold_sampler(sampler);
+            }
             self.let_go_programs.extend(program);
             // User events are nobody's command.
             if queue.is_some() {

@@ -4,7 +4,11 @@
 //! the program can do (copies, calls of its functions): whoever traps does what is ready to be done, whichever call
 //! brought it about.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, VecDeque},
+    rc::Rc,
+};
 
 use engine::Time;
 use mem::VirtAddr;
@@ -112,9 +116,9 @@ impl Driver {
         (self.settings.say)(text);
     }
 
-    /// What the GPUs have done so far.
-    pub fn usage(&self) -> &super::Usage {
-        &self.gpu.usage
+    /// What the GPUs have done so far, to be looked at whenever wanted.
+    pub fn usage(&self) -> Rc<RefCell<super::Usage>> {
+        self.gpu.usage.clone()
     }
 
     /// Runs the function of a new call.

@@ -46,6 +46,7 @@ pub struct Event {
     pub callbacks: Vec<Callback>,
     pub memories: Vec<u64>,
     pub program: Option<u64>,
+    pub samplers: Vec<u64>,
 }
 
 impl fmt::Display for Event {
@@ -87,6 +88,7 @@ impl Driver {
             callbacks: Vec::new(),
             memories: Vec::new(),
             program: None,
+            samplers: Vec::new(),
         })))
     }
 

@@ -1,6 +1,6 @@
 //! The GPUs without time: kernels run a while at a time, on the memory of the process.
 
-use std::sync::Arc;
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use engine::Time;
 use gcn3::{
@@ -57,12 +57,13 @@ impl Parts {
 pub struct Gpu {
     running: Vec<Running>,
     limit: Option<u64>,
-    pub usage: Usage,
+    pub usage: Rc<RefCell<Usage>>,
 }
 
 impl Gpu {
     pub fn new(gpus: u32, limit: Option<u64>) -> Self {
-        Self { running: Vec::new(), limit, usage: Usage { groups: vec![0; gpus as usize], ..Usage::default() } }
+        let usage = Usage { groups: vec![0; gpus as usize], ..Usage::default() };
+        Self { running: Vec::new(), limit, usage: Rc::new(RefCell::new(usage)) }
     }
 
     /// Puts what a kernel needs into memory, and lets it run from now on.
@@ -78,10 +79,11 @@ impl Gpu {
                 return Err(text);
             }
         }
-        self.usage.kernels += 1;
+        let mut usage = self.usage.borrow_mut();
+        usage.kernels += 1;
         // Workgroup n goes to GPU n modulo their number.
-        let gpus = self.usage.groups.len() as u64;
-        for (n, dealt) in self.usage.groups.iter_mut().enumerate() {
+        let gpus = usage.groups.len() as u64;
+        for (n, dealt) in usage.groups.iter_mut().enumerate() {
             *dealt += (groups + gpus - 1 - n as u64) / gpus;
         }
         Ok(())
@@ -129,7 +131,7 @@ impl Driver {
             let progress = running.execution.advance(&mut ProcessMemory::new(guest), share.max(1));
             let after = running.execution.instructions();
             executed += (after - before).max(1);
-            self.gpu.usage.instructions += after - before;
+            self.gpu.usage.borrow_mut().instructions += after - before;
             match progress {
                 Ok(Progress::UnderWay) => self.gpu.running.push(running),
                 Ok(Progress::Ended(_)) => ended.push((running, None)),

@@ -4,7 +4,7 @@ use gcn3::{
     dispatch::{ArgumentValue, MAX_GROUP},
     object::{AddressSpace, Argument, ArgumentKind, Kernel as Code},
 };
-use mem::{Bytes, VirtAddr};
+use mem::VirtAddr;
 
 use super::{
     call::{Call, DONE, Outcome, text, uint, word, words},
@@ -292,9 +292,9 @@ impl Driver {
         call.info(5, &value)
     }
 
-    /// The arguments of a kernel as a launch takes them, and the memory objects among them.
-    pub(super) fn launch_arguments(&self, kernel: &Kernel) -> Cl<(Vec<ArgumentValue>, Vec<u64>)> {
-        let mut memories = Vec::new();
+    /// The arguments of a kernel as a launch takes them, and the memory objects and samplers among them.
+    pub(super) fn launch_arguments(&self, kernel: &Kernel) -> Cl<(Vec<ArgumentValue>, Vec<u64>, Vec<u64>)> {
+        let (mut memories, mut samplers) = (Vec::new(), Vec::new());
         let mut values = Vec::new();
         for value in &kernel.values {
             values.push(match value.as_ref().ok_or(cl::INVALID_KERNEL_ARGS)? {
@@ -310,14 +310,15 @@ impl Driver {
                 Value::Image(handle) => {
                     let memory = self.memories.held(*handle).map_err(|_| cl::INVALID_KERNEL_ARGS)?;
                     memories.push(*handle);
-                    ArgumentValue::Pointer(memory.image.map_or(VirtAddr(0), |image| image.description + Bytes(0)))
+                    ArgumentValue::Pointer(memory.image.map_or(VirtAddr(0), |image| image.description))
                 }
                 Value::Sampler(handle) => {
                     let sampler = self.samplers.held(*handle).map_err(|_| cl::INVALID_KERNEL_ARGS)?;
+                    samplers.push(*handle);
                     ArgumentValue::Pointer(sampler.description)
                 }
             });
         }
-        Ok((values, memories))
+        Ok((values, memories, samplers))
     }
 }

@@ -93,7 +93,7 @@ impl Driver {
         let loaded = self.load_program(kernel.program, wide, call.guest)?;
         let code = loaded.object.kernels().iter().find(|code| code.name == kernel.code.name);
         let code = code.ok_or(cl::INVALID_KERNEL)?;
-        let (values, memories) = self.launch_arguments(&kernel)?;
+        let (values, memories, samplers) = self.launch_arguments(&kernel)?;
         let [grid, group] = [range.grid, group].map(|sizes| sizes.map(|size| size as u32));
         let mut dispatch = Dispatch::new(code, grid, group, range.offset).map_err(|error| self.refused(&error))?;
         dispatch = dispatch.with_dims(range.dims);
@@ -105,7 +105,7 @@ impl Driver {
         let mut steps = before;
         steps.push(Step::Kernel(Box::new(launch)));
         steps.extend(after);
-        let command = Command { kind, steps, memories, program: Some(kernel.program), ..Command::default() };
+        let command = Command { kind, steps, memories, program: Some(kernel.program), samplers, ..Command::default() };
         self.enqueue_and_answer(call, call.word(0), waits, command, event_at, false)
     }
 

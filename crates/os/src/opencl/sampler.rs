@@ -80,10 +80,20 @@ impl Driver {
 
     pub(super) fn release_sampler(&mut self, call: &mut Call) -> Cl<Outcome> {
         if let Some(sampler) = self.samplers.release(call.word(0))? {
-            self.slots.take(sampler.description);
-            self.unhold_context(sampler.context);
+            self.drop_sampler(sampler);
         }
         DONE
+    }
+
+    pub(super) fn unhold_sampler(&mut self, handle: u64) {
+        if let Some(sampler) = self.samplers.unhold(handle) {
+            self.drop_sampler(sampler);
+        }
+    }
+
+    fn drop_sampler(&mut self, sampler: Sampler) {
+        self.slots.take(sampler.description);
+        self.unhold_context(sampler.context);
     }
 
     pub(super) fn get_sampler_info(&mut self, call: &mut Call) -> Cl<Outcome> {

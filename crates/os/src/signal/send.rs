@@ -48,6 +48,15 @@ impl Process {
         !blocked && self.actions.disposition(signal) == Disposition::Ignore
     }
 
+    /// A thread begins to wait: a signal that came while its call was on its way ends the wait at once.
+    pub(crate) fn notice_signals(&mut self, index: usize) {
+        let thread = &self.threads[index];
+        let waiting = thread.pending.iter().chain(&self.pending).map(|info| info.signal);
+        if let Some(signal) = waiting.filter(|signal| !thread.blocked.has(*signal)).min() {
+            self.interrupt(index, signal);
+        }
+    }
+
     /// Ends the wait of a thread for which a signal has come.
     fn interrupt(&mut self, index: usize, signal: Signal) {
         let State::Waiting(wait) = self.threads[index].state else { return };

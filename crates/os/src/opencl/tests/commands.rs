@@ -293,3 +293,38 @@ fn images_are_read_and_written_by_host_and_kernels() {
     program.ok(GetSupportedImageFormats, &[setup.context, cl::MEM_READ_WRITE, cl::MEM_OBJECT_IMAGE2D, 0, 0, count]);
     assert!(program.get_ints(count, 1)[0] >= 40);
 }
+
+#[test]
+fn the_order_of_channels_is_kept_both_ways() {
+    let mut program = Program::new();
+    let setup = program.set_up(0);
+    let built = program.build(
+        &setup,
+        "__kernel void put(__write_only image2d_t out) { write_imagef(out, (int2)(0, 0), (float4)(1, 0.2f, 0, 0.4f)); }
+        __kernel void get(__read_only image2d_t in, sampler_t s, __global float4 *out) {
+            *out = read_imagef(in, s, (int2)(0, 0)); }",
+    );
+    let format = program.put_ints(&[cl::BGRA as i32, cl::UNORM_INT8 as i32]);
+    let image = program.make(CreateImage2D, &[setup.context, 0, format, 1, 1, 0, 0]).unwrap();
+    let put = program.kernel(built, "put");
+    program.set_arg(put, 0, &image.to_le_bytes());
+    program.run(&setup, put, 1, 1);
+    let (origin, region) = (program.put_words(&[0, 0, 0]), program.put_words(&[1, 1, 1]));
+    let bytes = program.put(&[9; 4]);
+    program.ok(EnqueueReadImage, &[setup.queue, image, 1, origin, region, 0, 0, bytes, 0, 0, 0]);
+    assert_eq!(program.get(bytes, 4), [0, 51, 255, 102], "blue, green, red, alpha");
+    let get = program.kernel(built, "get");
+    let sampler = program.make(CreateSampler, &[setup.context, 0, cl::ADDRESS_CLAMP, cl::FILTER_NEAREST]).unwrap();
+    let out = program.buffer(&setup, &[0; 4]);
+    for (n, handle) in [image, sampler, out].into_iter().enumerate() {
+        program.set_arg(get, n as u64, &handle.to_le_bytes());
+    }
+    program.run(&setup, get, 1, 1);
+    // The command still needs it.
+    program.ok(ReleaseSampler, &[sampler]);
+    let floats: Vec<f32> = program.read(&setup, out, 4).into_iter().map(|bits| f32::from_bits(bits as u32)).collect();
+    assert_eq!(floats, [1.0, 51.0 / 255.0, 0.0, 102.0 / 255.0]);
+    assert_eq!(program.status(ReleaseSampler, &[sampler]), cl::INVALID_SAMPLER);
+    let repeat = program.make(CreateSampler, &[setup.context, 0, cl::ADDRESS_REPEAT, cl::FILTER_NEAREST]);
+    assert_eq!(repeat, Err(cl::INVALID_VALUE), "repeating needs normalised coordinates");
+}

@@ -6,9 +6,12 @@ mod diff_programs;
 mod diff_x86;
 mod gcn3_corpus;
 mod guests;
+mod host_programs;
 mod layers;
 mod opencl;
 mod oracle;
+mod sdk;
+mod tool;
 
 use std::process::ExitCode;
 
@@ -24,7 +27,7 @@ Tasks:
                             run generated instructions in the x86 emulator and on this processor and compare
   gcn3-corpus [--check]     write crates/gcn3/tests/data with LLVM 19: texts of all GCN3 instructions and of some
                             kernels (--check: compare instead)
-  guests [--update]         rebuild the workloads' code objects and compare them with the committed ones
+  guests [--update]         rebuild the workloads' code objects and host programs and compare them with the committed ones
   layers                    fail when a crate depends on one that ARCHITECTURE.md puts below it
   oracle [SIZE] [NAME]...   run the workloads on PoCL: do kernels and references agree without cohesim?";
 

@@ -9,7 +9,9 @@ mod files;
 mod launch;
 mod list_protocols;
 mod list_workloads;
+mod opencl;
 mod run;
+mod sdk;
 mod show_protocol;
 mod show_workload;
 mod ui;
@@ -29,6 +31,7 @@ Examples:
   cohesim show protocol vi               a coherence protocol, as a table
   cohesim check vi                       every interleaving of its messages on a small system
   cohesim bench gcn3                     how fast kernels run
+  cohesim bench x86                      how fast host code runs
   cohesim bench engine                   how fast the event engine is, beside three others
 
 Every command takes --json and prints one JSON document; everything but results goes to standard error.
@@ -51,6 +54,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Run),
+    Sdk(sdk::Sdk),
     Launch(launch::Launch),
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
@@ -83,6 +87,7 @@ fn main() -> miette::Result<()> {
     let ui = Ui { json: cli.json, verbose: cli.verbose };
     match cli.command {
         Command::Run(command) => command.run(&ui),
+        Command::Sdk(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),

@@ -53,6 +53,8 @@ pub struct Run {
     /// A variable for the program's environment, which is otherwise empty but for PATH and HOME.
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
+    #[command(flatten)]
+    opencl: crate::opencl::OpenCl,
     /// Arguments for the program, after `--`.
     #[arg(last = true, value_name = "ARGUMENT")]
     arguments: Vec<std::ffi::OsString>,
@@ -71,6 +73,7 @@ struct Report {
     page_faults: u64,
     memory_bytes: u64,
     simulated_fs: u64,
+    gpu: crate::opencl::GpuReport,
     stdout: String,
 }
 
@@ -85,7 +88,10 @@ impl Run {
         let program = files::read(&self.program)?;
         let here = std::env::current_dir().into_diagnostic().wrap_err("the working folder is gone")?;
         let output = ui.json.then(Captured::default);
-        let options = self.options(&here, output.clone())?;
+        let mut options = self.options(&here, output.clone())?;
+        let driver = self.opencl.driver(&options.mounts, &here);
+        let usage = driver.usage();
+        options.driver = Box::new(driver);
         let name = self.program.display().to_string();
         let mut process =
             Process::start(&program, options).into_diagnostic().wrap_err_with(|| format!("can't run '{name}'"))?;
@@ -96,8 +102,9 @@ impl Run {
         }
         if ui.verbose {
             ui.note(&summary(&totals));
+            ui.note(&crate::opencl::summary(&usage.borrow()));
         }
-        ui.report(&report(name, &end, &totals, output))?;
+        ui.report(&Report { gpu: (&*usage.borrow()).into(), ..report(name, &end, &totals, output) })?;
         // The guest's answer is the command's.
         std::process::exit(end.exit_code().into());
     }
@@ -173,6 +180,7 @@ fn report(program: String, end: &End, totals: &Totals, output: Option<Captured>)
         page_faults: totals.page_faults,
         memory_bytes: totals.memory.0,
         simulated_fs: totals.time.0,
+        gpu: crate::opencl::GpuReport::default(),
         stdout: stdout.unwrap_or_default(),
     }
 }

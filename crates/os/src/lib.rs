@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+pub mod compiler;
 pub mod errno;
 pub mod files;
 pub mod guest;
 pub mod memory;
+pub mod opencl;
 pub mod process;
 pub mod program;
 pub mod signal;

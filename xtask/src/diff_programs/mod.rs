@@ -33,7 +33,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
             let mut compile = Command::new(compiler);
             compile.args(way).arg("-static").arg("-o").arg(&program).arg(path).args(libraries);
             succeed(&mut compile).map_err(|error| format!("{name}: {error}"))?;
-            let qemu = output(Command::new("qemu-x86_64").args(["-cpu", "Conroe"]).arg(&program))?;
+            let qemu = output(Command::new("qemu-x86_64").args(["-cpu", "Nehalem"]).arg(&program))?;
             let ours = output(Command::new(&cohesim).args(["run", "--functional"]).arg(&program))?;
             count += 1;
             match difference(&qemu, &ours) {

@@ -254,7 +254,7 @@ impl Wavefront {
                 None => op.mask &= !(1 << lane),
             }
             let mut register = first;
-            let components = std::array::from_fn(|n| {
+            let components: [u32; 4] = std::array::from_fn(|n| {
                 if memory.dmask >> n & 1 == 0 {
                     return 0;
                 }
@@ -265,7 +265,12 @@ impl Wavefront {
                     false => value,
                 }
             });
-            for (row, word) in op.data.iter_mut().zip(resource.format.pack(components)) {
+            // What red, green, blue and alpha are read from is where they are written to.
+            let stored = std::array::from_fn(|n| {
+                let from = resource.selects.iter().position(|select| usize::from(*select) == 4 + n);
+                from.map_or(0, |from| components[from])
+            });
+            for (row, word) in op.data.iter_mut().zip(resource.format.pack(stored)) {
                 row[lane] = word;
             }
         }

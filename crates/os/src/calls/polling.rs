@@ -5,7 +5,7 @@ use crate::{
     errno::Errno,
     files::Kind,
     guest::GuestMemory,
-    process::{Process, Wait, What},
+    process::{Process, TimeSpec, Wait, What},
 };
 use engine::Time;
 use mem::VirtAddr;
@@ -41,7 +41,10 @@ impl Process {
         }
         let length = match timeout {
             Timeout::Milliseconds(time) if time < 0 => None,
-            Timeout::Milliseconds(time) => Some(Time::micros(time as u64 * 1_000)),
+            Timeout::Milliseconds(time) => {
+                let (seconds, rest) = (time as u64 / 1_000, time as u64 % 1_000);
+                Some(TimeSpec { seconds, nanoseconds: rest * 1_000_000 }.length())
+            }
             Timeout::Spec(0) => None,
             Timeout::Spec(at) => Some(self.read_timespec(at)?.length()),
         };

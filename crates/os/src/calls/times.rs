@@ -24,27 +24,25 @@ mod clock {
 const SECOND: u64 = 1_000_000_000;
 
 impl Process {
-    fn clock_time(&self, clock: u64) -> Result<TimeSpec, Errno> {
+    fn clock_time(&self, index: usize, clock: u64) -> Result<TimeSpec, Errno> {
         Ok(match clock {
             clock::REAL | clock::REAL_COARSE | clock::TAI => self.clock.real(),
             clock::MONOTONIC | clock::RAW | clock::MONOTONIC_COARSE | clock::BOOT => self.clock.monotonic(),
             // One nanosecond an instruction: the time of the nominal core without what was slept.
-            clock::PROCESS | clock::THREAD => {
-                let nanoseconds = self.clock.instructions();
-                TimeSpec { seconds: nanoseconds / SECOND, nanoseconds: nanoseconds % SECOND }
-            }
+            clock::PROCESS => nanoseconds(self.clock.instructions()),
+            clock::THREAD => nanoseconds(self.threads[index].cpu.instructions),
             _ => return Err(Errno::EINVAL),
         })
     }
 
-    pub(super) fn clock_gettime(&mut self, clock: u64, at: u64) -> Outcome {
-        let time = self.clock_time(clock)?;
+    pub(super) fn clock_gettime(&mut self, index: usize, clock: u64, at: u64) -> Outcome {
+        let time = self.clock_time(index, clock)?;
         self.write_timespec(at, time)?;
         DONE
     }
 
-    pub(super) fn clock_getres(&mut self, clock: u64, at: u64) -> Outcome {
-        self.clock_time(clock)?;
+    pub(super) fn clock_getres(&mut self, index: usize, clock: u64, at: u64) -> Outcome {
+        self.clock_time(index, clock)?;
         if at != 0 {
             self.write_timespec(at, TimeSpec { seconds: 0, nanoseconds: 1 })?;
         }
@@ -103,12 +101,19 @@ impl Process {
         self.sleep(deadline, remaining)
     }
 
-    pub(super) fn clock_nanosleep(&mut self, clock: u64, flags: u64, time: u64, remaining: u64) -> Outcome {
+    pub(super) fn clock_nanosleep(
+        &mut self,
+        index: usize,
+        clock: u64,
+        flags: u64,
+        time: u64,
+        remaining: u64,
+    ) -> Outcome {
         const ABSOLUTE: u64 = 1;
         if matches!(clock, clock::THREAD) || flags > ABSOLUTE {
             return Err(Errno::EINVAL);
         }
-        self.clock_time(clock)?;
+        self.clock_time(index, clock)?;
         let time = self.read_timespec(time)?;
         if flags == ABSOLUTE {
             let real = matches!(clock, clock::REAL | clock::TAI);
@@ -169,4 +174,8 @@ impl Process {
         }
         DONE
     }
+}
+
+fn nanoseconds(count: u64) -> TimeSpec {
+    TimeSpec { seconds: count / SECOND, nanoseconds: count % SECOND }
 }

@@ -54,6 +54,11 @@ impl Namespace {
         Some(Step { name, place: Place::Host(mounted.root.clone()), writable: mounted.writable })
     }
 
+    /// Whether something is mounted at a path or below it.
+    pub fn holds_mount(&self, path: &[Vec<u8>]) -> bool {
+        self.mounts.keys().any(|mount| mount.starts_with(path))
+    }
+
     /// Whether a path is the kernel's, whatever the host has there: `/proc`, `/dev` and `/sys`, unless they are mounted.
     pub fn is_kernels(&self, path: &[Vec<u8>]) -> bool {
         let first = path.first().is_some_and(|name| [&b"proc"[..], b"dev", b"sys"].contains(&&name[..]));

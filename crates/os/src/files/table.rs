@@ -383,7 +383,8 @@ impl Files {
                 let step = steps.pop().filter(|_| !steps.is_empty()).ok_or(Errno::EBUSY)?;
                 let mut names = super::walk::names_of(&steps);
                 names.push(step.name.clone());
-                if self.namespace.step(&names).is_some() {
+                // Moving a folder with a mount in it would show what is mounted there under another path.
+                if self.namespace.holds_mount(&names) {
                     return Err(Errno::EBUSY);
                 }
                 (steps, step.name)

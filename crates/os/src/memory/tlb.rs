@@ -5,7 +5,8 @@
 
 use mem::FrameId;
 
-const SLOTS: usize = 1024;
+/// Enough for 16 MiB: programs that walk down the columns of a large matrix touch a page an access.
+const SLOTS: usize = 4096;
 const NO_PAGE: u64 = u64::MAX;
 
 /// Where a page's bytes are: a frame, and the offset of the page in it.

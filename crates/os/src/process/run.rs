@@ -119,7 +119,10 @@ impl Process {
         let thread = &mut self.threads[index];
         match flow {
             Ok(Flow::Return(value)) => thread.cpu.gpr[Reg::Rax] = value,
-            Ok(Flow::Wait(wait)) => thread.state = State::Waiting(wait),
+            Ok(Flow::Wait(wait)) => {
+                thread.state = State::Waiting(wait);
+                self.notice_signals(index);
+            }
             Ok(Flow::Resumed) => {}
             Err(error) => thread.cpu.gpr[Reg::Rax] = error.to_rax(),
         }

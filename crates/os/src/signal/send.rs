@@ -36,18 +36,25 @@ impl Process {
         if self.drops(info.signal, taker.unwrap_or(0)) {
             return Ok(());
         }
-        if queue(&mut self.pending, info)?
-            && let Some(index) = taker
-        {
-            self.interrupt(index, info.signal);
+        match taker {
+            Some(index) => self.send_to_thread(index, info),
+            None => queue(&mut self.pending, info).map(|_| ()),
         }
-        Ok(())
     }
 
     /// Whether a signal goes nowhere. One that is blocked stays, for its action may change.
     fn drops(&self, signal: Signal, index: usize) -> bool {
         let blocked = self.threads.get(index).is_some_and(|thread| thread.blocked.has(signal));
         !blocked && self.actions.disposition(signal) == Disposition::Ignore
+    }
+
+    /// A thread begins to wait: a signal that came while its call was on its way ends the wait at once.
+    pub(crate) fn notice_signals(&mut self, index: usize) {
+        let thread = &self.threads[index];
+        let waiting = thread.pending.iter().chain(&self.pending).map(|info| info.signal);
+        if let Some(signal) = waiting.filter(|signal| !thread.blocked.has(*signal)).min() {
+            self.interrupt(index, signal);
+        }
     }
 
     /// Ends the wait of a thread for which a signal has come.

@@ -60,6 +60,19 @@ int files(int argc, char **argv) {
   return 0;
 }
 
+/* A folder that may be written holds one that may not, `outer/inner`; no renaming makes that writable. */
+int nested(int argc, char **argv) {
+  CHECK(!chdir(argv[1]));
+  CHECK(open("outer/inner/new", O_CREAT | O_WRONLY, 0644) == -1 && errno == EROFS);
+  CHECK(rename("outer/inner", "other") == -1 && errno == EBUSY);
+  CHECK(rename("outer", "other") == -1 && errno == EBUSY);
+  CHECK(rmdir("outer/inner") == -1 && errno == EBUSY);
+  CHECK(open("outer/new", O_CREAT | O_WRONLY, 0644) >= 0 && !rename("outer/new", "outer/old"));
+  CHECK(open("outer/inner/../inner/new", O_CREAT | O_WRONLY, 0644) == -1 && errno == EROFS);
+  puts("still read-only");
+  return 0;
+}
+
 /* Prints what each way out gives; every one must fail. argv[1]: a folder with the links `absolute`, `relative` and `loop`. */
 int escape(int argc, char **argv) {
   CHECK(!chdir(argv[1]));

@@ -36,7 +36,7 @@ int fuzz(int argc, char **argv) {
       /* What would end the run at once or close the mouth of it. */
       case SYS_exit: case SYS_exit_group: case SYS_pause: case SYS_rt_sigsuspend: case SYS_rt_sigreturn: continue;
       /* Its own memory may go only now and then. */
-      case SYS_munmap: case SYS_mprotect: case SYS_mremap: case SYS_brk: if (draw() % 16) continue;
+      case SYS_munmap: case SYS_mprotect: case SYS_mremap: case SYS_brk: case SYS_arch_prctl: if (draw() % 16) continue;
     }
     for (unsigned j = 0; j < 256; j += 8) *(long *)(buffer + draw() % 1024 * 8) = argument();
     syscall(number, argument(), argument(), argument(), argument(), argument(), argument());

@@ -35,6 +35,7 @@ int files(int argc, char **argv);
 int fuzz(int argc, char **argv);
 int hog(int argc, char **argv);
 int memory(int argc, char **argv);
+int nested(int argc, char **argv);
 int pipes(int argc, char **argv);
 int signals(int argc, char **argv);
 int threads(int argc, char **argv);

@@ -24,6 +24,8 @@ static int echo(int argc, char **argv) {
   return 0;
 }
 
+static int open_one(int argc, char **argv) { return open(argv[1], O_RDONLY) < 0; }
+
 static int spin(int argc, char **argv) {
   for (volatile unsigned i = 0;; i++) {
   }
@@ -43,10 +45,10 @@ static const struct {
   const char *name;
   int (*run)(int, char **);
 } guests[] = {
-    {"arguments", arguments}, {"clocks", clocks},   {"crash", crash},     {"deadlock", deadlock}, {"doze", doze},
-    {"echo", echo},           {"escape", escape},   {"files", files},     {"floats", floats},     {"fuzz", fuzz},
-    {"hello", hello},         {"hog", hog},         {"memory", memory},   {"pipes", pipes},       {"signals", signals},
-    {"spin", spin},           {"threads", threads}, {"unknown", unknown}, {"unprotect", unprotect},
+    {"arguments", arguments}, {"clocks", clocks}, {"crash", crash}, {"deadlock", deadlock}, {"doze", doze},
+    {"echo", echo}, {"escape", escape}, {"files", files}, {"floats", floats}, {"fuzz", fuzz}, {"hello", hello},
+    {"hog", hog}, {"memory", memory}, {"nested", nested}, {"open", open_one}, {"pipes", pipes}, {"signals", signals},
+    {"spin", spin}, {"threads", threads}, {"unknown", unknown}, {"unprotect", unprotect},
 };
 
 int main(int argc, char **argv) {

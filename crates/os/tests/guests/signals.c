@@ -2,15 +2,15 @@
 #include "guest.h"
 #include <sys/time.h>
 
-static volatile int count, nested, deepest;
+static volatile int count, depth, deepest;
 static sigjmp_buf back;
 
 static void counting(int signal) {
   count++;
-  nested++;
-  if (nested > deepest) deepest = nested;
+  depth++;
+  if (depth > deepest) deepest = depth;
   if (count < 3) raise(signal);
-  nested--;
+  depth--;
 }
 
 static void spoil(int signal) {
@@ -40,10 +40,10 @@ static void on_overflow(int signal, siginfo_t *info, void *context) {
   siglongjmp(back, 1);
 }
 
-static int dive(int depth) {
+static int dive(int level) {
   volatile char room[4096];
-  room[0] = depth;
-  return dive(depth + 1) + room[0];
+  room[0] = level;
+  return dive(level + 1) + room[0];
 }
 
 static void nothing(int signal) { count++; }

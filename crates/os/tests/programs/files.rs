@@ -92,3 +92,31 @@ fn no_more_is_written_than_allowed() {
         std::fs::read_dir(folder.path().join("new")).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
     assert_eq!(longest.max(), Some(1000));
 }
+
+#[test]
+fn what_is_read_only_stays_so_inside_what_is_not() {
+    let folder = Folder::new("nested");
+    std::fs::create_dir_all(folder.path().join("outer/inner")).unwrap();
+    let inner = folder.path().join("outer/inner");
+    let outcome = run_program(GUESTS, &["nested", "/data"], |options| {
+        options.mounts = vec![
+            folder.mount("/data", true),
+            os::files::Mount { host: inner.clone(), guest: Some("/data/outer/inner".into()), writable: false },
+        ];
+        options.folder = "/data".into();
+    });
+    assert_eq!(outcome.good(), "still read-only\n");
+    assert_eq!(std::fs::read_dir(inner).unwrap().count(), 0);
+}
+
+#[test]
+fn the_kernels_own_files_are_no_door_even_where_everything_is_shown() {
+    let root = os::files::Mount { host: "/".into(), guest: Some("/".into()), writable: false };
+    let proc = os::files::Mount { host: "/proc".into(), guest: Some("/host".into()), writable: false };
+    for path in ["/proc/self/environ", "/proc/self/mem", "/proc/1/environ", "/host/self/environ", "/host/self/mem"] {
+        let outcome = run_program(GUESTS, &["open", path], |options| options.mounts = vec![root.clone(), proc.clone()]);
+        assert_eq!(outcome.end, End::Exited { code: 1 }, "{path}");
+    }
+    let outcome = run_program(GUESTS, &["open", "/dev/null"], |options| options.mounts = vec![root.clone()]);
+    assert_eq!(outcome.end, End::Exited { code: 0 });
+}

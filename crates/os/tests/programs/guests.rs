@@ -82,13 +82,15 @@ fn an_unknown_call_returns_enosys() {
 
 #[test]
 fn no_arguments_of_system_calls_upset_the_simulator() {
-    for seed in 1..40 {
+    let mut calls = 0;
+    for seed in 1..100 {
         let seed = seed.to_string();
         // Whatever it does to itself, it ends.
         let outcome = run_program(GUESTS, &["fuzz", &seed], |options| {
-            options.max_instructions = 20_000_000;
+            options.max_instructions = 5_000_000;
             options.memory = mem::Bytes(64 << 20);
         });
-        assert!(outcome.totals.system_calls > 5, "seed {seed}: {}", outcome.end);
+        calls += outcome.totals.system_calls;
     }
+    assert!(calls > 10_000, "only {calls} calls were made");
 }

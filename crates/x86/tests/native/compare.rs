@@ -1,8 +1,9 @@
 //! What must be the same, and how a difference is told.
 
-use crate::generate::{Step, ever_undefined_flags, stores_image, undefined_flags};
+use crate::generate::{Step, stores_image};
 use crate::instructions::Family;
 use crate::state::{End, IMAGE, SCRATCH, State};
+use crate::undefined::{ever_undefined_flags, undefined_flags};
 use iced_x86::{Code, Mnemonic, RflagsBits};
 use std::ops::Range;
 

@@ -117,12 +117,13 @@ fn is_generated(code: Code) -> bool {
         | M::Lfs
         | M::Lgs
         | M::Lss => true,
-        // Flags that a program can set but a state does not have: trace, alignment checks.
-        M::Popf | M::Popfd | M::Popfq => true,
         // Out of the sequence. Near jumps go to a later instruction, calls too; what they leave on the stack is compared.
-        M::Ret | M::Retf => true,
+        M::Ret => !matches!(code, Code::Retnq | Code::Retnq_imm16),
+        M::Retf => true,
         M::Jmp | M::Call => {
-            operands.iter().any(|kind| !matches!(kind, OpCodeOperandKind::br64_1 | OpCodeOperandKind::br64_4))
+            let direct =
+                operands.iter().all(|kind| matches!(kind, OpCodeOperandKind::br64_1 | OpCodeOperandKind::br64_4));
+            !direct && !matches!(code, Code::Jmp_rm64 | Code::Call_rm64)
         }
         // Undefined by name.
         M::Ud0 | M::Ud1 | M::Ud2 => true,

@@ -13,10 +13,12 @@ mod emulator;
 mod generate;
 mod host;
 mod instructions;
+mod operands;
 mod random;
 mod runner;
 mod state;
 mod transcendental;
+mod undefined;
 mod values;
 
 use instructions::Family;

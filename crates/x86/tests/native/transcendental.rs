@@ -21,7 +21,7 @@ struct Tally {
 /// Compares `count` results; `limit` bounds the exponent field of st(0), which also may be any other class of number.
 fn compare(code: Code, count: u64, limit: Option<u16>) -> Tally {
     let (mut host, mut emulator) = (Host::new(), Emulator::new());
-    let steps = [Step { instruction: Instruction::with(code), target: None }];
+    let steps = [Step { setup: Vec::new(), instruction: Instruction::with(code), target: None }];
     let bytes = encode(&steps).expect("an instruction without operands");
     let mut tally = Tally { compared: 0, equal: 0 };
     for number in 0..count {

@@ -14,7 +14,8 @@ use crate::{Cpu, Memory, Size};
 pub(crate) trait Shift {
     fn compute<W: Word>(flags: &mut Flags, value: u64, count: u32) -> u64;
 
-    /// Whether the flags depend on what they were: then they must not be set before the result is stored.
+    /// The result, and the flags that it will leave once it is stored.
+    #[inline(always)]
     fn preview<W: Word>(flags: &Flags, value: u64, count: u32) -> (u64, Flags) {
         let mut flags = *flags;
         let result = Self::compute::<W>(&mut flags, value, count);

@@ -63,7 +63,7 @@ fn destination<'a, M: Memory>(cpu: &'a mut Cpu, insn: &Insn<M>) -> &'a mut u128 
     &mut cpu.xmm[(insn.destination & 15) as usize]
 }
 
-/// Which part of a register a move fills; the rest stays, or becomes zero.
+/// A whole register: what is not loaded becomes zero.
 pub(crate) fn load<M: Memory, S: Source128<M>>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
     *destination(cpu, insn) = S::read(cpu, memory, insn)?;
     NEXT

@@ -29,8 +29,10 @@ impl F80 {
         };
         match (a, b) {
             (Number::Infinity { .. }, _) | (_, Number::Zero { .. }) => Remainder::whole(Outcome::INVALID),
-            (Number::Zero { .. }, _) | (_, Number::Infinity { .. }) => {
-                Remainder::whole(Outcome::exactly(self).with(flags))
+            (Number::Zero { .. }, _) => Remainder::whole(Outcome::exactly(self).with(flags)),
+            (Number::Finite(a), Number::Infinity { .. }) => {
+                // Unchanged, but for pseudo-denormals, which become normal.
+                Remainder::whole(Outcome::exactly(a.to_f80(Settings::DEFAULT).value).with(flags))
             }
             (Number::Finite(a), Number::Finite(b)) => step(a, b, rounding, settings.full(), flags),
         }

@@ -76,7 +76,8 @@ pub(super) fn log2(x: Exact) -> Exact {
 
 /// log2(1 + x) for x above -1, not zero.
 pub(super) fn log2_one_plus(x: Exact) -> Exact {
-    if x.exponent >= -1 && (!x.negative || x.exponent < 0) && one_plus_is_far(x) {
+    if x.exponent >= -1 {
+        // Half of 1 or more: the sum loses nothing, and its mantissa comes back here smaller.
         return log2(Exact::ONE.add(x));
     }
     // ln(1 + x) = 2 artanh(x / (2 + x)) = 2 t (1 + t^2/3 + t^4/5 + ...)
@@ -88,16 +89,6 @@ pub(super) fn log2_one_plus(x: Exact) -> Exact {
         sum = Exact::ONE.over_small(2 * k + 1).add(square.times(sum));
     }
     t.scaled(1).times(sum).times(LOG2_E)
-}
-
-/// Whether 1 + x lies outside the square roots of 1/2 and 2.
-fn one_plus_is_far(x: Exact) -> bool {
-    let sum = Exact::ONE.add(x);
-    match sum.exponent {
-        0 => sum.significand >= SQRT_HALF.significand,
-        -1 => sum.significand < SQRT_HALF.significand,
-        _ => true,
-    }
 }
 
 /// sin x for |x| <= pi/4.

@@ -7,7 +7,7 @@
 //! `fyl2xp1` takes the mathematical meaning where there is one.
 
 use super::arith::{Operands, operands};
-use super::{Exact, F80, Flags, Format, Number, Outcome, Settings, series};
+use super::{Exact, F80, Flags, Number, Outcome, Rounding, Settings, series};
 
 /// Half of pi to 66 bits, in units of 2^-65.
 const HALF_PI: u128 = 0x3243f6a8885a308d3;
@@ -66,7 +66,22 @@ impl Reduced {
 fn inexactly(value: Exact, settings: Settings) -> Outcome {
     // A series can end in zeros by chance of its last bits; the function does not.
     let value = Exact { significand: value.significand | 1, ..value };
-    value.to_f80(settings.full())
+    let outcome = value.to_f80(settings.full());
+    if outcome.flags.has(Flags::UNDERFLOW) {
+        // What is nearest to a normal number (the sine of the smallest) the hardware leaves normal.
+        let nearest = value.to_f80(Settings { rounding: Rounding::Nearest, ..settings.full() });
+        if !nearest.flags.has(Flags::UNDERFLOW) {
+            return nearest;
+        }
+    }
+    outcome
+}
+
+/// Rounds what happens to be exact; the hardware does not notice.
+fn exactly_unnoticed(value: Number, settings: Settings) -> Outcome {
+    let outcome = value.to_f80(settings.full());
+    let tiny = outcome.value.exponent_field() == 0;
+    outcome.with(Flags::INEXACT | Flags::UNDERFLOW.when(tiny))
 }
 
 /// Sine and cosine, or `None` when the operand is too large (C2).
@@ -76,15 +91,7 @@ fn sin_cos(x: F80, settings: Settings, wanted: impl Fn(&Reduced) -> Exact, of_ze
         Operands::Numbers([Number::Infinity { .. }], _) => Some(Outcome::INVALID),
         Operands::Numbers([Number::Zero { .. }], _) => Some(Outcome::exactly(of_zero)),
         Operands::Numbers([Number::Finite(x)], _) if x.exponent >= 63 => None,
-        Operands::Numbers([Number::Finite(number)], flags) => {
-            let outcome = inexactly(wanted(&reduce(number)), settings);
-            let normal = number.exponent >= Format::EXTENDED.min_exponent;
-            if normal && outcome.flags.has(Flags::UNDERFLOW) {
-                // The sine of the smallest normal number, rounded down: the hardware leaves it normal.
-                return Some(number.to_f80(settings.full()).with(flags | Flags::INEXACT));
-            }
-            Some(outcome.with(flags))
-        }
+        Operands::Numbers([Number::Finite(x)], flags) => Some(inexactly(wanted(&reduce(x)), settings).with(flags)),
     }
 }
 
@@ -194,6 +201,7 @@ fn product(y: Number, log: Number, exact: bool, settings: Settings) -> Outcome {
     match y.times(log) {
         None => Outcome::INVALID,
         Some(Number::Finite(product)) if !exact => inexactly(product, settings),
+        Some(number @ Number::Finite(_)) => exactly_unnoticed(number, settings),
         Some(number) => number.to_f80(settings.full()),
     }
 }

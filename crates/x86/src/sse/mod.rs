@@ -7,7 +7,7 @@
 //! `movd`, `movq`, `movlps`, `movhps`, `lddqu`, `movnt` and theirs) are not here: the interpreter does them, as it does
 //! `maskmovdqu`, `ldmxcsr` and `stmxcsr`.
 //!
-//! Floating-point results are Rust's own where MXCSR rounds to nearest and nothing unusual can have happened ([`float`]);
+//! Floating-point results are Rust's own where MXCSR rounds to nearest and nothing unusual can have happened (`float.rs`);
 //! everything else, and every flag, comes from exact arithmetic rounded once ([`crate::f80`]), so that results do not
 //! depend on the host.
 

@@ -1,8 +1,8 @@
 //! The x87 floating-point unit: a stack of eight 80-bit registers with a control and a status word.
 //!
 //! [`operation`] gives for an instruction the function that does it, and its kind says what the interpreter brings and
-//! takes: it loads memory operands (2 to 10 bytes in a `u128`, or an environment), and probes memory before it calls a
-//! function whose result it then stores, so that the stack may change inside the function.
+//! takes: it loads memory operands (2 to 10 bytes in a `u128`, or an environment), and stores results; if memory stops a
+//! store, the interpreter takes the unit's state back.
 //!
 //! Exceptions that are not masked are kept pending, as the hardware does: the next instruction that waits delivers them.
 //! Left out: the addresses of the last instruction and operand, which stay what an environment loaded or zero.

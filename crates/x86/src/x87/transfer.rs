@@ -50,10 +50,12 @@ impl X87 {
         }
     }
 
-    /// FSTPNCE, an old alias of FSTP that does not look whether st(0) is empty.
+    /// FSTPNCE, an old alias of FSTP for which an empty st(0) is no exception.
     pub(super) fn store_register_unchecked(&mut self, i: u8) {
-        let value = self.get(0).unwrap_or(F80::INDEFINITE);
-        self.set(i, value);
+        self.clear(bits::C1);
+        if let Some(value) = self.get(0) {
+            self.set(i, value);
+        }
         self.pop();
     }
 

@@ -2,6 +2,7 @@
 //! instructions in parts, what a timing model is told. What instructions compute is compared with the host's processor in
 //! `tests/native`.
 
+mod ahead;
 mod control;
 mod data;
 mod faults;

@@ -148,3 +148,36 @@ fn what_faults_does_not_retire() {
     assert!(matches!(exit, Err(Exit::Fault(_))), "{exit:?}");
     assert!(memory.memory().is_empty());
 }
+
+/// Outlines of a compiled program's instructions, one after the other.
+fn outlines(elf: &[u8]) -> Vec<Outline> {
+    let word = |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().expect("eight bytes"));
+    // The program header of the code: the one that may be executed.
+    let header = (0..).map(|i| word(32) as usize + 56 * i).find(|at| elf[at + 4] & 1 != 0).expect("there is code");
+    let (offset, size) = (word(header + 8) as usize, word(header + 32) as usize);
+    let mut memory = Flat::new(CODE, size);
+    memory.bytes().copy_from_slice(&elf[offset..offset + size]);
+    let mut blocks = Blocks::new();
+    let mut found = Vec::new();
+    let mut address = CODE;
+    while let Ok(outline) = blocks.outline(&mut memory, address) {
+        address += u64::from(outline.length);
+        found.push(outline.clone());
+    }
+    found
+}
+
+#[test]
+fn the_micro_operations_of_compiled_code_read_and_write_what_its_instructions_do() {
+    for elf in [&include_bytes!("../../bench/integer.elf")[..], &include_bytes!("../../bench/sse2.elf")[..]] {
+        let outlines = outlines(elf);
+        assert!(outlines.len() > 300, "{} instructions", outlines.len());
+        for outline in outlines {
+            let reads: RegisterSet = outline.micro_ops.iter().map(|op| op.reads.architectural()).collect();
+            let writes: RegisterSet = outline.micro_ops.iter().map(|op| op.writes.architectural()).collect();
+            assert_eq!((reads, writes), (outline.reads, outline.writes), "{outline:?}");
+            let (addresses, data) = (Work::StoreAddress, Work::StoreData);
+            assert_eq!(outline.count(|work| work == addresses), outline.count(|work| work == data), "{outline:?}");
+        }
+    }
+}

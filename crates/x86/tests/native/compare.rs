@@ -1,8 +1,9 @@
 //! What must be the same, and how a difference is told.
 
-use crate::generate::{Step, ever_undefined_flags, stores_image, undefined_flags};
+use crate::generate::{Step, stores_image};
 use crate::instructions::Family;
 use crate::state::{End, IMAGE, SCRATCH, State};
+use crate::undefined::{ever_undefined_flags, undefined_flags};
 use iced_x86::{Code, Mnemonic, RflagsBits};
 use std::ops::Range;
 
@@ -114,4 +115,26 @@ fn ignored(steps: &[Step]) -> Vec<Range<usize>> {
         })
         .map(|range| range.start + at..range.end + at)
         .collect()
+}
+
+#[test]
+fn a_difference_in_any_part_of_the_state_is_told() {
+    let mut random = crate::random::Random::new(0, 0);
+    let mut state = State::random(&mut random);
+    state.fx[4] = 0xff;
+    let told = |change: &dyn Fn(&mut State)| {
+        let mut other = state.clone();
+        change(&mut other);
+        differences(&[], &(state.clone(), End::Finished), &(other, End::Finished)).len()
+    };
+    assert_eq!(told(&|_| ()), 0);
+    assert_eq!(told(&|state| state.gprs[7] ^= 1), 1);
+    assert_eq!(told(&|state| state.flags ^= 1 << 11), 1);
+    assert_eq!(told(&|state| state.scratch[100] ^= 1), 1);
+    // Control, status, tags, MXCSR, a byte of st(3) and one of xmm9.
+    for at in [0, 2, 4, 24, 32 + 16 * 3 + 9, 160 + 16 * 9 + 15] {
+        assert_eq!(told(&|state| state.fx[at] ^= 1), 1, "byte {at} of the image");
+    }
+    let fault = End::Fault { vector: 0, code: 0, address: 0, rip: 0 };
+    assert_eq!(differences(&[], &(state.clone(), End::Finished), &(state.clone(), fault)).len(), 1);
 }

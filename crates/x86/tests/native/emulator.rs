@@ -1,7 +1,7 @@
 //! A sequence in the emulator: from blocks, as programs run, or step by step behind a queue of stores, as a timing model
 //! runs them.
 
-use crate::state::{CODE, EXIT_POINTER, End, SCRATCH, SCRATCH_BYTES, State};
+use crate::state::{CODE, CODE_BYTES, EXIT_POINTER, End, SCRATCH, SCRATCH_BYTES, State};
 use x86::{Access, Blocks, Cpu, Exit, Fault, Memory, Reg, Size, Stop, StoreQueue};
 
 /// Where the last jump goes: no code is there, so that the emulator stops.
@@ -96,7 +96,14 @@ impl Bytes {
         self.scratch.copy_from_slice(&*start.scratch);
         self.code.clear();
         self.code.extend_from_slice(code);
+        self.code.resize(CODE_BYTES, 0);
         self.version += 1;
+    }
+
+    /// So many bytes of code as data.
+    fn code_at(&self, address: u64, bytes: u64) -> Option<&[u8]> {
+        let at = address.checked_sub(CODE)? as usize;
+        self.code.get(at..at.checked_add(bytes as usize)?)
     }
 
     /// The range of `bytes` scratch bytes at `address`, or the fault at the first byte that is not there.
@@ -117,9 +124,12 @@ impl Memory for Bytes {
         if address == EXIT_POINTER && size == Size::B8 {
             return Ok(EXIT);
         }
-        let range = self.range(address, size.bytes(), Access::Read)?;
         let mut value = [0; 8];
-        value[..size.bytes() as usize].copy_from_slice(&self.scratch[range]);
+        let to = &mut value[..size.bytes() as usize];
+        match self.code_at(address, size.bytes()) {
+            Some(code) => to.copy_from_slice(code),
+            None => to.copy_from_slice(&self.scratch[self.range(address, size.bytes(), Access::Read)?]),
+        }
         Ok(u64::from_le_bytes(value))
     }
 
@@ -130,6 +140,9 @@ impl Memory for Bytes {
     }
 
     fn load128(&mut self, address: u64) -> Result<u128, Stop> {
+        if let Some(code) = self.code_at(address, 16) {
+            return Ok(u128::from_le_bytes(code.try_into().expect("sixteen bytes")));
+        }
         let range = self.range(address, 16, Access::Read)?;
         Ok(u128::from_le_bytes(self.scratch[range].try_into().expect("sixteen bytes")))
     }

@@ -2,18 +2,22 @@
 //! ones), branches go forward, and what an instruction needs in registers to be interesting is put there first.
 
 use crate::instructions::Family;
+use crate::operands::choose_operand;
 use crate::random::Random;
-use crate::state::{CODE, EXIT_POINTER, IMAGE, SCRATCH};
+use crate::state::{CODE, EXIT_POINTER, SCRATCH};
+use crate::undefined::reads_undefined_flags;
 use crate::values;
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, Encoder, Instruction, InstructionBlock, MemoryOperand, Mnemonic,
-    OpCodeOperandKind, OpKind, Register, RflagsBits,
+    OpCodeOperandKind, OpKind, Register,
 };
 
-/// An instruction; branches name the step to which they go.
+/// An instruction, and what makes it worth executing: it stays in front of it.
 #[derive(Clone)]
 pub struct Step {
+    pub setup: Vec<Instruction>,
     pub instruction: Instruction,
+    /// Branches go to a later step. Those through a register or the stack get its address by the first of `setup`.
     pub target: Option<usize>,
 }
 
@@ -40,12 +44,9 @@ impl Catalogue {
             let family = random.below(self.codes.len());
             let code = random.pick(&self.codes[family]);
             let Some(step) = step(code, random, steps.len()) else { continue };
-            let before = steps.len();
-            prepare(&step.instruction, random, &mut steps);
-            let moved = steps.len() - before;
-            steps.push(Step { target: step.target.map(|target| target + moved), ..step });
+            steps.push(step);
             if reads_undefined_flags(&steps) {
-                steps.truncate(before);
+                steps.pop();
             }
         }
         let count = steps.len();
@@ -61,12 +62,21 @@ pub fn encode(steps: &[Step]) -> Option<Vec<u8>> {
     let place = |step: usize| PRETENDED + 64 * step as u64;
     let mut instructions: Vec<Instruction> = Vec::new();
     for (at, step) in steps.iter().enumerate() {
-        let mut instruction = step.instruction;
+        let mut group = step.setup.clone();
+        group.push(step.instruction);
         if let Some(target) = step.target {
-            instruction.set_near_branch64(place(target));
+            let direct = step.instruction.op0_kind() == OpKind::NearBranch64;
+            let bringer = if direct { group.last_mut() } else { group.first_mut() };
+            match bringer {
+                Some(branch) if direct => branch.set_near_branch64(place(target)),
+                Some(lea) => lea.set_memory_displacement64(place(target)),
+                None => {}
+            }
         }
-        instruction.set_ip(place(at));
-        instructions.push(instruction);
+        for (number, instruction) in group.iter_mut().enumerate() {
+            instruction.set_ip(place(at) + number as u64);
+        }
+        instructions.extend(group);
     }
     let pointer = MemoryOperand::with_displ(EXIT_POINTER, 4);
     let mut exit = Instruction::with1(Code::Jmp_rm64, pointer).expect("a jump through memory");
@@ -106,7 +116,11 @@ fn step(code: Code, random: &mut Random, at: usize) -> Option<Step> {
     }
     // Does it exist like this? (AH does not go with a REX prefix.)
     Encoder::new(64).encode(&instruction, CODE).ok()?;
-    Some(Step { instruction, target })
+    let setup = setup(&mut instruction, random);
+    if is_indirect(&instruction) {
+        target = Some(at + 1 + random.below(3));
+    }
+    Some(Step { setup, instruction, target })
 }
 
 /// Operands for which the result is undefined.
@@ -121,174 +135,22 @@ fn is_undefined(instruction: &Instruction) -> bool {
     }
 }
 
-fn choose_operand(
-    instruction: &mut Instruction,
-    operand: u32,
-    kind: OpCodeOperandKind,
-    random: &mut Random,
-) -> Option<()> {
-    use OpCodeOperandKind as K;
-    let register = |random: &mut Random, first: Register| {
-        // All but rsp, r14 and r15.
-        const NUMBERS: [u32; 13] = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13];
-        Some(first + random.pick(&NUMBERS))
-    };
-    let chosen = match kind {
-        K::r8_reg | K::r8_opcode => Some(byte_register(random)),
-        K::r16_reg | K::r16_rm | K::r16_opcode => register(random, Register::AX),
-        K::r32_reg | K::r32_rm | K::r32_opcode => register(random, Register::EAX),
-        K::r64_reg | K::r64_rm | K::r64_opcode => register(random, Register::RAX),
-        K::r8_or_mem if random.chance(50) => Some(byte_register(random)),
-        K::r16_or_mem if random.chance(50) => register(random, Register::AX),
-        K::r32_or_mem if random.chance(50) => register(random, Register::EAX),
-        K::r64_or_mem if random.chance(50) => register(random, Register::RAX),
-        K::xmm_reg | K::xmm_rm => Some(Register::XMM0 + random.below(16) as u32),
-        K::xmm_or_mem if random.chance(60) => Some(Register::XMM0 + random.below(16) as u32),
-        K::mm_reg | K::mm_rm => Some(Register::MM0 + random.below(8) as u32),
-        K::mm_or_mem if random.chance(60) => Some(Register::MM0 + random.below(8) as u32),
-        K::al => Some(Register::AL),
-        K::cl => Some(Register::CL),
-        K::ax => Some(Register::AX),
-        K::dx => Some(Register::DX),
-        K::eax => Some(Register::EAX),
-        K::rax => Some(Register::RAX),
-        K::st0 => Some(Register::ST0),
-        K::sti_opcode => Some(Register::ST0 + random.below(8) as u32),
-        _ => None,
-    };
-    if let Some(register) = chosen {
-        instruction.set_op_kind(operand, OpKind::Register);
-        instruction.set_op_register(operand, register);
-        return Some(());
-    }
-    match kind {
-        K::r8_or_mem | K::r16_or_mem | K::r32_or_mem | K::r64_or_mem | K::xmm_or_mem | K::mm_or_mem | K::mem => {
-            instruction.set_op_kind(operand, OpKind::Memory);
-            choose_address(instruction, random);
-        }
-        K::mem_offs => {
-            instruction.set_op_kind(operand, OpKind::Memory);
-            instruction.set_memory_displ_size(8);
-            instruction.set_memory_displacement64(SCRATCH + 0x400 + random.below(0x200) as u64);
-        }
-        K::imm8 => {
-            instruction.set_op_kind(operand, OpKind::Immediate8);
-            instruction.set_immediate8(random.bits() as u8);
-        }
-        K::imm8_const_1 => {
-            instruction.set_op_kind(operand, OpKind::Immediate8);
-            instruction.set_immediate8(1);
-        }
-        K::imm8sex16 => {
-            instruction.set_op_kind(operand, OpKind::Immediate8to16);
-            instruction.set_immediate8to16(random.bits() as i8 as i16);
-        }
-        K::imm8sex32 => {
-            instruction.set_op_kind(operand, OpKind::Immediate8to32);
-            instruction.set_immediate8to32(random.bits() as i8 as i32);
-        }
-        K::imm8sex64 => {
-            instruction.set_op_kind(operand, OpKind::Immediate8to64);
-            instruction.set_immediate8to64(random.bits() as i8 as i64);
-        }
-        K::imm16 => {
-            instruction.set_op_kind(operand, OpKind::Immediate16);
-            instruction.set_immediate16(values::integer(random) as u16);
-        }
-        K::imm32 => {
-            instruction.set_op_kind(operand, OpKind::Immediate32);
-            instruction.set_immediate32(values::integer(random) as u32);
-        }
-        K::imm32sex64 => {
-            instruction.set_op_kind(operand, OpKind::Immediate32to64);
-            instruction.set_immediate32to64(values::integer(random) as i32 as i64);
-        }
-        K::imm64 => {
-            instruction.set_op_kind(operand, OpKind::Immediate64);
-            instruction.set_immediate64(values::integer(random));
-        }
-        K::seg_rSI => instruction.set_op_kind(operand, OpKind::MemorySegRSI),
-        K::es_rDI => instruction.set_op_kind(operand, OpKind::MemoryESRDI),
-        K::seg_rDI => instruction.set_op_kind(operand, OpKind::MemorySegRDI),
-        K::seg_rBX_al => {
-            instruction.set_op_kind(operand, OpKind::Memory);
-            instruction.set_memory_base(Register::RBX);
-            instruction.set_memory_index(Register::AL);
-        }
-        _ => return None,
-    }
-    Some(())
-}
-
-fn byte_register(random: &mut Random) -> Register {
-    const BYTES: [Register; 17] = [
-        Register::AL,
-        Register::CL,
-        Register::DL,
-        Register::BL,
-        Register::AH,
-        Register::CH,
-        Register::DH,
-        Register::BH,
-        Register::BPL,
-        Register::SIL,
-        Register::DIL,
-        Register::R8L,
-        Register::R9L,
-        Register::R10L,
-        Register::R11L,
-        Register::R12L,
-        Register::R13L,
-    ];
-    random.pick(&BYTES)
-}
-
-/// An address in the scratch bytes, written in one of the many ways; one in fifty is anywhere.
-fn choose_address(instruction: &mut Instruction, random: &mut Random) {
-    if stores_image(instruction) || matches!(instruction.mnemonic(), Mnemonic::Fxrstor | Mnemonic::Fxrstor64) {
-        // A random image is refused, mostly for its MXCSR: what was stored before is loaded.
-        instruction.set_memory_displ_size(4);
-        instruction.set_memory_displacement64(IMAGE);
-        return;
-    }
-    let aligned = random.chance(80);
-    let offset = random.below(0x200) as u64 & if aligned { !15 } else { !0 };
-    let (base, index, displacement, size) = match random.below(100) {
-        0..30 => (Register::R15, Register::None, offset, 4),
-        30..45 => (Register::R15, Register::None, offset & 0x7f, 1),
-        45..60 => (Register::R15, Register::R14, offset, 4),
-        60..75 => (Register::None, Register::None, SCRATCH + 0x400 + offset, 4),
-        75..83 => (Register::RIP, Register::None, SCRATCH + 0x400 + offset, 8),
-        83..90 => (Register::R15D, Register::None, offset, 4),
-        90..95 => (Register::RSP, Register::None, offset & 0x7f, 1),
-        95..98 => (Register::None, Register::R14, SCRATCH + 0x400 + offset, 4),
-        _ => (Register::RAX + random.below(14) as u32, Register::None, offset & 0x7f, 1),
-    };
-    if random.chance(4) {
-        // Bases of zero.
-        let segments = [Register::CS, Register::DS, Register::ES, Register::SS, Register::GS];
-        instruction.set_segment_prefix(random.pick(&segments));
-    }
-    instruction.set_memory_base(base);
-    instruction.set_memory_index(index);
-    if index != Register::None {
-        instruction.set_memory_index_scale(1 << random.below(4));
-    }
-    instruction.set_memory_displ_size(size);
-    instruction.set_memory_displacement64(displacement);
-}
-
 /// Whether the instruction stores an image with addresses of code in it.
 pub fn stores_image(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Fnstenv | Mnemonic::Fnsave | Mnemonic::Fxsave | Mnemonic::Fxsave64)
 }
 
-/// Puts into registers what makes an instruction worth executing: pointers and counts of string instructions, small bit
-/// offsets, dividends that do not overflow.
-fn prepare(instruction: &Instruction, random: &mut Random, steps: &mut Vec<Step>) {
+/// Whether the instruction goes where a register or the stack says.
+fn is_indirect(instruction: &Instruction) -> bool {
+    matches!(instruction.code(), Code::Jmp_rm64 | Code::Call_rm64 | Code::Retnq | Code::Retnq_imm16)
+}
+
+/// What makes an instruction worth executing: pointers and counts of string instructions, small bit offsets, dividends
+/// that do not overflow, flags that a program may set, the address to which it jumps.
+fn setup(instruction: &mut Instruction, random: &mut Random) -> Vec<Instruction> {
+    let mut setup = Vec::new();
     let mut set = |register: Register, value: u64| {
-        let instruction = Instruction::with2(Code::Mov_r64_imm64, register, value).expect("a move");
-        steps.push(Step { instruction, target: None });
+        setup.push(Instruction::with2(Code::Mov_r64_imm64, register, value).expect("a move"));
     };
     let scratch = |random: &mut Random| SCRATCH + 0x400 + random.below(0x200) as u64;
     if instruction.is_string_instruction() && random.chance(95) {
@@ -316,53 +178,26 @@ fn prepare(instruction: &Instruction, random: &mut Random, steps: &mut Vec<Step>
         Mnemonic::Loop | Mnemonic::Loope | Mnemonic::Loopne | Mnemonic::Jrcxz | Mnemonic::Jecxz => {
             set(Register::RCX, random.below(3) as u64);
         }
+        Mnemonic::Popf | Mnemonic::Popfq => {
+            let code = if instruction.mnemonic() == Mnemonic::Popf { Code::Push_imm16 } else { Code::Pushq_imm32 };
+            // The arithmetic flags and DF.
+            let flags = random.bits() as i32 & 0xcd5;
+            setup.push(Instruction::with1(code, flags).expect("a push"));
+        }
+        _ if is_indirect(instruction) => {
+            let place = MemoryOperand::with_base_displ(Register::RIP, CODE as i64);
+            setup.push(Instruction::with2(Code::Lea_r64_m, Register::RCX, place).expect("an address"));
+            if instruction.mnemonic() == Mnemonic::Ret {
+                setup.push(Instruction::with1(Code::Push_r64, Register::RCX).expect("a push"));
+            } else {
+                instruction.set_op0_kind(OpKind::Register);
+                instruction.set_op0_register(Register::RCX);
+            }
+            if instruction.code() == Code::Retnq_imm16 {
+                instruction.set_immediate16(random.below(64) as u16 * 8);
+            }
+        }
         _ => {}
     }
-}
-
-/// The flags that are undefined after a sequence, whatever way it took.
-pub fn undefined_flags(steps: &[Step]) -> u32 {
-    walk_flags(steps).0
-}
-
-/// The flags that are undefined at any time in a sequence, of which a fault may have left out the rest.
-pub fn ever_undefined_flags(steps: &[Step]) -> u32 {
-    steps.iter().fold(0, |flags, step| {
-        let instruction = &step.instruction;
-        let repeated = instruction.has_rep_prefix() || instruction.has_repne_prefix();
-        // A repetition that a fault interrupts has or has not set the flags so far.
-        flags | instruction.rflags_undefined() | if repeated { instruction.rflags_written() } else { 0 }
-    })
-}
-
-/// Whether the last step may read a flag that is undefined there.
-fn reads_undefined_flags(steps: &[Step]) -> bool {
-    walk_flags(steps).1
-}
-
-fn walk_flags(steps: &[Step]) -> (u32, bool) {
-    let mut undefined = RflagsBits::NONE;
-    let mut reads = false;
-    let mut conditional_until = 0;
-    for (at, step) in steps.iter().enumerate() {
-        let instruction = &step.instruction;
-        reads = instruction.rflags_read() & undefined != 0;
-        let certain = at >= conditional_until && !may_leave_flags(instruction);
-        if certain {
-            undefined &= !(instruction.rflags_written() | instruction.rflags_cleared() | instruction.rflags_set());
-        }
-        undefined |= instruction.rflags_undefined();
-        if let Some(target) = step.target {
-            conditional_until = conditional_until.max(target);
-        }
-    }
-    (undefined, reads)
-}
-
-/// Whether the instruction leaves flags alone for some operands: counts of zero.
-fn may_leave_flags(instruction: &Instruction) -> bool {
-    let by_cl = (0..instruction.op_count()).any(|operand| {
-        instruction.op_kind(operand) == OpKind::Register && instruction.op_register(operand) == Register::CL
-    });
-    by_cl || instruction.has_rep_prefix() || instruction.has_repne_prefix()
+    setup
 }

@@ -5,13 +5,12 @@
 //! register back. A fault arrives as a signal, whose handler takes the registers from the signal frame and goes on at the
 //! exit.
 
-use crate::state::{CODE, End, SCRATCH, SCRATCH_BYTES, State};
+use crate::state::{CODE, CODE_BYTES, End, SCRATCH, SCRATCH_BYTES, State};
 use std::arch::asm;
 use std::sync::{Mutex, MutexGuard};
 
 /// Registers: general ones, flags, and from 512 on the image that `fxsave64` stores; the host's own from 1024 on.
 const BLOCK: u64 = 0x1468_0000;
-const CODE_BYTES: usize = 0x1_0000;
 const BLOCK_BYTES: usize = 0x1000;
 const FLAGS: usize = 128;
 /// Where a sequence starts, and where one that faulted goes on.
@@ -35,7 +34,7 @@ impl Host {
         let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         static MAPPED: std::sync::Once = std::sync::Once::new();
         MAPPED.call_once(|| {
-            map(CODE, CODE_BYTES, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC);
+            map(CODE, CODE_BYTES, libc::PROT_READ | libc::PROT_WRITE);
             map(BLOCK, BLOCK_BYTES, libc::PROT_READ | libc::PROT_WRITE);
             map(SCRATCH, SCRATCH_BYTES, libc::PROT_READ | libc::PROT_WRITE);
             for signal in [libc::SIGFPE, libc::SIGILL, libc::SIGSEGV, libc::SIGBUS, libc::SIGTRAP] {
@@ -55,7 +54,10 @@ impl Host {
         // SAFETY: the three regions were mapped by `new` with these lengths, no Rust object lives in them, and `self`
         // holds the turn, so nobody else uses them. The code was generated to stay in the scratch bytes or to fault.
         unsafe {
+            protect(CODE, CODE_BYTES, libc::PROT_READ | libc::PROT_WRITE);
+            std::ptr::write_bytes(CODE as *mut u8, 0, CODE_BYTES);
             std::ptr::copy_nonoverlapping(code.as_ptr(), CODE as *mut u8, code.len());
+            protect(CODE, CODE_BYTES, libc::PROT_READ | libc::PROT_EXEC);
             std::ptr::copy_nonoverlapping(start.scratch.as_ptr(), SCRATCH as *mut u8, SCRATCH_BYTES);
             std::ptr::copy_nonoverlapping(start.gprs.as_ptr(), BLOCK as *mut u64, 16);
             word(FLAGS).write(start.flags);
@@ -96,6 +98,14 @@ fn map(address: u64, bytes: usize, rights: i32) {
     // SAFETY: MAP_FIXED_NOREPLACE replaces no mapping that is in use.
     let mapped = unsafe { libc::mmap(address as *mut libc::c_void, bytes, rights, flags, -1, 0) };
     assert_eq!(mapped as u64, address, "the address is needed for generated code: {}", std::io::Error::last_os_error());
+}
+
+/// # Safety
+/// No Rust object may lie there.
+unsafe fn protect(address: u64, bytes: usize, rights: i32) {
+    // SAFETY: the caller's promise.
+    let done = unsafe { libc::mprotect(address as *mut libc::c_void, bytes, rights) };
+    assert_eq!(done, 0, "mprotect: {}", std::io::Error::last_os_error());
 }
 
 fn catch(signal: i32) {

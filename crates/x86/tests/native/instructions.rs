@@ -117,12 +117,13 @@ fn is_generated(code: Code) -> bool {
         | M::Lfs
         | M::Lgs
         | M::Lss => true,
-        // Flags that a program can set but a state does not have: trace, alignment checks.
-        M::Popf | M::Popfd | M::Popfq => true,
         // Out of the sequence. Near jumps go to a later instruction, calls too; what they leave on the stack is compared.
-        M::Ret | M::Retf => true,
+        M::Ret => !matches!(code, Code::Retnq | Code::Retnq_imm16),
+        M::Retf => true,
         M::Jmp | M::Call => {
-            operands.iter().any(|kind| !matches!(kind, OpCodeOperandKind::br64_1 | OpCodeOperandKind::br64_4))
+            let direct =
+                operands.iter().all(|kind| matches!(kind, OpCodeOperandKind::br64_1 | OpCodeOperandKind::br64_4));
+            !direct && !matches!(code, Code::Jmp_rm64 | Code::Call_rm64)
         }
         // Undefined by name.
         M::Ud0 | M::Ud1 | M::Ud2 => true,
@@ -130,8 +131,8 @@ fn is_generated(code: Code) -> bool {
         M::Reservednop => true,
         // Needs an alignment of memory operands that the hardware checks in ways of its own.
         M::Monitor | M::Mwait => true,
-        // Of the 8087 and 80287, and aliases that nobody documents.
-        M::Feni | M::Fdisi | M::Fneni | M::Fndisi | M::Fnsetpm | M::Fsetpm | M::Frstpm | M::Fstpnce => true,
+        // Of the 8087 and 80287, with a wait in front.
+        M::Feni | M::Fdisi | M::Fsetpm | M::Frstpm => true,
         // With a wait in front, as two instructions: the second alone is here.
         M::Fstenv | M::Fstcw | M::Fclex | M::Finit | M::Fsave | M::Fstsw | M::Fstdw | M::Fstsg => true,
         M::Fnstdw | M::Fnstsg | M::Ftstp | M::Frint2 | M::Frichop | M::Frinear => true,

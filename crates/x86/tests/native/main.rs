@@ -13,17 +13,33 @@ mod emulator;
 mod generate;
 mod host;
 mod instructions;
+mod operands;
 mod random;
 mod runner;
 mod state;
 mod transcendental;
+mod undefined;
 mod values;
 
 use instructions::Family;
 use runner::{Plan, run};
 
+/// Whether the host can be compared with. The emulator follows Intel where the manuals leave something open (the bits of
+/// `rcpps`, C1, the steps of `fprem`, which of two faults comes first); other processors do other things there.
+fn can_compare() -> bool {
+    let known = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let can = known.contains("GenuineIntel") && known.contains("sse4_2");
+    if !can {
+        eprintln!("skipped: this comparison needs a processor of Intel's with SSE4.2");
+    }
+    can
+}
+
 /// Runs a plan and fails with the first few sequences that differ.
 fn check(families: &[Family], sequences: u64, seed: u64) {
+    if !can_compare() {
+        return;
+    }
     let outcome = run(&Plan { families: families.to_vec(), sequences, seed, keep: 12 });
     assert!(outcome.differences.is_empty(), "{outcome}");
     assert!(outcome.finished > sequences / 2, "most sequences should end without a fault: {outcome}");

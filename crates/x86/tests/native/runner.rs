@@ -94,6 +94,11 @@ impl Both {
         let mut formatter = IntelFormatter::new();
         let mut text = format!("sequence {number} ({:?}):\n", self.way);
         for step in steps {
+            for instruction in &step.setup {
+                let mut line = String::new();
+                formatter.format(instruction, &mut line);
+                text += &format!("      {line}\n");
+            }
             let mut line = String::new();
             formatter.format(&step.instruction, &mut line);
             let target = step.target.map_or(String::new(), |target| format!(" (to step {target})"));

@@ -10,8 +10,9 @@ pub const SCRATCH_BYTES: usize = 8192;
 pub const IMAGE: u64 = SCRATCH + 0xc00;
 /// Where the stack starts.
 const STACK: u64 = SCRATCH + 0x1800;
-/// Where code lies.
+/// Where code lies: a page that can be read and executed, with zeros behind the code.
 pub const CODE: u64 = 0x1357_0000;
+pub const CODE_BYTES: usize = 4096;
 /// Where the address lies that the last jump of a sequence loads.
 pub const EXIT_POINTER: u64 = 0x1468_0000 + 144;
 

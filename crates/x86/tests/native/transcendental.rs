@@ -21,7 +21,7 @@ struct Tally {
 /// Compares `count` results; `limit` bounds the exponent field of st(0), which also may be any other class of number.
 fn compare(code: Code, count: u64, limit: Option<u16>) -> Tally {
     let (mut host, mut emulator) = (Host::new(), Emulator::new());
-    let steps = [Step { instruction: Instruction::with(code), target: None }];
+    let steps = [Step { setup: Vec::new(), instruction: Instruction::with(code), target: None }];
     let bytes = encode(&steps).expect("an instruction without operands");
     let mut tally = Tally { compared: 0, equal: 0 };
     for number in 0..count {
@@ -54,7 +54,7 @@ fn start(random: &mut Random, limit: Option<u16>) -> State {
     let mut start = State::random(random);
     let control = values::control(random) | 0x3f;
     start.fx[0..2].copy_from_slice(&control.to_le_bytes());
-    start.fx[2..4].copy_from_slice(&(0x20u16 | 4 << 11).to_le_bytes());
+    start.fx[2..4].copy_from_slice(&(4u16 << 11).to_le_bytes());
     start.fx[4] = 0b0011_0000;
     for i in 0..2 {
         let mut number = values::extended(random);
@@ -97,6 +97,9 @@ fn bring_near(host: &State, emulator: &mut State, i: usize) {
 
 #[test]
 fn transcendental_functions_are_within_a_unit_in_the_last_place_of_the_host() {
+    if !crate::can_compare() {
+        return;
+    }
     let functions = [
         (Code::Fsin, None),
         (Code::Fcos, None),

@@ -11,6 +11,7 @@ use os::{
 };
 use serde::Serialize;
 use std::{
+    borrow::Cow,
     cell::RefCell,
     io::{self, Write},
     os::unix::ffi::{OsStrExt, OsStringExt},
@@ -18,13 +19,14 @@ use std::{
     rc::Rc,
 };
 
-/// Run a program: x86-64 Linux, statically linked.
+/// Run a program: a built-in workload, or an x86-64 Linux program, statically linked.
 ///
 /// The program sees the folder it is started in and those given with --mount, read-only unless said otherwise, and nothing
 /// else of this computer. Its exit code is the command's; a program that a signal ended gives 128 plus the signal's number.
 #[derive(clap::Args)]
 pub struct Run {
-    /// The program: an ELF file made with gcc -static or musl-gcc -static.
+    /// The program: the name of a workload (see `cohesim list workloads`), or an ELF file made with gcc -static or
+    /// musl-gcc -static.
     program: PathBuf,
     /// Run without a timing model: a nominal core executes one instruction a nanosecond.
     #[arg(long)]
@@ -85,10 +87,10 @@ impl Run {
                 "programs run without a timing model only: there is no other mode yet"
             ));
         }
-        let program = files::read(&self.program)?;
+        let (program, path) = self.program()?;
         let here = std::env::current_dir().into_diagnostic().wrap_err("the working folder is gone")?;
         let output = ui.json.then(Captured::default);
-        let mut options = self.options(&here, output.clone())?;
+        let mut options = self.options(&path, &here, output.clone())?;
         let driver = self.opencl.driver(&options.mounts, &here);
         let usage = driver.usage();
         options.driver = Box::new(driver);
@@ -109,8 +111,23 @@ impl Run {
         std::process::exit(end.exit_code().into());
     }
 
-    fn options(&self, here: &Path, output: Option<Captured>) -> miette::Result<Options> {
+    /// The program's bytes, and where it believes to lie. A workload's name goes before a file's: `./NAME` is a file.
+    fn program(&self) -> miette::Result<(Cow<'static, [u8]>, PathBuf)> {
+        if let Some(workload) = self.program.to_str().and_then(workloads::find) {
+            return Ok((workloads::guest().into(), Path::new("/workloads").join(workload.name)));
+        }
+        if !self.program.exists() {
+            return Err(miette!(
+                help = "`cohesim list workloads` names what is built in",
+                "there is neither a file nor a workload '{}'",
+                self.program.display()
+            ));
+        }
         let path = self.program.canonicalize().into_diagnostic()?;
+        Ok((files::read(&self.program)?.into(), path))
+    }
+
+    fn options(&self, path: &Path, here: &Path, output: Option<Captured>) -> miette::Result<Options> {
         let mut options = Options::new(path.display().to_string());
         options.arguments = vec![self.program.as_os_str().as_bytes().to_vec()];
         options.arguments.extend(self.arguments.iter().map(|argument| argument.clone().into_vec()));

@@ -8,6 +8,7 @@ use std::{io, time::Instant};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use os::{End, Options, Process, files::Stdio};
 use serde::Serialize;
+use workloads::Size;
 
 use crate::ui::Ui;
 
@@ -16,6 +17,9 @@ use crate::ui::Ui;
 pub struct X86 {
     /// Only these programs: integer (a compressor, a sort, a hash), sse2 (a matrix product, an n-body step).
     programs: Vec<String>,
+    /// How much to compute: tiny or default.
+    #[arg(long, default_value_t)]
+    size: Size,
 }
 
 struct Program {
@@ -48,7 +52,7 @@ impl X86 {
         ui.print(&format!("{:10} {:>15} {:>9} {:>12}\n", "program", "instructions", "seconds", "million/s"))?;
         let mut results = Vec::new();
         for program in chosen {
-            let measured = measure(program).wrap_err_with(|| format!("program {}", program.name))?;
+            let measured = self.measure(program).wrap_err_with(|| format!("program {}", program.name))?;
             let Measured { program, instructions, seconds, per_second } = &measured;
             let millions = per_second / 1e6;
             ui.print(&format!("{program:10} {instructions:15} {seconds:9.3} {millions:12.1}\n"))?;
@@ -67,19 +71,22 @@ impl X86 {
         };
         self.programs.iter().map(named).collect()
     }
-}
 
-fn measure(program: &Program) -> miette::Result<Measured> {
-    let mut options = Options::new(program.name.to_owned());
-    options.stdio = Stdio::new(io::empty(), io::sink(), io::stderr());
-    let mut process = Process::start(program.elf, options).into_diagnostic()?;
-    let start = Instant::now();
-    let end = process.run();
-    let seconds = start.elapsed().as_secs_f64();
-    if !matches!(end, End::Exited { .. }) || end.exit_code() != 0 {
-        return Err(miette!("its result is wrong: {end}"));
+    fn measure(&self, program: &Program) -> miette::Result<Measured> {
+        let mut options = Options::new(program.name.to_owned());
+        options.stdio = Stdio::new(io::empty(), io::sink(), io::stderr());
+        if self.size == Size::Tiny {
+            options.arguments.push(b"tiny".to_vec());
+        }
+        let mut process = Process::start(program.elf, options).into_diagnostic()?;
+        let start = Instant::now();
+        let end = process.run();
+        let seconds = start.elapsed().as_secs_f64();
+        if !matches!(end, End::Exited { .. }) || end.exit_code() != 0 {
+            return Err(miette!("its result is wrong: {end}"));
+        }
+        let instructions = process.totals().instructions;
+        let per_second = instructions as f64 / seconds.max(f64::MIN_POSITIVE);
+        Ok(Measured { program: program.name, instructions, seconds, per_second })
     }
-    let instructions = process.totals().instructions;
-    let per_second = instructions as f64 / seconds.max(f64::MIN_POSITIVE);
-    Ok(Measured { program: program.name, instructions, seconds, per_second })
 }

@@ -39,21 +39,6 @@ fn passes(source: &str, expected: &str) {
 }
 
 #[test]
-fn a_program_in_c_with_macros_for_errors() {
-    passes("saxpy_macros.c", "");
-}
-
-#[test]
-fn a_program_in_cpp_with_classes_and_exceptions() {
-    passes("life_classes.cpp", "");
-}
-
-#[test]
-fn a_program_with_events_callbacks_and_an_out_of_order_queue() {
-    passes("pipeline_events.c", "");
-}
-
-#[test]
 fn a_program_with_shared_virtual_memory_and_a_kernel_that_plays_with_the_host() {
     passes("svm_list.c", "PASS");
 }

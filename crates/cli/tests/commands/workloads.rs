@@ -1,4 +1,4 @@
-//! `cohesim list workloads`, `show workload` and `bench gcn3`.
+//! `cohesim list workloads`, `show workload`, `bench gcn3` and `bench x86`.
 
 use crate::support::cohesim;
 
@@ -43,4 +43,19 @@ fn the_bench_gives_four_numbers_for_each_workload() {
         assert!(result["seconds"].as_f64().is_some_and(|s| s > 0.0), "{result}");
         assert!(result["per_second"].as_f64().is_some_and(|n| n > 0.0), "{result}");
     }
+}
+
+#[test]
+fn the_bench_of_the_cpu_gives_four_numbers_for_each_program() {
+    let json = cohesim(&["bench", "x86", "--size", "tiny", "--json"]).json();
+    let results = json["results"].as_array().expect("results are a list");
+    let names: Vec<_> = results.iter().map(|result| result["program"].as_str()).collect();
+    assert_eq!(names, [Some("integer"), Some("sse2")]);
+    for result in results {
+        assert!(result["instructions"].as_u64().is_some_and(|n| n > 1_000_000), "{result}");
+        assert!(result["seconds"].as_f64().is_some_and(|s| s > 0.0), "{result}");
+        assert!(result["per_second"].as_f64().is_some_and(|n| n > 0.0), "{result}");
+    }
+    let error = cohesim(&["bench", "x86", "float"]).error();
+    assert!(error.contains("there is no benchmark 'float': there are integer and sse2"), "{error}");
 }

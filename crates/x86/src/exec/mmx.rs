@@ -123,12 +123,13 @@ fn store_masked<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Res
     let bytes = cpu.x87.mmx(insn.destination).to_le_bytes();
     let mask = cpu.x87.mmx(insn.source).to_le_bytes();
     let chosen = |i: &usize| mask[*i] & 0x80 != 0;
+    // Processors do this much even if a byte can't be stored.
+    cpu.x87.enter_mmx();
     for i in (0..8).filter(chosen) {
         cpu.probe(memory, address.wrapping_add(i as u64), 1)?;
     }
     for i in (0..8).filter(chosen) {
         cpu.store(memory, address.wrapping_add(i as u64), Size::B1, bytes[i].into())?;
     }
-    cpu.x87.enter_mmx();
     Ok(())
 }

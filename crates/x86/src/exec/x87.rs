@@ -154,8 +154,8 @@ pub(crate) fn fxsave<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -
     }
     cpu.probe(memory, address, 512)?;
     let image = cpu.fxsave();
-    // The last 48 bytes are software's.
-    cpu.store_bytes(memory, address, &image[..464])?;
+    // What lies behind the last register stays as it is.
+    cpu.store_bytes(memory, address, &image[..416])?;
     NEXT
 }
 

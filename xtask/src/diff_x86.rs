@@ -5,7 +5,7 @@ use std::process::Command;
 /// `diff-x86 [--sequences N] [--seed S] [--families a,b]`: sequences of instructions, generated from the seed.
 pub fn run(arguments: &[String]) -> Result<String, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    command.args(["test", "--release", "--package", "cohesim-x86", "--test", "native", "--"]);
+    command.args(["test", "--package", "cohesim-x86", "--test", "native", "--"]);
     command.args(["--ignored", "--exact", "--nocapture", "as_many_sequences_as_asked_for"]);
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {

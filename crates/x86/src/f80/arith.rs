@@ -206,7 +206,10 @@ impl F80 {
             (Number::Finite(_), Number::Infinity { negative: true }) => {
                 Outcome::exactly(F80::zero(negative)).with(flags)
             }
-            (Number::Finite(number), Number::Zero { .. }) => number.to_f80(settings.full()).with(flags),
+            (Number::Finite(number), Number::Zero { .. }) => {
+                // Unchanged (pseudo-denormals become normal), and so no underflow.
+                Outcome::exactly(number.to_f80(Settings::DEFAULT).value).with(flags)
+            }
             (Number::Finite(number), Number::Finite(places)) => {
                 let magnitude = match places.exponent {
                     ..0 => 0,

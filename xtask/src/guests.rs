@@ -66,6 +66,11 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     // The host programs have the code objects and the library inside: those that are committed by now.
     let (rebuilt, committed) = (scratch.0.join("workloads.elf"), root.join(host_programs::COMMITTED));
     host_programs::build(root, &rebuilt)?;
+    let program = fs::read(&rebuilt).map_err(|e| format!("{}: {e}", rebuilt.display()))?;
+    let wrong = host_programs::self_check(&program);
+    if !wrong.is_empty() {
+        return Err(format!("built anew, these host programs give wrong results:\n{}", wrong.join("\n")));
+    }
     if differs(&rebuilt, &committed, update)? {
         different.push("the host programs");
     }

@@ -1,10 +1,17 @@
 //! Builds the host programs of the workloads: one static program file of musl, from C.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::Command,
 };
+
+use os::{
+    End, Options, Process,
+    files::Stdio,
+    opencl::{Driver, Settings},
+};
+use workloads::ALL;
 
 use crate::tool::{fingerprint, first_line, run};
 
@@ -35,6 +42,23 @@ pub fn build(root: &Path, target: &Path) -> Result<(), String> {
         "musl-tools opencl-c-headers",
     )?;
     run(Command::new("objcopy").args(["--strip-all", "--remove-section=.comment"]).arg(target), "binutils")
+}
+
+/// Runs every workload of a program file inside cohesim, and says which did not find its own result right.
+pub fn self_check(program: &[u8]) -> Vec<String> {
+    ALL.iter().filter_map(|workload| run_inside(program, workload.name).err()).collect()
+}
+
+fn run_inside(program: &[u8], workload: &str) -> Result<(), String> {
+    let mut options = Options::new(format!("/workloads/{workload}"));
+    options.arguments.extend(["--size", "tiny"].map(|argument| argument.into()));
+    options.stdio = Stdio::new(io::empty(), io::sink(), io::stderr());
+    options.driver = Box::new(Driver::new(Settings::default()));
+    let mut process = Process::start(program, options).map_err(|e| format!("{workload}: {e}"))?;
+    match process.run() {
+        End::Exited { code: 0 } => Ok(()),
+        end => Err(format!("{workload} {end}")),
+    }
 }
 
 /// What the bytes of the program file depend on beside the sources, as (tool, version).

@@ -49,7 +49,7 @@ pub static ALL: &[Protocol] = &[
                 rounds: 1,
                 build: |caches, lines| not_coherent(&WriteBackL2, &one_each(caches), lines),
             },
-            Setup { name: "pair", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &pair(caches), lines) },
+            Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
         ],
     },
     Protocol {
@@ -63,9 +63,9 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| not_coherent(&WriteThroughL2, &one_each(caches), lines),
             },
             Setup {
-                name: "pair",
+                name: "one-gpu",
                 rounds: 1,
-                build: |caches, lines| not_coherent(&WriteThroughL2, &pair(caches), lines),
+                build: |caches, lines| not_coherent(&WriteThroughL2, &[caches], lines),
             },
         ],
     },
@@ -179,13 +179,6 @@ fn one_each(caches: usize) -> Vec<usize> {
     vec![1; caches]
 }
 
-/// The same first-level caches, but the first two share a GPU: only so does a second-level cache have two to serve.
-fn pair(caches: usize) -> Vec<usize> {
-    let mut gpus = one_each(caches.saturating_sub(1).max(1));
-    gpus[0] = caches.min(2);
-    gpus
-}
-
 /// A GPU for each entry, with so many first-level caches, and a second-level cache each; and memory.
 fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], lines: usize) -> System {
     let cores: usize = gpus.iter().sum();
@@ -203,11 +196,10 @@ fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], lines: usize
         members.push(member(format!("l2.{gpu}"), l2, 1, vec![memory; lines]));
     }
     members.push(memory_of("memory", lines, memory.0.into()));
-    // GPUs that look alike change places, or, where one differs, the first-level caches of that one.
-    let equals = if gpus[0] == 1 {
-        l1s.iter().zip(&l2s).map(|(&l1, &l2)| vec![l1, l2]).collect()
-    } else {
-        l1s[..gpus[0]].iter().map(|&l1| vec![l1]).collect()
+    // GPUs change places, or the first-level caches of a GPU that stands alone.
+    let equals = match gpus {
+        [_] => l1s.iter().map(|&l1| vec![l1]).collect(),
+        _ => l1s.iter().zip(&l2s).map(|(&l1, &l2)| vec![l1, l2]).collect(),
     };
     System {
         tables: vec![vi_l1::l1::TABLE.clone(), l2.table().clone(), memory::memory::TABLE.clone()],

@@ -27,13 +27,13 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    #[inline]
+    #[inline(always)]
     fn mix(&mut self, word: u64) {
         let product = u128::from(self.state ^ word) * u128::from(MIX);
         self.state = (product as u64) ^ ((product >> 64) as u64) ^ word.rotate_left(32);
     }
 
-    #[inline]
+    #[inline(always)]
     fn number(&mut self, number: u64) {
         if number < u64::from(LARGE) {
             self.write_u8(number as u8);
@@ -45,7 +45,7 @@ impl Fingerprint {
 }
 
 impl Hasher for Fingerprint {
-    #[inline]
+    #[inline(always)]
     fn write_u8(&mut self, byte: u8) {
         self.pending = self.pending << 8 | u64::from(byte);
         self.count += 1;
@@ -55,27 +55,27 @@ impl Hasher for Fingerprint {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.write_u8(byte));
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_u32(&mut self, number: u32) {
         self.number(number.into());
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_u64(&mut self, number: u64) {
         self.number(number);
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_usize(&mut self, number: usize) {
         self.number(number as u64);
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_isize(&mut self, number: isize) {
         self.number(number as u64);
     }

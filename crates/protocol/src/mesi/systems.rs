@@ -104,8 +104,9 @@ pub fn apu(caches: usize, lines: usize) -> System {
     builder.system((0..vector_caches).map(|cache| vec![node(cache)]).collect())
 }
 
-/// A GPU alone over the shared last-level cache.
-pub fn gpu(vector_caches: usize, lines: usize) -> System {
+/// A GPU alone over the shared last-level cache, with at least three vector caches: one asks while two are busy with the line.
+pub fn gpu(caches: usize, lines: usize) -> System {
+    let vector_caches = caches.max(3);
     let mut builder = Builder::new(lines);
     for cache in 0..vector_caches {
         builder.add_l1(format!("l1v.{cache}"), &L1V, vector_caches);
@@ -149,10 +150,10 @@ pub fn fetch_apart(_: usize, lines: usize) -> System {
     builder.system(Vec::new())
 }
 
-/// A core that only fetches and a GPU with one vector cache, with the directory at the memory controller.
+/// A core with an instruction cache and a GPU with one vector cache, with the directory at the memory controller.
 pub fn fetch_no_llc(_: usize, lines: usize) -> System {
     let mut builder = Builder::new(lines);
-    builder.add("l1d".to_owned(), &L1D, 3, 0);
+    builder.add_l1("l1d".to_owned(), &L1D, 3);
     builder.add_l1("l1i".to_owned(), &L1I, 3);
     builder.add_l1("l1v".to_owned(), &L1V, 4);
     builder.add("l2".to_owned(), &L2, 5, 0);

@@ -4,6 +4,7 @@ use crate::{
     Block, Controller, Kind, Line, Node, Table,
     adsm::{self, Accelerator, Host},
     check::{BYTES, Member, Stage, System},
+    halcone,
     memory::{self, Memory},
     mesi,
     vi_l1::{self, ViL1},
@@ -95,6 +96,16 @@ pub static ALL: &[Protocol] = &[
         ],
     },
     Protocol {
+        name: "halcone",
+        about: "HALCONE: many GPUs over one memory, ordered by logical time; lines are read on leases, none is invalidated",
+        tables: &[&halcone::halcone_l1::TABLE, &halcone::halcone_l2::TABLE, &halcone::tsu::TABLE],
+        systems: &[
+            Setup { name: "gpus", rounds: 1, build: halcone::gpus },
+            Setup { name: "one-gpu", rounds: 1, build: halcone::one_gpu },
+            Setup { name: "overflow", rounds: 1, build: halcone::overflow },
+        ],
+    },
+    Protocol {
         name: "adsm",
         about: "GMAC: objects move between host and accelerators on calls, returns and page faults; as batch-, lazy- or \
                 rolling-update",
@@ -171,6 +182,7 @@ fn vi(caches: usize, lines: usize) -> System {
         whims: fences(l1s.iter().chain([&l2])),
         equals: l1s.into_iter().map(|l1| vec![l1]).collect(),
         coherent: false,
+        horizon: None,
     }
 }
 
@@ -215,6 +227,7 @@ fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], lines: usize
         whims: fences(l1s.iter().chain(&l2s)),
         equals,
         coherent: false,
+        horizon: None,
     }
 }
 
@@ -248,6 +261,7 @@ fn adsm(host: &'static Host, initial: u8, rolls: bool, caches: usize, lines: usi
         whims: if rolls { vec![(node(0), Kind::Roll)] } else { Vec::new() },
         equals: Vec::new(),
         coherent: false,
+        horizon: None,
     }
 }
 
@@ -261,7 +275,7 @@ mod tests {
         for protocol in ALL {
             for setup in protocol.systems {
                 for network in [Network::Unordered, Network::Ordered { depth: 2 }] {
-                    let limits = Limits { rounds: setup.rounds, ..Limits::default() };
+                    let limits = Limits { rounds: setup.rounds, threads: 2, ..Limits::default() };
                     let report = check((setup.build)(2, 1), network, limits);
                     let trace = report.counterexample.clone().unwrap_or_default();
                     let name = format!("{}:{}", protocol.name, setup.name);

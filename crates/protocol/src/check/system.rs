@@ -1,6 +1,6 @@
 //! A small system to check: who is there, who asks whom, and what happens between stretches of work.
 
-use crate::{Controller, Kind, Line, Node, Table};
+use crate::{Controller, Kind, Line, Node, Stamp, Table};
 
 /// Bytes in a line of a checked system: two are enough for false sharing.
 pub const BYTES: usize = 2;
@@ -61,6 +61,8 @@ pub struct System {
     pub equals: Vec<Vec<Node>>,
     /// Caches agree at all times: a read returns the newest store that has been performed.
     pub coherent: bool,
+    /// Accesses are ordered by logical time; cores ask for nothing once it has come so far.
+    pub horizon: Option<Stamp>,
 }
 
 impl System {

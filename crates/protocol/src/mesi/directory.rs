@@ -151,3 +151,24 @@ fn forward_to_holder<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Resu
     work.line.acks = 0;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Log, Node, Step, mesi::l3::l3::State, step};
+    use mem::LineAddr;
+
+    /// No checked system has two instruction caches.
+    #[test]
+    fn a_second_fetch_waits_while_memory_is_asked() {
+        let place = Place { me: Node(2), below: Node(3), above: Node(0) };
+        let mut line = Line::<2>::new(State::I as u8);
+        let mut log = Log::new(&l3::l3::TABLE, 0);
+        let mut fetch = |from| {
+            let msg = Msg::new(Node(from), place.me, Kind::GetS, LineAddr(0), Block::EMPTY);
+            step(&L3, &l3::l3::TABLE, place, &mut line, &msg, &mut log).unwrap()
+        };
+        assert!(matches!(fetch(0), Step::Sends(sends) if sends[0].kind == Kind::Read));
+        assert_eq!(fetch(1), Step::Stall);
+    }
+}

@@ -18,78 +18,126 @@ use gpu_l2::{Action, Event, State};
 
 protocol! { gpu_l2 actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX Modify Take Ack Get GetX Fill
   AwaitAcks Early Count InvalOthers InvalAll Flush Downgrade Join InvAck FwdPutS FwdPutX FwdAck FwdAckX FwdNack FwdNackX FlushedDown Clean Drop WriteBack)
- on(                   Load                         LoadOwner                   Store                              StoreOwner                  WriteBack                       Evict                           Drain                               Retry)
- M                   { [M_Held HoldAlone PutX]      x                           [M_Held HoldAlone PutX]            x                           x                               [I_WB_Writable]                 x                                   x             }
- M_Held              { [M_Pending Ask Downgrade]    x                           [M_Pending_Store Ask Flush]        x                           [M Take Unhold Ack]             [I_WB_Flush_Conflict Flush]     x                                   x             }
- M_Pending           { [M_Pending Nack]             [M_Pending Nack]            [M_Pending Nack]                   [M_Pending Nack]            [M_Pending Take Ack]            z                               x                                   x             }
- M_Pending_Store     { [M_Pending_Store Nack]       [M_Pending_Store Nack]      [M_Pending_Store Nack]             [M_Pending_Store Nack]      [M_Pending_Store Take Ack]      z                               x                                   x             }
- E_Held              { [M_Pending Ask Downgrade]    [E_Held PutClnX]            [M_Pending_Store Ask Flush]        [M_Held Modify PutX]        [M Take Unhold Ack]             [I_WB_Flush_Conflict Flush]     x                                   x             }
- S_Clean             { [S_Clean Hold PutS]          [S_Clean PutS]              [S_Pending Ask InvalOthers]        [I_GetX Ask Drop GetX]      x                               [S_Evict InvalAll]              x                                   x             }
- S_Dirty_In_Node     { [S_Dirty_In_Node Hold PutS]  x                           [S_Pending_Owned Ask InvalOthers]  x                           x                               [I_WB_Flush_Conflict InvalAll]  x                                   x             }
- S_Pending           { [S_Pending Nack]             [S_Pending Nack]            [S_Pending Nack]                   [S_Pending Nack]            x                               z                               x                                   x             }
- S_Pending_Owned     { [S_Pending_Owned Nack]       x                           [S_Pending_Owned Nack]             x                           x                               z                               x                                   x             }
- S_Inval             { [S_Inval Nack]               [S_Inval Nack]              [S_Inval Nack]                     [S_Inval Nack]              x                               z                               x                                   x             }
- S_Evict             { [S_Evict Nack]               [S_Evict Nack]              [S_Evict Nack]                     [S_Evict Nack]              x                               z                               x                                   x             }
- I                   { [I_Get Ask Get]              x                           [I_GetX Ask GetX]                  x                           x                               x                               x                                   x             }
- I_Get               { z                            x                           z                                  x                           x                               z                               x                                   x             }
- I_Get_Retry         { z                            x                           z                                  x                           x                               z                               x                                   [I_Get Get]   }
- I_GetX              { z                            x                           z                                  x                           x                               z                               x                                   x             }
- I_GetX_Retry        { z                            x                           z                                  x                           x                               z                               x                                   [I_GetX GetX] }
- I_GetX_Acks         { z                            x                           z                                  x                           x                               z                               x                                   x             }
- M_GetFwd            { [M_GetFwd Nack]              [M_GetFwd Nack]             [M_GetFwd Nack]                    [M_GetFwd Nack]             [M_GetFwd Take Ack]             z                               x                                   x             }
- M_GetXFwd           { [M_GetXFwd Nack]             [M_GetXFwd Nack]            [M_GetXFwd Nack]                   [M_GetXFwd Nack]            [M_GetXFwd Take Ack]            z                               x                                   x             }
- M_Flush             { [M_Flush Nack]               [M_Flush Nack]              [M_Flush Nack]                     [M_Flush Nack]              [M_Flush Take Ack]              z                               x                                   x             }
- I_WB_Flush_Conflict { [I_WB_Flush_Conflict Nack]   [I_WB_Flush_Conflict Nack]  [I_WB_Flush_Conflict Nack]         [I_WB_Flush_Conflict Nack]  [I_WB_Flush_Conflict Take Ack]  z                               x                                   x             }
- I_WB_Writable       { [M_Held HoldAlone PutX]      x                           [M_Held HoldAlone PutX]            x                           x                               x                               [I_WB_Non_Writable WriteBack Drop]  x             }
- I_WB_Non_Writable   { z                            x                           z                                  x                           x                               z                               x                                   x             };
- on(                   PutS                              PutClnX                             PutX                                              PutX_N                        Nack            InvAck               InvAckLast                               WriteBackAck)
- M                   { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- M_Held              { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- M_Pending           { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- M_Pending_Store     { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- E_Held              { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- S_Clean             { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- S_Dirty_In_Node     { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- S_Pending           { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- S_Pending_Owned     { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- S_Inval             { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- S_Evict             { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- I                   { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- I_Get               { [S_Clean Fill HoldAsked AnswerS]  [E_Held Fill HoldAsked AnswerClnX]  [M_Held Fill Modify HoldAsked AnswerX]            x                             [I_Get_Retry]   x                    x                                        x            }
- I_Get_Retry         { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- I_GetX              { x                                 x                                   [M_Held AwaitAcks Fill Modify HoldAsked AnswerX]  [I_GetX_Acks AwaitAcks Fill]  [I_GetX_Retry]  [I_GetX Early]       x                                        x            }
- I_GetX_Retry        { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- I_GetX_Acks         { x                                 x                                   x                                                 x                             x               [I_GetX_Acks Count]  [M_Held Count Modify HoldAsked AnswerX]  x            }
- M_GetFwd            { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- M_GetXFwd           { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- M_Flush             { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- I_WB_Flush_Conflict { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- I_WB_Writable       { x                                 x                                   x                                                 x                             x               x                    x                                        x            }
- I_WB_Non_Writable   { x                                 x                                   x                                                 x                             x               x                    x                                        [I Count]    };
- on(                   Flushed                      FlushedClean                                  FlushedDirty                                       Inval                    GetFwd                          GetXFwd                    CoreFlush)
- M                   { x                            x                                             x                                                  x                        [I FwdPutS FwdAck Drop]         [I FwdPutX FwdAckX Drop]   [I FlushedDown Drop]       }
- M_Held              { x                            x                                             x                                                  x                        [M_GetFwd Join Downgrade]       [M_GetXFwd Join Flush]     [M_Flush Flush]            }
- M_Pending           { x                            [S_Dirty_In_Node Count HoldAsked AnswerS]     [S_Dirty_In_Node Count Take HoldAsked AnswerS]     x                        z                               z                          z                          }
- M_Pending_Store     { x                            [M_Held Count Modify HoldAskedAlone AnswerX]  [M_Held Count Take Modify HoldAskedAlone AnswerX]  x                        z                               z                          z                          }
- E_Held              { x                            x                                             x                                                  x                        [M_GetFwd Join Downgrade]       [M_GetXFwd Join Flush]     [M_Flush Flush]            }
- S_Clean             { x                            x                                             x                                                  [S_Inval Join InvalAll]  x                               x                          x                          }
- S_Dirty_In_Node     { x                            x                                             x                                                  x                        [S_Clean FwdPutS FwdAck Clean]  [M_GetXFwd Join InvalAll]  [M_Flush InvalAll]         }
- S_Pending           { [S_Pending Count]            [I_GetX Count Drop GetX]                      x                                                  z                        x                               x                          x                          }
- S_Pending_Owned     { [S_Pending_Owned Count]      [M_Held Count Modify HoldAskedAlone AnswerX]  [M_Held Count Modify HoldAskedAlone AnswerX]       x                        z                               z                          z                          }
- S_Inval             { [S_Inval Count]              [I Count InvAck Drop]                         x                                                  x                        x                               x                          x                          }
- S_Evict             { [S_Evict Count]              [I Count Drop]                                x                                                  z                        x                               x                          x                          }
- I                   { x                            x                                             x                                                  [I InvAck]               [I FwdNack]                     [I FwdNackX]               [I FlushedDown]            }
- I_Get               { x                            x                                             x                                                  z                        z                               z                          z                          }
- I_Get_Retry         { x                            x                                             x                                                  [I_Get_Retry InvAck]     [I_Get_Retry FwdNack]           [I_Get_Retry FwdNackX]     [I_Get_Retry FlushedDown]  }
- I_GetX              { x                            x                                             x                                                  z                        z                               z                          z                          }
- I_GetX_Retry        { x                            x                                             x                                                  [I_GetX_Retry InvAck]    [I_GetX_Retry FwdNack]          [I_GetX_Retry FwdNackX]    [I_GetX_Retry FlushedDown] }
- I_GetX_Acks         { x                            x                                             x                                                  x                        z                               z                          z                          }
- M_GetFwd            { x                            [S_Clean Count FwdPutS FwdAck]                [S_Clean Count Take FwdPutS FwdAck Clean]          x                        x                               x                          x                          }
- M_GetXFwd           { [M_GetXFwd Count]            [I Count FwdPutX FwdAckX Drop]                [I Count Take FwdPutX FwdAckX Drop]                x                        x                               x                          x                          }
- M_Flush             { [M_Flush Count]              [I Count FlushedDown Drop]                    [I Count Take FlushedDown Drop]                    x                        x                               x                          x                          }
- I_WB_Flush_Conflict { [I_WB_Flush_Conflict Count]  [I Count Drop]                                [I_WB_Writable Count Take Unhold]                  x                        z                               z                          z                          }
- I_WB_Writable       { x                            x                                             x                                                  x                        [I FwdPutS FwdAck Drop]         [I FwdPutX FwdAckX Drop]   [I FlushedDown Drop]       }
- I_WB_Non_Writable   { x                            x                                             x                                                  x                        z                               z                          z                          }
+ on(                   Load                         LoadOwner                   Store                              StoreOwner)
+ M                   { [M_Held HoldAlone PutX]      x                           [M_Held HoldAlone PutX]            x                          }
+ M_Held              { [M_Pending Ask Downgrade]    x                           [M_Pending_Store Ask Flush]        x                          }
+ M_Pending           { [M_Pending Nack]             [M_Pending Nack]            [M_Pending Nack]                   [M_Pending Nack]           }
+ M_Pending_Store     { [M_Pending_Store Nack]       [M_Pending_Store Nack]      [M_Pending_Store Nack]             [M_Pending_Store Nack]     }
+ E_Held              { [M_Pending Ask Downgrade]    [E_Held PutClnX]            [M_Pending_Store Ask Flush]        [M_Held Modify PutX]       }
+ S_Clean             { [S_Clean Hold PutS]          [S_Clean PutS]              [S_Pending Ask InvalOthers]        [I_GetX Ask Drop GetX]     }
+ S_Dirty_In_Node     { [S_Dirty_In_Node Hold PutS]  x                           [S_Pending_Owned Ask InvalOthers]  x                          }
+ S_Pending           { [S_Pending Nack]             [S_Pending Nack]            [S_Pending Nack]                   [S_Pending Nack]           }
+ S_Pending_Owned     { [S_Pending_Owned Nack]       x                           [S_Pending_Owned Nack]             x                          }
+ S_Inval             { [S_Inval Nack]               [S_Inval Nack]              [S_Inval Nack]                     [S_Inval Nack]             }
+ S_Evict             { [S_Evict Nack]               [S_Evict Nack]              [S_Evict Nack]                     [S_Evict Nack]             }
+ I                   { [I_Get Ask Get]              x                           [I_GetX Ask GetX]                  x                          }
+ I_Get               { z                            x                           z                                  x                          }
+ I_Get_Retry         { z                            x                           z                                  x                          }
+ I_GetX              { z                            x                           z                                  x                          }
+ I_GetX_Retry        { z                            x                           z                                  x                          }
+ I_GetX_Acks         { z                            x                           z                                  x                          }
+ M_GetFwd            { [M_GetFwd Nack]              [M_GetFwd Nack]             [M_GetFwd Nack]                    [M_GetFwd Nack]            }
+ M_GetXFwd           { [M_GetXFwd Nack]             [M_GetXFwd Nack]            [M_GetXFwd Nack]                   [M_GetXFwd Nack]           }
+ M_Flush             { [M_Flush Nack]               [M_Flush Nack]              [M_Flush Nack]                     [M_Flush Nack]             }
+ I_WB_Flush_Conflict { [I_WB_Flush_Conflict Nack]   [I_WB_Flush_Conflict Nack]  [I_WB_Flush_Conflict Nack]         [I_WB_Flush_Conflict Nack] }
+ I_WB_Writable       { [M_Held HoldAlone PutX]      x                           [M_Held HoldAlone PutX]            x                          }
+ I_WB_Non_Writable   { z                            x                           z                                  x                          };
+ on(                   WriteBack                       Evict                           Drain                               Retry)
+ M                   { x                               [I_WB_Writable]                 x                                   x             }
+ M_Held              { [M Take Unhold Ack]             [I_WB_Flush_Conflict Flush]     x                                   x             }
+ M_Pending           { [M_Pending Take Ack]            z                               x                                   x             }
+ M_Pending_Store     { [M_Pending_Store Take Ack]      z                               x                                   x             }
+ E_Held              { [M Take Unhold Ack]             [I_WB_Flush_Conflict Flush]     x                                   x             }
+ S_Clean             { x                               [S_Evict InvalAll]              x                                   x             }
+ S_Dirty_In_Node     { x                               [I_WB_Flush_Conflict InvalAll]  x                                   x             }
+ S_Pending           { x                               z                               x                                   x             }
+ S_Pending_Owned     { x                               z                               x                                   x             }
+ S_Inval             { x                               z                               x                                   x             }
+ S_Evict             { x                               z                               x                                   x             }
+ I                   { x                               x                               x                                   x             }
+ I_Get               { x                               z                               x                                   x             }
+ I_Get_Retry         { x                               z                               x                                   [I_Get Get]   }
+ I_GetX              { x                               z                               x                                   x             }
+ I_GetX_Retry        { x                               z                               x                                   [I_GetX GetX] }
+ I_GetX_Acks         { x                               z                               x                                   x             }
+ M_GetFwd            { [M_GetFwd Take Ack]             z                               x                                   x             }
+ M_GetXFwd           { [M_GetXFwd Take Ack]            z                               x                                   x             }
+ M_Flush             { [M_Flush Take Ack]              z                               x                                   x             }
+ I_WB_Flush_Conflict { [I_WB_Flush_Conflict Take Ack]  z                               x                                   x             }
+ I_WB_Writable       { x                               x                               [I_WB_Non_Writable WriteBack Drop]  x             }
+ I_WB_Non_Writable   { x                               z                               x                                   x             };
+ on(                   PutS                              PutClnX                             PutX                                              PutX_N                        Nack)
+ M                   { x                                 x                                   x                                                 x                             x              }
+ M_Held              { x                                 x                                   x                                                 x                             x              }
+ M_Pending           { x                                 x                                   x                                                 x                             x              }
+ M_Pending_Store     { x                                 x                                   x                                                 x                             x              }
+ E_Held              { x                                 x                                   x                                                 x                             x              }
+ S_Clean             { x                                 x                                   x                                                 x                             x              }
+ S_Dirty_In_Node     { x                                 x                                   x                                                 x                             x              }
+ S_Pending           { x                                 x                                   x                                                 x                             x              }
+ S_Pending_Owned     { x                                 x                                   x                                                 x                             x              }
+ S_Inval             { x                                 x                                   x                                                 x                             x              }
+ S_Evict             { x                                 x                                   x                                                 x                             x              }
+ I                   { x                                 x                                   x                                                 x                             x              }
+ I_Get               { [S_Clean Fill HoldAsked AnswerS]  [E_Held Fill HoldAsked AnswerClnX]  [M_Held Fill Modify HoldAsked AnswerX]            x                             [I_Get_Retry]  }
+ I_Get_Retry         { x                                 x                                   x                                                 x                             x              }
+ I_GetX              { x                                 x                                   [M_Held AwaitAcks Fill Modify HoldAsked AnswerX]  [I_GetX_Acks AwaitAcks Fill]  [I_GetX_Retry] }
+ I_GetX_Retry        { x                                 x                                   x                                                 x                             x              }
+ I_GetX_Acks         { x                                 x                                   x                                                 x                             x              }
+ M_GetFwd            { x                                 x                                   x                                                 x                             x              }
+ M_GetXFwd           { x                                 x                                   x                                                 x                             x              }
+ M_Flush             { x                                 x                                   x                                                 x                             x              }
+ I_WB_Flush_Conflict { x                                 x                                   x                                                 x                             x              }
+ I_WB_Writable       { x                                 x                                   x                                                 x                             x              }
+ I_WB_Non_Writable   { x                                 x                                   x                                                 x                             x              };
+ on(                   InvAck               InvAckLast                               WriteBackAck  Flushed                      FlushedClean                                  FlushedDirty)
+ M                   { x                    x                                        x             x                            x                                             x                                                 }
+ M_Held              { x                    x                                        x             x                            x                                             x                                                 }
+ M_Pending           { x                    x                                        x             x                            [S_Dirty_In_Node Count HoldAsked AnswerS]     [S_Dirty_In_Node Count Take HoldAsked AnswerS]    }
+ M_Pending_Store     { x                    x                                        x             x                            [M_Held Count Modify HoldAskedAlone AnswerX]  [M_Held Count Take Modify HoldAskedAlone AnswerX] }
+ E_Held              { x                    x                                        x             x                            x                                             x                                                 }
+ S_Clean             { x                    x                                        x             x                            x                                             x                                                 }
+ S_Dirty_In_Node     { x                    x                                        x             x                            x                                             x                                                 }
+ S_Pending           { x                    x                                        x             [S_Pending Count]            [I_GetX Count Drop GetX]                      x                                                 }
+ S_Pending_Owned     { x                    x                                        x             [S_Pending_Owned Count]      [M_Held Count Modify HoldAskedAlone AnswerX]  [M_Held Count Modify HoldAskedAlone AnswerX]      }
+ S_Inval             { x                    x                                        x             [S_Inval Count]              [I Count InvAck Drop]                         x                                                 }
+ S_Evict             { x                    x                                        x             [S_Evict Count]              [I Count Drop]                                x                                                 }
+ I                   { x                    x                                        x             x                            x                                             x                                                 }
+ I_Get               { x                    x                                        x             x                            x                                             x                                                 }
+ I_Get_Retry         { x                    x                                        x             x                            x                                             x                                                 }
+ I_GetX              { [I_GetX Early]       x                                        x             x                            x                                             x                                                 }
+ I_GetX_Retry        { x                    x                                        x             x                            x                                             x                                                 }
+ I_GetX_Acks         { [I_GetX_Acks Count]  [M_Held Count Modify HoldAsked AnswerX]  x             x                            x                                             x                                                 }
+ M_GetFwd            { x                    x                                        x             x                            [S_Clean Count FwdPutS FwdAck]                [S_Clean Count Take FwdPutS FwdAck Clean]         }
+ M_GetXFwd           { x                    x                                        x             [M_GetXFwd Count]            [I Count FwdPutX FwdAckX Drop]                [I Count Take FwdPutX FwdAckX Drop]               }
+ M_Flush             { x                    x                                        x             [M_Flush Count]              [I Count FlushedDown Drop]                    [I Count Take FlushedDown Drop]                   }
+ I_WB_Flush_Conflict { x                    x                                        x             [I_WB_Flush_Conflict Count]  [I Count Drop]                                [I_WB_Writable Count Take Unhold]                 }
+ I_WB_Writable       { x                    x                                        x             x                            x                                             x                                                 }
+ I_WB_Non_Writable   { x                    x                                        [I Count]     x                            x                                             x                                                 };
+ on(                   Inval                    GetFwd                          GetXFwd                    CoreFlush)
+ M                   { x                        [I FwdPutS FwdAck Drop]         [I FwdPutX FwdAckX Drop]   [I FlushedDown Drop]       }
+ M_Held              { x                        [M_GetFwd Join Downgrade]       [M_GetXFwd Join Flush]     [M_Flush Flush]            }
+ M_Pending           { x                        z                               z                          z                          }
+ M_Pending_Store     { x                        z                               z                          z                          }
+ E_Held              { x                        [M_GetFwd Join Downgrade]       [M_GetXFwd Join Flush]     [M_Flush Flush]            }
+ S_Clean             { [S_Inval Join InvalAll]  x                               x                          x                          }
+ S_Dirty_In_Node     { x                        [S_Clean FwdPutS FwdAck Clean]  [M_GetXFwd Join InvalAll]  [M_Flush InvalAll]         }
+ S_Pending           { z                        x                               x                          x                          }
+ S_Pending_Owned     { x                        z                               z                          z                          }
+ S_Inval             { x                        x                               x                          x                          }
+ S_Evict             { z                        x                               x                          x                          }
+ I                   { [I InvAck]               [I FwdNack]                     [I FwdNackX]               [I FlushedDown]            }
+ I_Get               { z                        z                               z                          z                          }
+ I_Get_Retry         { [I_Get_Retry InvAck]     [I_Get_Retry FwdNack]           [I_Get_Retry FwdNackX]     [I_Get_Retry FlushedDown]  }
+ I_GetX              { z                        z                               z                          z                          }
+ I_GetX_Retry        { [I_GetX_Retry InvAck]    [I_GetX_Retry FwdNack]          [I_GetX_Retry FwdNackX]    [I_GetX_Retry FlushedDown] }
+ I_GetX_Acks         { x                        z                               z                          z                          }
+ M_GetFwd            { x                        x                               x                          x                          }
+ M_GetXFwd           { x                        x                               x                          x                          }
+ M_Flush             { x                        x                               x                          x                          }
+ I_WB_Flush_Conflict { x                        z                               z                          z                          }
+ I_WB_Writable       { x                        [I FwdPutS FwdAck Drop]         [I FwdPutX FwdAckX Drop]   [I FlushedDown Drop]       }
+ I_WB_Non_Writable   { x                        z                               z                          z                          }
 }
 
 /// The controller of table [`gpu_l2`].
@@ -227,5 +275,33 @@ impl<const N: usize> Controller<N> for GpuL2 {
             Action::WriteBack => actions::write_back(work, Kind::WriteBack),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Log, Node, Step, step};
+    use mem::LineAddr;
+
+    /// No checked system has a GPU with three vector caches beside a core.
+    #[test]
+    fn a_store_waits_for_every_vector_cache_that_shares_the_line() {
+        let place = Place { me: Node(3), below: Node(4), above: Node(0) };
+        let mut line = Line { data: Block::full([1, 1]), sharers: Sharers(0b111), ..Line::new(State::S_Clean as u8) };
+        let mut log = Log::new(&gpu_l2::TABLE, 0);
+        let mut meets = |line: &mut Line<2>, from, kind| {
+            let msg = Msg::new(Node(from), place.me, kind, LineAddr(0), Block::EMPTY);
+            match step(&GpuL2, &gpu_l2::TABLE, place, line, &msg, &mut log).unwrap() {
+                Step::Sends(sends) => sends.into_iter().map(|send| (send.to, send.kind)).collect(),
+                Step::Stall => panic!("{kind:?} has to wait"),
+            }
+        };
+        let told: Vec<_> = meets(&mut line, 1, Kind::GetX);
+        assert_eq!(told, [(Node(0), Kind::Inval), (Node(2), Kind::Inval)]);
+        assert_eq!(meets(&mut line, 0, Kind::Flushed), []);
+        assert_eq!(State::ALL[line.state as usize], State::S_Pending);
+        assert_eq!(meets(&mut line, 2, Kind::Flushed), [(Node(4), Kind::GetX)]);
+        assert_eq!(State::ALL[line.state as usize], State::I_GetX);
     }
 }

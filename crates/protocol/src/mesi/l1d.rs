@@ -5,19 +5,32 @@ use crate::protocol;
 protocol! {
  /// Table 3.2.
  l1d actions(Hit Write Ask Take Get GetX Upgrade Drop KeepStore Fill Loaded Stored Modify WriteBack Landed Clean Flushed FlushedData)
- on(                 Load             Store                                 Evict            Drain                               Retry)
- M                 { [M Hit]          [M Write]                             [I_WB_Writable]  x                                   x                           }
- E                 { [E Hit]          [M Write]                             [I Drop]         x                                   x                           }
- S                 { [S Hit]          [S_Pending_Upgrade Ask Take Upgrade]  [I Drop]         x                                   x                           }
- S_Pending_Upgrade { z                z                                     z                x                                   x                           }
- S_Upgrade_Retry   { z                z                                     z                x                                   [S_Pending_Upgrade Upgrade] }
- I                 { [I_Get Ask Get]  [I_GetX Ask Take GetX]                x                x                                   x                           }
- I_Get             { z                z                                     z                x                                   x                           }
- I_Get_Retry       { z                z                                     z                x                                   [I_Get Get]                 }
- I_GetX            { z                z                                     z                x                                   x                           }
- I_GetX_Retry      { z                z                                     z                x                                   [I_GetX GetX]               }
- I_WB_Writable     { [M Hit]          [M Write]                             x                [I_WB_Non_Writable WriteBack Drop]  x                           }
- I_WB_Non_Writable { z                z                                     z                x                                   x                           };
+ on(                 Load             Store)
+ M                 { [M Hit]          [M Write]                            }
+ E                 { [E Hit]          [M Write]                            }
+ S                 { [S Hit]          [S_Pending_Upgrade Ask Take Upgrade] }
+ S_Pending_Upgrade { z                z                                    }
+ S_Upgrade_Retry   { z                z                                    }
+ I                 { [I_Get Ask Get]  [I_GetX Ask Take GetX]               }
+ I_Get             { z                z                                    }
+ I_Get_Retry       { z                z                                    }
+ I_GetX            { z                z                                    }
+ I_GetX_Retry      { z                z                                    }
+ I_WB_Writable     { [M Hit]          [M Write]                            }
+ I_WB_Non_Writable { z                z                                    };
+ on(                 Evict            Drain                               Retry)
+ M                 { [I_WB_Writable]  x                                   x                           }
+ E                 { [I Drop]         x                                   x                           }
+ S                 { [I Drop]         x                                   x                           }
+ S_Pending_Upgrade { z                x                                   x                           }
+ S_Upgrade_Retry   { z                x                                   [S_Pending_Upgrade Upgrade] }
+ I                 { x                x                                   x                           }
+ I_Get             { z                x                                   x                           }
+ I_Get_Retry       { z                x                                   [I_Get Get]                 }
+ I_GetX            { z                x                                   x                           }
+ I_GetX_Retry      { z                x                                   [I_GetX GetX]               }
+ I_WB_Writable     { x                [I_WB_Non_Writable WriteBack Drop]  x                           }
+ I_WB_Non_Writable { z                x                                   x                           };
  on(                 PutS             PutClnX          PutX                    Nack               WriteBackAck)
  M                 { x                x                x                       x                  x            }
  E                 { x                x                x                       x                  x            }

@@ -149,10 +149,10 @@ pub fn fetch_apart(_: usize, lines: usize) -> System {
     builder.system(Vec::new())
 }
 
-/// A core that only fetches and a GPU with one vector cache, with the directory at the memory controller.
+/// A core with an instruction cache and a GPU with one vector cache, with the directory at the memory controller.
 pub fn fetch_no_llc(_: usize, lines: usize) -> System {
     let mut builder = Builder::new(lines);
-    builder.add("l1d".to_owned(), &L1D, 3, 0);
+    builder.add_l1("l1d".to_owned(), &L1D, 3);
     builder.add_l1("l1i".to_owned(), &L1I, 3);
     builder.add_l1("l1v".to_owned(), &L1V, 4);
     builder.add("l2".to_owned(), &L2, 5, 0);

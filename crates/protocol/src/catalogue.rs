@@ -11,6 +11,7 @@ use crate::{
     wb_l2::{self, WriteBackL2},
     wt_l2::{self, WriteThroughL2},
 };
+use mem::Bytes;
 
 /// A protocol.
 pub struct Protocol {
@@ -20,6 +21,15 @@ pub struct Protocol {
     pub tables: &'static [&'static Table],
     /// The systems it is checked on. What one of them can't show, another does: together they should meet every cell.
     pub systems: &'static [Setup],
+    /// What it costs in bits beside tags and data, where a paper says so.
+    pub storage: Option<fn() -> Vec<Storage>>,
+}
+
+/// Bits that hardware has to keep, as bytes.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    pub what: &'static str,
+    pub bytes: Bytes,
 }
 
 /// A kind of system that a protocol is checked on.
@@ -39,6 +49,7 @@ pub static ALL: &[Protocol] = &[
         about: "write-through L1s over one write-back L2; L1s are invalidated when a kernel starts",
         tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
         systems: &[Setup { name: "one-gpu", rounds: 1, build: vi }],
+        storage: None,
     },
     Protocol {
         name: "wb_nc",
@@ -52,6 +63,7 @@ pub static ALL: &[Protocol] = &[
             },
             Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
         ],
+        storage: None,
     },
     Protocol {
         name: "wt_nc",
@@ -69,6 +81,7 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| not_coherent(&WriteThroughL2, &[caches], lines),
             },
         ],
+        storage: None,
     },
     Protocol {
         name: "mesi",
@@ -94,6 +107,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "fetch-no-llc", rounds: 0, build: mesi::fetch_no_llc },
             Setup { name: "gpu-no-llc", rounds: 0, build: mesi::gpu_no_llc },
         ],
+        storage: None,
     },
     Protocol {
         name: "halcone",
@@ -104,6 +118,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "one-gpu", rounds: 1, build: halcone::one_gpu },
             Setup { name: "overflow", rounds: 1, build: halcone::overflow },
         ],
+        storage: Some(halcone::storage),
     },
     Protocol {
         name: "adsm",
@@ -127,6 +142,7 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| adsm(&adsm::ROLLING, adsm::rolling::State::ReadOnly as u8, true, caches, lines),
             },
         ],
+        storage: None,
     },
 ];
 

@@ -8,8 +8,10 @@
 mod caches;
 mod figures;
 mod memory;
+mod storage;
 mod systems;
 
 pub use caches::{HalconeL1, HalconeL2, halcone_l1, halcone_l2};
 pub use memory::{Tsu, tsu};
+pub use storage::storage;
 pub use systems::{gpus, one_gpu, overflow};

@@ -66,6 +66,14 @@ pub struct System {
 }
 
 impl System {
+    /// The networks that make a difference to it. With one line no message of MESI (`tests/mesi_holes.rs`) or of a protocol with
+    /// leases ever waits behind another: each asks one thing at a time. So lanes that keep order show nothing new there.
+    pub fn networks(&self) -> &'static [Network] {
+        let both = &[Network::Unordered, Network::Ordered { depth: 2 }];
+        let one_at_a_time = self.coherent || self.horizon.is_some();
+        if one_at_a_time && self.lines == 1 { &both[..1] } else { both }
+    }
+
     pub fn name(&self, node: Node) -> String {
         match self.members.get(node.0 as usize) {
             Some(member) => member.name.clone(),

@@ -21,9 +21,9 @@ pub fn one_gpu(caches: usize, lines: usize) -> System {
     system(&[caches], lines, Kind::Invalidate)
 }
 
-/// A GPU for each cache; logical time starts anew after a stretch of work.
+/// Two GPUs at most: logical time starts anew after a stretch of work, which has nothing to do with their number.
 pub fn overflow(caches: usize, lines: usize) -> System {
-    system(&vec![1; caches], lines, Kind::Reset)
+    system(&vec![1; caches.min(2)], lines, Kind::Reset)
 }
 
 /// A GPU for each entry, with so many first-level caches and a second-level cache. After a stretch of work its writes are

@@ -104,8 +104,9 @@ pub fn apu(caches: usize, lines: usize) -> System {
     builder.system((0..vector_caches).map(|cache| vec![node(cache)]).collect())
 }
 
-/// A GPU alone over the shared last-level cache.
-pub fn gpu(vector_caches: usize, lines: usize) -> System {
+/// A GPU alone over the shared last-level cache, with at least three vector caches: one asks while two are busy with the line.
+pub fn gpu(caches: usize, lines: usize) -> System {
+    let vector_caches = caches.max(3);
     let mut builder = Builder::new(lines);
     for cache in 0..vector_caches {
         builder.add_l1(format!("l1v.{cache}"), &L1V, vector_caches);

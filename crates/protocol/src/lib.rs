@@ -14,10 +14,12 @@ pub mod adsm;
 pub mod catalogue;
 pub mod check;
 mod common;
+pub mod halcone;
 mod macros;
 pub mod memory;
 pub mod mesi;
 mod message;
+mod stamps;
 mod step;
 mod table;
 pub mod vi_l1;
@@ -26,6 +28,7 @@ pub mod wt_l2;
 
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
+pub use stamps::{Stamp, Stamps};
 pub use step::{
     Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, look, step,
 };

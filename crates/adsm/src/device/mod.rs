@@ -136,6 +136,11 @@ impl Device {
         }
     }
 
+    /// Whether a system call may touch shared objects as they are.
+    pub fn serves_system_calls(&self) -> bool {
+        !self.rules.detects() || self.shares_memory || self.engine.serves_system_calls()
+    }
+
     pub(crate) fn check_process(&self) -> Result<()> {
         if std::process::id() == self.process { Ok(()) } else { Err(Error::Forked) }
     }

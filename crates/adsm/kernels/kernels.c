@@ -15,7 +15,7 @@ KERNEL drift(GLOBAL float *x, uint n) {
 }
 
 // For tests: every third byte of `to` takes up its neighbour in `from`.
-KERNEL mix(GLOBAL const uchar *from, GLOBAL uchar *to, uint n) {
+KERNEL stir(GLOBAL const uchar *from, GLOBAL uchar *to, uint n) {
     uint i = GID_X;
     if (i < n && i % 3 == 0)
         to[i] = (uchar)(to[i] + from[i] + 1);

@@ -83,7 +83,7 @@ impl Config {
     /// The same, if it makes sense.
     pub fn checked(self) -> Result<Self> {
         let page = page_size();
-        if self.block == 0 || self.block % page != 0 {
+        if self.block == 0 || !self.block.is_multiple_of(page) {
             return Err(Error::Setting {
                 variable: "ADSM_BLOCK".to_owned(),
                 value: self.block.to_string(),

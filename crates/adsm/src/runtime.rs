@@ -4,6 +4,7 @@ use crate::{
     accel::{
         Accelerator, KernelSource,
         cuda::Cuda,
+        opencl::OpenCl,
         sim::{Sim, SimSpec},
     },
     api::{Kernel, Pod, Shared},
@@ -55,6 +56,7 @@ static COUNTERS: Mutex<Vec<Weak<Counters>>> = Mutex::new(Vec::new());
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKind {
     Sim,
+    OpenCl,
     Cuda,
 }
 
@@ -64,8 +66,9 @@ impl FromStr for DeviceKind {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "sim" => Ok(Self::Sim),
+            "opencl" => Ok(Self::OpenCl),
             "cuda" => Ok(Self::Cuda),
-            _ => Err("one of sim, cuda".to_owned()),
+            _ => Err("one of sim, opencl, cuda".to_owned()),
         }
     }
 }
@@ -75,6 +78,7 @@ impl DeviceKind {
     pub fn open(self) -> Result<Vec<Arc<dyn Accelerator>>> {
         Ok(match self {
             Self::Sim => vec![Arc::new(Sim::new(SimSpec::default()))],
+            Self::OpenCl => OpenCl::all()?.into_iter().map(|device| Arc::new(device) as Arc<dyn Accelerator>).collect(),
             Self::Cuda => Cuda::all()?.into_iter().map(|cuda| Arc::new(cuda) as Arc<dyn Accelerator>).collect(),
         })
     }
@@ -149,7 +153,9 @@ impl Runtime {
 
     /// Waits for every call so far.
     pub fn sync(&self) -> Result<()> {
-        self.0.devices.iter().fold(Ok(()), |result, device| result.and(device.sync_all()))
+        // All of them, even if one fails; the first error is told.
+        let results: Vec<_> = self.0.devices.iter().map(|device| device.sync_all()).collect();
+        results.into_iter().collect()
     }
 
     pub fn devices(&self) -> &[Arc<Device>] {

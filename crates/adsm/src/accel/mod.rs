@@ -7,6 +7,7 @@
 pub mod cuda;
 mod error;
 mod kernel;
+pub mod opencl;
 pub mod sim;
 
 pub use error::DeviceError;

@@ -150,7 +150,7 @@ impl Object {
     /// If CPU and device share their memory: there is nothing to transfer then.
     pub fn alias(&self, offset: usize) -> *mut u8 {
         let host = self.host.as_ref().expect("an object that transfers has a host copy");
-        debug_assert!(offset < host.backing.len());
+        debug_assert!(offset < self.room);
         host.backing.alias().wrapping_add(offset)
     }
 

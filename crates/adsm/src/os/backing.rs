@@ -58,10 +58,6 @@ impl Backing {
         self.alias
     }
 
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
     /// A second view, for the program: at `over`, which must lie in a range its owner has reserved, or anywhere. Its pages
     /// are present and readable.
     ///

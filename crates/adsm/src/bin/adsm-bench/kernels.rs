@@ -38,9 +38,9 @@ pub fn drift(call: &mut Native<'_>) {
     }
 }
 
-pub fn mix(call: &mut Native<'_>) {
+pub fn stir(call: &mut Native<'_>) {
     let n = word(call, 0);
-    let [from, to] = &mut call.memory[..] else { panic!("mix has two buffers") };
+    let [from, to] = &mut call.memory[..] else { panic!("stir has two buffers") };
     for i in (0..n).step_by(3) {
         to[i] = to[i].wrapping_add(from[i]).wrapping_add(1);
     }
@@ -96,7 +96,7 @@ fn sine_turn(t: f32) -> f32 {
     if t < -0.25 {
         t = -0.5 - t;
     }
-    let x = 6.283_185_3 * t;
+    let x = std::f32::consts::TAU * t;
     let xx = x * x;
     x * (1.0 + xx * (-0.166_666_67 + xx * (0.008_333_331 + xx * (-0.000_198_408_74 + xx * 0.000_002_752_556_2))))
 }
@@ -156,7 +156,7 @@ fn boys(t: f32) -> f32 {
         term *= 2.0 * t / (2 * k + 1) as f32;
         sum += term;
     }
-    sum * (-1.442_695 * t).exp2()
+    sum * (-std::f32::consts::LOG2_E * t).exp2()
 }
 
 pub fn rpes(call: &mut Native<'_>) {
@@ -186,7 +186,7 @@ fn integral([a, b, c, d]: [[f32; 4]; 4]) -> f32 {
         cd += (c[k] - d[k]) * (c[k] - d[k]);
         pq += centre * centre;
     }
-    let decay = (-1.442_695 * (a[3] * b[3] / p * ab + c[3] * d[3] / q * cd)).exp2();
+    let decay = (-std::f32::consts::LOG2_E * (a[3] * b[3] / p * ab + c[3] * d[3] / q * cd)).exp2();
     34.986_836 / (p * q * (p + q).sqrt()) * decay * boys(p * q / (p + q) * pq)
 }
 

@@ -58,7 +58,8 @@ pub fn run(kind: DeviceKind, quick: bool) -> Outcome<bool> {
         }
     }
     let begin = Instant::now();
-    check("several threads".to_owned(), threads(&opened.accel), begin);
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| threads(&opened.accel)));
+    check("several threads".to_owned(), outcome.unwrap_or_else(|_| Err("a thread panicked".into())), begin);
     let begin = Instant::now();
     check("misuse".to_owned(), misuse(&opened.accel), begin);
     for program in programs::all(0) {
@@ -113,7 +114,7 @@ impl Random {
 }
 
 fn random(accel: &Arc<dyn Accelerator>, config: &Config, rounds: usize) -> Outcome<String> {
-    let mix = programs::mix();
+    let stir = programs::stir();
     let mut seed = Random(0x9E37_79B9_7F4A_7C15);
     let mut faults = 0;
     for round in 0..rounds {
@@ -149,7 +150,7 @@ fn random(accel: &Arc<dyn Accelerator>, config: &Config, rounds: usize) -> Outco
                     let to = (object + 1) % 3;
                     let groups = bytes.div_ceil(256) as u32;
                     store.run(
-                        &mix,
+                        &stir,
                         [groups, 1, 1],
                         [256, 1, 1],
                         &[Arg::In(object), Arg::Out(to), (bytes as u32).into()],
@@ -174,21 +175,24 @@ fn random(accel: &Arc<dyn Accelerator>, config: &Config, rounds: usize) -> Outco
 fn threads(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
     let config = Config { block: PAGE, rolling: 16, ..Config::default() };
     let runtime = Runtime::with(vec![Arc::clone(accel)], config)?;
-    let mix = runtime.kernel(programs::mix());
+    let stir = runtime.kernel(programs::stir());
     let count = 8 * PAGE;
-    let mut shared = runtime.alloc::<u8>(4 * count)?;
+    let abilities = accel.abilities();
+    let one_pointer = abilities.one_pointer || abilities.shared_memory;
+    let alloc = |bytes| if one_pointer { runtime.alloc::<u8>(bytes) } else { runtime.safe_alloc(bytes) };
+    let mut shared = alloc(4 * count)?;
     for round in 0..20u8 {
         std::thread::scope(|scope| {
             for (thread, part) in shared.chunks_mut(count).enumerate() {
                 scope.spawn(move || part.iter_mut().for_each(|byte| *byte = byte.wrapping_add(thread as u8 + round)));
             }
             for _ in 0..2 {
-                let (runtime, mix) = (&runtime, &mix);
+                let (alloc, stir) = (&alloc, &stir);
                 scope.spawn(move || {
-                    let mut own = runtime.alloc::<u8>(count).expect("there is room");
-                    let from = runtime.alloc::<u8>(count).expect("there is room");
+                    let mut own = alloc(count).expect("there is room");
+                    let from = alloc(count).expect("there is room");
                     own.fill(round);
-                    mix.call(count as u32 / 256, 256)
+                    stir.call(count as u32 / 256, 256)
                         .read(&from)
                         .write(&mut own)
                         .value(count as u32)
@@ -199,8 +203,8 @@ fn threads(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
                 });
             }
         });
-        let zero = runtime.alloc::<u8>(4 * count)?;
-        mix.call(4 * count as u32 / 256, 256)
+        let zero = alloc(4 * count)?;
+        stir.call(4 * count as u32 / 256, 256)
             .read(&zero)
             .write(&mut shared)
             .value(4 * count as u32)
@@ -211,7 +215,7 @@ fn threads(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
     for (thread, part) in shared.chunks(count).enumerate() {
         for (i, &byte) in part.iter().enumerate() {
             let at = thread * count + i;
-            let expected = (sum + 20 * thread as u32 + if at % 3 == 0 { 20 } else { 0 }) as u8;
+            let expected = (sum + 20 * thread as u32 + if at.is_multiple_of(3) { 20 } else { 0 }) as u8;
             if byte != expected {
                 return Err(format!("byte {at} is {byte}, expected {expected}").into());
             }
@@ -224,12 +228,13 @@ fn threads(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
 fn misuse(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
     let runtime = Runtime::with(vec![Arc::clone(accel)], Config::default())?;
     let device = runtime.device(0)?;
+    let one_pointer = accel.abilities().one_pointer || accel.abilities().shared_memory;
     let expect = |what: &str, refused: bool| if refused { Ok(()) } else { Err(format!("{what} was not refused")) };
-    expect("an object larger than any memory", device.allocate(1 << 50, true).is_err())?;
-    expect("an object of no bytes", device.allocate(0, true).is_err())?;
+    expect("an object larger than any memory", device.allocate(1 << 50, one_pointer).is_err())?;
+    expect("an object of no bytes", device.allocate(0, one_pointer).is_err())?;
     let mut told = String::new();
     for _ in 0..3 {
-        let object = device.allocate(3 * PAGE, true)?;
+        let object = device.allocate(3 * PAGE, one_pointer)?;
         device.free(&object)?;
         let again = device.free(&object);
         told = again.as_ref().err().map(ToString::to_string).unwrap_or_default();

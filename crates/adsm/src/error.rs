@@ -24,6 +24,10 @@ pub enum Error {
     Bounds { address: usize, bytes: usize, start: usize, len: usize },
     #[error("{variable}={value} makes no sense: {expected}")]
     Setting { variable: String, value: String, expected: String },
+    #[error("{why}")]
+    NoRuntime { why: String },
+    #[error("{why}")]
+    Argument { why: String },
     #[error("this process was forked from the one that made the runtime; shared objects stay with the parent")]
     Forked,
     #[error("the protocol {protocol} has no answer when {event} meets a block in state {state}: a bug in this library")]

@@ -28,6 +28,7 @@
 
 pub mod accel;
 mod api;
+mod capi;
 pub mod coherence;
 mod config;
 pub mod device;

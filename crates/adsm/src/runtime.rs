@@ -85,15 +85,22 @@ impl DeviceKind {
 }
 
 impl Runtime {
-    /// The devices and settings that the `ADSM_*` variables name; by default every CUDA device.
+    /// The devices and settings that the `ADSM_*` variables name; by default every CUDA device, or else every OpenCL device.
     pub fn new() -> Result<Self> {
         let config = Config::from_env()?;
         let variable = "ADSM_DEVICE".to_owned();
-        let kind = match std::env::var(&variable) {
-            Ok(value) => value.parse().map_err(|expected| Error::Setting { variable, value, expected })?,
-            Err(_) => DeviceKind::Cuda,
+        let devices = match std::env::var(&variable) {
+            Ok(value) => {
+                let kind: Result<DeviceKind, _> = value.parse();
+                kind.map_err(|expected| Error::Setting { variable, value, expected })?.open()?
+            }
+            Err(_) => DeviceKind::Cuda.open().or_else(|no_cuda| {
+                DeviceKind::OpenCl.open().map_err(|no_opencl| Error::NoRuntime {
+                    why: format!("{no_cuda}; {no_opencl}; ADSM_DEVICE=sim simulates a device"),
+                })
+            })?,
         };
-        Self::with(kind.open()?, config)
+        Self::with(devices, config)
     }
 
     /// These devices, these settings.
@@ -103,6 +110,7 @@ impl Runtime {
 
     pub fn with_policy(accelerators: Vec<Arc<dyn Accelerator>>, config: Config, policy: Policy) -> Result<Self> {
         let config = config.checked()?;
+        crate::capi::register_io();
         let engines = match config.faults {
             Faults::Mprotect => Engines::mprotect(),
             Faults::Userfaultfd => Engines::userfaultfd(false),
@@ -191,6 +199,17 @@ impl Runtime {
         // An object of another runtime has the number of a device that is not ours.
         let device = self.0.devices.get(object.device).filter(|device| device.holds(&object));
         device.map(|device| (object, device)).ok_or(Error::Foreign { address, freed: false })
+    }
+
+    /// The device on which the policy puts the next object.
+    pub(crate) fn chosen(&self) -> Result<&Arc<Device>> {
+        self.device(self.choose()?)
+    }
+
+    pub(crate) fn write_trace(&self) {
+        if let Err(error) = self.0.trace.write() {
+            eprintln!("adsm: the trace can't be written: {error}");
+        }
     }
 
     fn choose(&self) -> Result<usize> {

@@ -6,6 +6,7 @@ macro_rules! statistics {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
         /// Totals since the runtime was made.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+        #[repr(C)]
         pub struct Stats { $($(#[$doc])* pub $name: u64),* }
 
         /// The same while they are counted.

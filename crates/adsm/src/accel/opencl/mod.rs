@@ -209,6 +209,11 @@ impl Accelerator for OpenCl {
         from: *const u8,
         len: usize,
     ) -> Result<Ticket, DeviceError> {
+        if let Some(host) = to.host {
+            // SAFETY: memory that CPU and device share, and no kernel uses; the caller vouches for the source.
+            unsafe { ptr::copy(from, (host + offset) as *mut u8, len) };
+            return Ok(Ticket::Upload(0));
+        }
         let mut event = ptr::null_mut();
         let (api, buffer) = (&self.api, to.handle as Handle);
         // SAFETY: the caller keeps the source as it is until the ticket is done.
@@ -221,6 +226,11 @@ impl Accelerator for OpenCl {
     }
 
     unsafe fn download(&self, from: &DeviceMemory, offset: usize, to: *mut u8, len: usize) -> Result<(), DeviceError> {
+        if let Some(host) = from.host {
+            // SAFETY: memory that CPU and device share, and no kernel uses; the caller vouches for the target.
+            unsafe { ptr::copy((host + offset) as *const u8, to, len) };
+            return Ok(());
+        }
         let buffer = from.handle as Handle;
         // SAFETY: the caller vouches for the target; 1 waits.
         let code = unsafe {

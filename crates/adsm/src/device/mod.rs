@@ -94,7 +94,7 @@ impl Device {
         let mut objects = lock(&self.objects);
         objects.insert(object.base(), Arc::clone(&object));
         // What a fault will add to must not allocate then.
-        lock(&self.dirty).reserve(2 * objects.len() + self.config.rolling + 2);
+        lock(&self.dirty).reserve(2 * objects.len() + self.config.rolling.min(4096) + 2);
         lock(&self.landing).reserve(evict::MOST_LANDING + 2);
         let keeper: Arc<dyn memory::Keeper> = Arc::<Self>::clone(self);
         memory::register(Registered { object: Arc::clone(&object), keeper });

@@ -181,3 +181,53 @@ fn case_fork() {
     touch_device(&runtime, &mut x);
     assert_eq!(x[0], 1);
 }
+
+#[test]
+fn more_mappings_than_the_system_has_open_the_whole_object() {
+    let output = case("case_mappings");
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+#[test]
+#[ignore = "a case of its own process"]
+fn case_mappings() {
+    const PAGE: usize = 4096;
+    let config = Config { block: PAGE, rolling: 10_000, ahead: 0, ..Config::default() };
+    let sim = Arc::new(Sim::new(SimSpec::default()));
+    let runtime = Runtime::with(vec![Arc::<Sim>::clone(&sim)], config).unwrap();
+    let blocks = 4_000;
+    let mut x = runtime.alloc::<u8>(blocks * PAGE).unwrap();
+    let add_one = runtime.kernel(KernelSource::new("add_one").native(|call| {
+        call.memory[0].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+    }));
+    use_up_mappings();
+    // Every other page would be a mapping of its own.
+    for block in (0..blocks).step_by(2) {
+        x[block * PAGE] = 4;
+    }
+    assert!(runtime.stats().coarsened > 0, "the limit was met");
+    add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+    assert!((0..blocks).all(|block| x[block * PAGE] == if block % 2 == 0 { 5 } else { 1 }));
+}
+
+/// Leaves about 500 mappings of what the system allows a process.
+fn use_up_mappings() {
+    let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+    let limit: usize = limit.trim().parse().unwrap();
+    let pages = limit + 16;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a range of our own, never touched; every other page gets another protection.
+    unsafe {
+        let base = libc::mmap(std::ptr::null_mut(), pages * 4096, libc::PROT_NONE, flags, -1, 0);
+        assert_ne!(base, libc::MAP_FAILED);
+        let page = |index: usize| base.cast::<u8>().add(index * 4096).cast();
+        let mut split = 1;
+        while split < pages && libc::mprotect(page(split), 4096, libc::PROT_READ) == 0 {
+            split += 2;
+        }
+        assert!(split < pages, "the limit was met");
+        for index in (split - 500..split - 2).step_by(2) {
+            libc::mprotect(page(index), 4096, libc::PROT_NONE);
+        }
+    }
+}

@@ -213,24 +213,3 @@ fn the_transfer_the_paper_admits_to_is_not_made_for_what_a_kernel_only_reads() {
     assert!(x.iter().all(|&byte| byte == 3));
     assert_eq!(runtime.stats().downloads, 0);
 }
-
-#[test]
-fn more_mappings_than_the_system_has_open_the_whole_object() {
-    // Every other page would be a mapping of its own: more than max_map_count.
-    let limit: usize = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap().trim().parse().unwrap();
-    if limit > 100_000 {
-        eprintln!("skipped: this system allows {limit} mappings");
-        return;
-    }
-    let blocks = limit + limit / 8;
-    let config = Config { block: PAGE, rolling: usize::MAX, ahead: 0, ..Config::default() };
-    let (_, runtime) = with(SimSpec { memory: 2 * blocks * PAGE, ..SimSpec::default() }, config);
-    let kernel = add_one(&runtime);
-    let mut x = runtime.alloc::<u8>(blocks * PAGE).unwrap();
-    for block in (0..blocks).step_by(2) {
-        x[block * PAGE] = 4;
-    }
-    assert!(runtime.stats().coarsened > 0);
-    kernel.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
-    assert!((0..blocks).step_by(512).all(|block| x[block * PAGE] == if block % 2 == 0 { 5 } else { 1 }));
-}

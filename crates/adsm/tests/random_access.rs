@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 const PAGE: usize = 4096;
+const HUGE: usize = 2 << 20;
 const OBJECTS: usize = 3;
 
 #[derive(Clone, Debug)]
@@ -142,5 +143,18 @@ proptest! {
         (bytes, acts) in (1..20 * PAGE).prop_flat_map(|bytes| (Just(bytes), acts(bytes))),
     ) {
         run(config, one_pointer, bytes, acts);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 50, ..ProptestConfig::default() })]
+
+    /// Objects with huge pages, whose blocks are smaller than those.
+    #[test]
+    fn so_they_do_in_large_objects(
+        (config, one_pointer) in settings(),
+        (bytes, acts) in (HUGE..3 * HUGE).prop_flat_map(|bytes| (Just(bytes), acts(bytes))),
+    ) {
+        run(Config { block: config.block * 16, ahead: config.ahead * 64, ..config }, one_pointer, bytes, acts);
     }
 }

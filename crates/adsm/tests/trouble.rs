@@ -127,6 +127,19 @@ fn a_lost_device_is_an_error_of_every_call_and_what_the_cpu_has_stays() {
 }
 
 #[test]
+fn what_the_cpu_last_had_can_be_salvaged_from_a_device_that_was_lost_in_flight() {
+    let (sim, runtime) = with(SimSpec::default(), Config { block: PAGE, ..Config::default() });
+    let kernel = add_one(&runtime);
+    let mut x = runtime.alloc::<u8>(4 * PAGE).unwrap();
+    x.fill(5);
+    kernel.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+    assert_eq!(x[0], 6);
+    sim.lose("it was unplugged");
+    assert_eq!(x.salvage(), 3 * PAGE);
+    assert_eq!((x[0], x[PAGE]), (6, 5));
+}
+
+#[test]
 fn objects_that_are_too_large_or_have_no_bytes_are_refused() {
     let (_, runtime) = with(SimSpec::default(), Config::default());
     assert!(matches!(runtime.alloc::<u64>(usize::MAX / 4), Err(Error::Size { .. })));

@@ -5,9 +5,7 @@
 pub enum DeviceError {
     #[error("{device} has no room for {asked} bytes{}", free.map(|f| format!(" ({f} are free)")).unwrap_or_default())]
     OutOfMemory { device: String, asked: usize, free: Option<u64> },
-    #[error(
-        "{device} is lost: {why}; objects keep what the CPU last had of them, the device's newer contents are gone"
-    )]
+    #[error("{device} is lost: {why}; what only it had is gone; salvage() brings back what the CPU last had")]
     Lost { device: String, why: String },
     #[error("{device}: {what} failed: {why}")]
     Failed { device: String, what: &'static str, why: String },

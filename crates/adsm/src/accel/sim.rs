@@ -5,7 +5,7 @@
 //! Its memory's addresses are inaccessible reservations, like CUDA's, so that the one-pointer overlay is exercised too.
 
 use super::{Abilities, Accelerator, Argument, DeviceError, DeviceMemory, KernelHandle, KernelSource, Native, Ticket};
-use crate::os::{page_size, round_up};
+use crate::os::{HUGE, page_size, round_up};
 use std::{
     collections::BTreeMap,
     ptr,
@@ -392,9 +392,24 @@ fn pause(spec: &SimSpec, len: usize) {
 
 fn reserve(len: usize, protection: i32) -> Option<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: the kernel picks free addresses.
-    let at = unsafe { libc::mmap(ptr::null_mut(), len, protection, flags, -1, 0) };
-    (at != libc::MAP_FAILED).then_some(at as usize)
+    // Where a huge page fits, its address is a multiple of its size, as on real devices.
+    let spare = if len >= HUGE { HUGE } else { 0 };
+    // SAFETY: the kernel picks free addresses; what is spare before and behind goes back.
+    unsafe {
+        let at = libc::mmap(ptr::null_mut(), len + spare, protection, flags, -1, 0);
+        if at == libc::MAP_FAILED {
+            return None;
+        }
+        let start = if spare == 0 { at as usize } else { (at as usize).next_multiple_of(HUGE) };
+        let before = start - at as usize;
+        if before > 0 {
+            libc::munmap(at, before);
+        }
+        if spare > before {
+            libc::munmap((start + len) as *mut libc::c_void, spare - before);
+        }
+        Some(start)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -66,6 +66,12 @@ impl<T: Pod> Shared<[T]> {
         self.device.fill(&self.object, 0..self.len * size_of::<T>(), byte)
     }
 
+    /// After the device was lost: what the CPU last had counts again. Answers with how many bytes are older than what the
+    /// device had, and that nobody can bring back.
+    pub fn salvage(&mut self) -> usize {
+        self.device.salvage(&self.object)
+    }
+
     /// Opens elements for a system call (such as `read` into them) where faults inside the kernel are not served.
     pub fn touch(&mut self, elements: std::ops::Range<usize>) -> crate::Result<()> {
         let bytes = elements.start * size_of::<T>()..elements.end.min(self.len) * size_of::<T>();

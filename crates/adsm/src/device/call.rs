@@ -38,6 +38,15 @@ pub struct Launch<'a> {
     pub objects: Vec<(Arc<Object>, Mode)>,
 }
 
+/// What a call has handed over so far.
+#[derive(Default)]
+struct Handed {
+    /// Blocks that were sent.
+    sent: Vec<(Run, Ticket)>,
+    /// Blocks that both sides had, and the state they were in here.
+    dropped: Vec<(Run, u8)>,
+}
+
 /// A call that has not returned.
 pub struct Flight {
     pub number: u64,
@@ -78,23 +87,26 @@ impl Device {
         for (object, _) in &objects {
             object.in_flight.fetch_add(1, Ordering::SeqCst);
         }
-        let mut sent = Vec::new();
+        let mut handed = Handed::default();
         let begin = Instant::now();
         let started = objects
             .iter()
             .filter(|_| !self.shares_memory)
-            .try_for_each(|(object, mode)| self.release(object, *mode, &mut sent))
+            .try_for_each(|(object, mode)| self.release(object, *mode, &mut handed))
             .and_then(|()| Ok(self.accel.launch(kernel, grid, block, arguments)?));
         let number = self.call_number.fetch_add(1, Ordering::Relaxed);
         add(&self.stats.calls, 1);
         self.trace.span(What::Call, begin, 0);
         match started {
             Ok(ticket) => {
+                for (Run { object, blocks }, _) in &handed.dropped {
+                    self.forget(object, blocks);
+                }
                 let flight = Arc::new(Flight {
                     number,
                     ticket,
                     objects,
-                    sent: Mutex::new(sent),
+                    sent: Mutex::new(handed.sent),
                     begin: Instant::now(),
                     finishing: Mutex::default(),
                     outcome: OnceLock::new(),
@@ -103,8 +115,7 @@ impl Device {
                 Ok(flight)
             }
             Err(error) => {
-                self.land_sent(sent);
-                self.acquire(&objects)?;
+                self.take_back(handed);
                 for (object, _) in &objects {
                     object.in_flight.fetch_sub(1, Ordering::SeqCst);
                 }
@@ -160,9 +171,9 @@ impl Device {
     }
 
     /// Hands an object over: dirty blocks go to the device; if the kernel may write it, ours no longer count.
-    fn release(&self, object: &Arc<Object>, mode: Mode, sent: &mut Vec<(Run, Ticket)>) -> Result<()> {
+    fn release(&self, object: &Arc<Object>, mode: Mode, handed: &mut Handed) -> Result<()> {
         if mode == Mode::Reads && self.rules.detects() {
-            return self.release_for_reading(object, sent);
+            return self.release_for_reading(object, handed);
         }
         let mut index = 0;
         while index < object.blocks.len() {
@@ -196,9 +207,9 @@ impl Device {
                 Error::system("closing a shared object")(error)
             })?;
             if steps.send {
-                self.send_over(object, &blocks, state, sent)?;
+                self.send_over(object, &blocks, state, &mut handed.sent)?;
             } else if steps.drop {
-                self.forget(object, &blocks);
+                handed.dropped.push((Run { object: Arc::clone(object), blocks: blocks.clone() }, state));
             }
             unlock(object, &blocks, steps.next);
             index = end;
@@ -231,7 +242,7 @@ impl Device {
     }
 
     /// The kernel only reads it: what is dirty goes over and stays readable here.
-    fn release_for_reading(&self, object: &Arc<Object>, sent: &mut Vec<(Run, Ticket)>) -> Result<()> {
+    fn release_for_reading(&self, object: &Arc<Object>, handed: &mut Handed) -> Result<()> {
         let dirty = self.rules.dirty;
         let mut index = 0;
         while index < object.blocks.len() {
@@ -264,11 +275,46 @@ impl Device {
             } else {
                 // Lazy-update has no way to keep what it sends (Fig. 6 b without the dotted line).
                 unlock(object, &blocks, dirty);
-                return self.release(object, Mode::Writes, sent);
+                return self.release(object, Mode::Writes, handed);
             }
             index = end;
         }
         Ok(())
+    }
+
+    /// The kernel never started: everything is as it was before the call, whatever the device has of it.
+    fn take_back(&self, handed: Handed) {
+        for (Run { object, blocks }, ticket) in handed.sent {
+            // An upload may still be reading.
+            let _ = self.accel.wait(ticket);
+            self.reopen(&object, &blocks, self.rules.dirty);
+        }
+        for (Run { object, blocks }, state) in handed.dropped {
+            self.reopen(&object, &blocks, state);
+        }
+    }
+
+    /// Blocks whose host copy counts again.
+    fn reopen(&self, object: &Object, blocks: &Range<usize>, state: u8) {
+        for index in blocks.clone() {
+            let now = object.blocks[index].lock();
+            let _ = object.protect(index..index + 1, self.rules.protection(now), self.rules.protection(state));
+            object.blocks[index].unlock(state);
+        }
+    }
+
+    /// After the device was lost: what the CPU last had of an object counts again. Answers with how many bytes are older than
+    /// what the device had.
+    pub fn salvage(&self, object: &Arc<Object>) -> usize {
+        self.settle(object);
+        let mut old = 0;
+        for index in 0..object.blocks.len() {
+            if object.blocks[index].peek() == Some(self.rules.invalid) {
+                self.reopen(object, &(index..index + 1), self.rules.dirty);
+                old += object.bytes(&(index..index + 1)).1;
+            }
+        }
+        old
     }
 
     /// What went over with a call has arrived (a kernel starts after its uploads), or never will.

@@ -103,8 +103,9 @@ impl Object {
         let backing = Backing::new(self.room).map_err(Error::system("memory for a shared object"))?;
         let alias = backing.alias();
         let host = self.host.insert(Host { backing, view: None });
+        let huge = rules.detects() && self.engine.likes_huge_pages();
         // SAFETY: a device with one pointer reserves the range for nothing else.
-        let view = unsafe { host.backing.view(one_pointer.then_some(self.memory.address as usize)) }
+        let view = unsafe { host.backing.view(one_pointer.then_some(self.memory.address as usize), huge) }
             .map_err(Error::system("a view of a shared object"))?;
         self.base = view.base() as usize;
         host.view = Some(view);
@@ -195,13 +196,14 @@ pub struct Streak(AtomicU64);
 
 impl Streak {
     /// A fault at `block`: how many blocks to open, itself included, at most `limit`. Doubles while faults come where the
-    /// last opening ended.
+    /// last opening ended, and ends at a multiple of its length, so that huge pages are opened whole.
     pub fn at(&self, block: usize, limit: usize) -> usize {
         let packed = self.0.load(Ordering::Relaxed);
         let (expected, last) = ((packed >> 24) as usize, (packed & 0xFF_FFFF) as usize);
-        let count = if block == expected && last > 0 { (last * 2).min(limit.max(1)) } else { 1 };
-        self.0.store(((block + count) as u64) << 24 | count as u64 & 0xFF_FFFF, Ordering::Relaxed);
-        count
+        let wish = if block == expected && last > 0 { (last * 2).min(limit.max(1)) } else { 1 };
+        let end = ((block + wish) / wish * wish).max(block + 1);
+        self.0.store((end as u64) << 24 | wish as u64 & 0xFF_FFFF, Ordering::Relaxed);
+        end - block
     }
 }
 
@@ -212,8 +214,8 @@ mod tests {
     #[test]
     fn openings_double_while_faults_follow_each_other() {
         let streak = Streak::default();
-        let counts: Vec<_> = [5, 6, 8, 12, 20].map(|block| streak.at(block, 8)).into();
-        assert_eq!(counts, [1, 2, 4, 8, 8]);
+        let counts: Vec<_> = [4, 5, 6, 8, 16].map(|block| streak.at(block, 8)).into();
+        assert_eq!(counts, [1, 1, 2, 8, 8], "to 5, 6, 8, 16 and 24");
         assert_eq!(streak.at(3, 8), 1, "elsewhere");
         assert_eq!(streak.at(4, 1), 1, "no more than allowed");
     }

@@ -53,6 +53,11 @@ pub trait FaultEngine: Send + Sync {
     /// Whether a system call that touches a closed page is served, or fails with EFAULT.
     fn serves_system_calls(&self) -> bool;
 
+    /// Whether its openings and closings are cheaper with huge pages.
+    fn likes_huge_pages(&self) -> bool {
+        false
+    }
+
     /// Makes sure that faults still reach us (somebody may have put a handler of their own in front).
     fn refresh(&self) -> io::Result<()> {
         Ok(())

@@ -9,6 +9,6 @@ mod futex;
 mod signal;
 mod uffd;
 
-pub use backing::{Backing, View, page_size, round_up};
+pub use backing::{Backing, HUGE, View, page_size, round_up};
 pub use engine::{Access, Engines, FaultEngine, Part, Protection};
 pub(crate) use futex::{futex_wait, futex_wake};

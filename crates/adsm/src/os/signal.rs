@@ -96,6 +96,10 @@ impl FaultEngine for Mprotect {
         false
     }
 
+    fn likes_huge_pages(&self) -> bool {
+        true
+    }
+
     fn refresh(&self) -> io::Result<()> {
         put_in_front()
     }

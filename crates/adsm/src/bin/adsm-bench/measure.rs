@@ -120,7 +120,10 @@ pub fn run(plan: &Plan) -> Outcome<Report> {
 /// Block sizes for streaming and stencil (Figs. 9, 11), block and rolling sizes for tpacf (Fig. 12).
 fn sweep<'a>(opened: &'a Opened, config: &Config, program: &Program) -> Vec<(String, Make<'a>)> {
     let blocks: Vec<usize> = (12..=25).step_by(if program.name == "vecadd" { 1 } else { 2 }).map(|k| 1 << k).collect();
-    let mut ways = Vec::new();
+    let accel = &opened.accel;
+    // Explicit copies first, to compare with.
+    let mut ways: Vec<(String, Make<'a>)> =
+        vec![("hand".to_owned(), Box::new(|sizes| Ok(Box::new(Copies::new(accel, true, sizes)?))))];
     let mut add = |block: usize, rolling: usize, ahead: usize| {
         let config = Config { protocol: Protocol::Rolling, block, rolling, ahead, ..config.clone() };
         let name = format!("rolling block {}K rolling {rolling} ahead {}K", block >> 10, ahead >> 10);
@@ -130,7 +133,7 @@ fn sweep<'a>(opened: &'a Opened, config: &Config, program: &Program) -> Vec<(Str
         "vecadd" | "stencil" | "sparse" => {
             for &block in &blocks {
                 add(block, 0, 0);
-                if block <= config.ahead {
+                if block < config.ahead && block.trailing_zeros() % 4 == 0 {
                     add(block, 0, config.ahead);
                 }
             }
@@ -142,7 +145,7 @@ fn sweep<'a>(opened: &'a Opened, config: &Config, program: &Program) -> Vec<(Str
                 }
             }
         }
-        _ => {}
+        _ => ways.clear(),
     }
     ways
 }

@@ -189,11 +189,17 @@ impl Managed {
             return Ok(());
         }
         self.cuda.enter()?;
-        let (address, _) = self.buffers[buffer];
+        let (address, size) = self.buffers[buffer];
+        // Whole pages.
+        let (first, end) =
+            (bytes.start / 4096 * 4096, bytes.end.next_multiple_of(4096).min(size.next_multiple_of(4096)));
+        if first >= end {
+            return Ok(());
+        }
         let (driver, stream) = (&self.cuda.driver, self.cuda.run);
         // SAFETY: our own memory and stream.
         unsafe {
-            let code = (driver.prefetch)(address + bytes.start as u64, bytes.len(), to, stream);
+            let code = (driver.prefetch)(address + first as u64, end - first, to, stream);
             self.cuda.check(code, "prefetching")?;
             if to < 0 {
                 self.cuda.check((driver.stream_synchronize)(stream), "prefetching")?;

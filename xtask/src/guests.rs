@@ -1,8 +1,9 @@
-//! Rebuilds the committed code objects and compares.
+//! Rebuilds the committed code objects and host programs and compares.
 //!
-//! Workloads come with their kernels built, so that nothing has to be installed to run them. Then somebody must make
-//! sure that they are what their sources say. `guests.lock` names the tools the committed ones were built with: with
-//! the same tools the bytes must be the same. With other tools they may differ, and the workloads' own checks decide.
+//! Workloads come with their kernels and host programs built, so that nothing has to be installed to run them. Then
+//! somebody must make sure that they are what their sources say. `guests.lock` names the tools the committed ones were
+//! built with: with the same tools the bytes must be the same. With other tools they may differ, and the workloads' own
+//! checks decide.
 
 use std::{
     fs,
@@ -12,11 +13,11 @@ use std::{
 
 use workloads::{ALL, Checked, Functional, Size, Workload, WorkloadError};
 
-use crate::clang;
+use crate::{clang, host_programs, sdk};
 
 const LOCK_HEAD: &str = "\
-# The tools with which the committed code objects were built: `cargo xtask guests` compares bytes when yours are the
-# same, and `cargo xtask guests --update` writes objects and this file anew.
+# The tools with which the committed code objects and host programs were built: `cargo xtask guests` compares bytes
+# when yours are the same, and `cargo xtask guests --update` writes them and this file anew.
 ";
 
 /// `guests [--update]`.
@@ -28,7 +29,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let lock = root.join("guests.lock");
-    let tools = clang::tools()?;
+    let tools = [clang::tools()?, host_programs::tools()?].concat();
     let same_tools = fs::read_to_string(&lock).is_ok_and(|text| text == lock_text(&tools));
     let scratch = Scratch::new("guests")?;
 
@@ -52,20 +53,46 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         }
     }
 
-    let all = ALL.len();
     if !wrong.is_empty() {
-        Err(format!("built anew, these give wrong results:\n{}", wrong.join("\n")))
-    } else if update {
+        return Err(format!("built anew, these give wrong results:\n{}", wrong.join("\n")));
+    }
+
+    let (rebuilt, committed) = (scratch.0.join("libOpenCL.a"), root.join(sdk::COMMITTED));
+    sdk::build(root, &scratch.0, &rebuilt)?;
+    if differs(&rebuilt, &committed, update)? {
+        different.push("the OpenCL library");
+    }
+
+    // The host programs have the code objects and the library inside: those that are committed by now.
+    let (rebuilt, committed) = (scratch.0.join("workloads.elf"), root.join(host_programs::COMMITTED));
+    host_programs::build(root, &rebuilt)?;
+    if differs(&rebuilt, &committed, update)? {
+        different.push("the host programs");
+    }
+
+    let all = ALL.len();
+    if update {
         fs::write(&lock, lock_text(&tools)).map_err(|e| format!("{}: {e}", lock.display()))?;
-        Ok(format!("guests: {} of {all} code objects written anew", different.len()))
+        let different = if different.is_empty() { "nothing".to_owned() } else { different.join(", ") };
+        Ok(format!("guests: written anew: {different}"))
     } else if different.is_empty() {
-        Ok(format!("guests: {all} code objects rebuilt, byte for byte the same"))
+        Ok(format!("guests: {all} code objects and the host programs rebuilt, byte for byte the same"))
     } else if same_tools {
         Err(format!("built anew by the same tools, these differ from what is committed: {}", different.join(", ")))
     } else {
         let different = different.join(", ");
         Ok(format!("guests: other tools than guests.lock's; with other bytes but right results: {different}"))
     }
+}
+
+/// Whether a file that was rebuilt differs from the committed one, which is written anew if `update`.
+fn differs(rebuilt: &Path, committed: &Path, update: bool) -> Result<bool, String> {
+    let bytes = fs::read(rebuilt).map_err(|e| format!("{}: {e}", rebuilt.display()))?;
+    let different = fs::read(committed).ok().as_ref() != Some(&bytes);
+    if different && update {
+        fs::write(committed, &bytes).map_err(|e| format!("{}: {e}", committed.display()))?;
+    }
+    Ok(different)
 }
 
 /// Runs a workload with a code object other than the committed one.

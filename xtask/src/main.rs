@@ -2,11 +2,16 @@
 
 mod clang;
 mod diff_kernels;
+mod diff_programs;
+mod diff_x86;
 mod gcn3_corpus;
 mod guests;
+mod host_programs;
 mod layers;
 mod opencl;
 mod oracle;
+mod sdk;
+mod tool;
 
 use std::process::ExitCode;
 
@@ -16,9 +21,13 @@ Usage: cargo xtask TASK
 Tasks:
   diff-kernels [--count N] [--seed S]
                             run generated kernels on the functional GPU and on PoCL and compare
+  diff-programs [--cohesim PATH]
+                            run whole programs in cohesim and in qemu-x86_64 and compare
+  diff-x86 [--sequences N] [--seed S] [--families integer,sse,x87,mmx]
+                            run generated instructions in the x86 emulator and on this processor and compare
   gcn3-corpus [--check]     write crates/gcn3/tests/data with LLVM 19: texts of all GCN3 instructions and of some
                             kernels (--check: compare instead)
-  guests [--update]         rebuild the workloads' code objects and compare them with the committed ones
+  guests [--update]         rebuild the workloads' code objects and host programs and compare them with the committed ones
   layers                    fail when a crate depends on one that ARCHITECTURE.md puts below it
   oracle [SIZE] [NAME]...   run the workloads on PoCL: do kernels and references agree without cohesim?";
 
@@ -26,6 +35,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
         Some("diff-kernels") => diff_kernels::run(&arguments[1..]),
+        Some("diff-programs") => diff_programs::run(&arguments[1..]),
+        Some("diff-x86") => diff_x86::run(&arguments[1..]),
         Some("gcn3-corpus") => gcn3_corpus::run(&arguments[1..]),
         Some("guests") => guests::run(&arguments[1..]),
         Some("layers") => layers::check(),

@@ -48,7 +48,7 @@ fn the_runtime_s_plans_are_the_checker_s_steps() {
                     Kind::Data | Kind::Ack => Block::full([5, 6]),
                     _ => Block::EMPTY,
                 };
-                let msg = Msg { from: Node(9), to: Node(0), kind, line: mem::LineAddr(0), data };
+                let msg = Msg::new(Node(9), Node(0), kind, Default::default(), data);
                 let stepped = step(host, table, place, &mut line, &msg, &mut Log::new(table, 0));
                 let what = format!("{} {} {event:?}", table.name, table.states[state as usize]);
                 match (rules.plan(state, event), stepped) {

@@ -5,6 +5,7 @@ use crate::{
     ui::Ui,
 };
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
+use os::compiler::flags;
 use serde::Serialize;
 use std::{
     io::ErrorKind,
@@ -27,16 +28,16 @@ pub struct Cc {
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
     /// Version of OpenCL C.
-    #[arg(long, value_name = "VERSION", default_value = "CL1.2")]
+    #[arg(long, value_name = "VERSION", default_value = flags::STANDARD)]
     std: String,
     /// Code object version: 4 or 5.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(4..=5))]
+    #[arg(long, value_name = "N", default_value_t = flags::CODE_OBJECT_VERSION, value_parser = clap::value_parser!(u8).range(4..=5))]
     code_object_version: u8,
     /// The compiler.
-    #[arg(long, value_name = "PROGRAM", default_value = "clang-19")]
+    #[arg(long, value_name = "PROGRAM", default_value = flags::CLANG)]
     clang: PathBuf,
     /// AMD's device libraries.
-    #[arg(long, value_name = "FOLDER", default_value = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")]
+    #[arg(long, value_name = "FOLDER", default_value = flags::DEVICE_LIBS)]
     device_libs: PathBuf,
     /// Further options for the compiler, after `--`.
     #[arg(last = true, value_name = "OPTION")]
@@ -83,10 +84,9 @@ impl Cc {
     fn compile(&self, target: &Path) -> miette::Result<Output> {
         let mut clang = Command::new(&self.clang);
         clang
-            .args(["-x", "cl", &format!("-cl-std={}", self.std), "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803", "-O2"])
-            .arg(format!("-mcode-object-version={}", self.code_object_version))
-            .arg(format!("--rocm-device-lib-path={}", self.device_libs.display()))
-            .arg("-cl-kernel-arg-info")
+            .args(flags::language(&self.std, &self.device_libs))
+            .args(flags::target(self.code_object_version))
+            .arg(flags::OPTIMISATION)
             .args(self.define.iter().map(|define| format!("-D{define}")));
         for folder in &self.include {
             clang.arg("-I").arg(folder);

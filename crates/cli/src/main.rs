@@ -8,8 +8,13 @@ mod disasm;
 mod files;
 mod launch;
 mod list_protocols;
+mod list_systems;
 mod list_workloads;
+mod opencl;
+mod run;
+mod sdk;
 mod show_protocol;
+mod show_system;
 mod show_workload;
 mod ui;
 
@@ -18,12 +23,15 @@ use ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
+  cohesim run ./program --functional     an x86-64 Linux program, whole
   cohesim list workloads                 the programs that are built in
   cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
   cohesim disasm vecadd.hsaco            its machine code, registers and arguments
   cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
       --arg rand-f32:1024:1 --arg rand-f32:1024:2 --arg zero:4096 --dump 2:f32:0..8
                                          run it, and look at its results
+  cohesim launch ... --system skeleton --check
+                                         the same in time, on a machine, every read compared with what it must return
   cohesim show protocol vi               a coherence protocol, as a table
   cohesim check vi                       every interleaving of its messages on a small system
   cohesim bench gcn3                     how fast kernels run
@@ -48,6 +56,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Run(run::Run),
+    Sdk(sdk::Sdk),
     Launch(launch::Launch),
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
@@ -67,26 +77,32 @@ enum Command {
 enum List {
     Workloads(list_workloads::ListWorkloads),
     Protocols(list_protocols::ListProtocols),
+    Systems(list_systems::ListSystems),
 }
 
 #[derive(Subcommand)]
 enum Show {
     Workload(show_workload::ShowWorkload),
     Protocol(show_protocol::ShowProtocol),
+    System(show_system::ShowSystem),
 }
 
 fn main() -> miette::Result<()> {
     let cli = Cli::parse();
     let ui = Ui { json: cli.json, verbose: cli.verbose };
     match cli.command {
+        Command::Run(command) => command.run(&ui),
+        Command::Sdk(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),
         Command::Check(command) => command.run(&ui),
         Command::List(List::Workloads(command)) => command.run(&ui),
         Command::List(List::Protocols(command)) => command.run(&ui),
+        Command::List(List::Systems(command)) => command.run(&ui),
         Command::Show(Show::Workload(command)) => command.run(&ui),
         Command::Show(Show::Protocol(command)) => command.run(&ui),
+        Command::Show(Show::System(command)) => command.run(&ui),
         Command::Bench(command) => command.run(&ui),
     }
 }

@@ -13,8 +13,11 @@ pub struct ShowWorkload {
     /// Its name (see `cohesim list workloads`).
     name: String,
     /// Print the kernels' source in OpenCL C.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "host")]
     source: bool,
+    /// Print the host program's source in C.
+    #[arg(long)]
+    host: bool,
 }
 
 #[derive(Serialize)]
@@ -25,6 +28,7 @@ struct Shown {
     default: String,
     kernels: Vec<ShownKernel>,
     source: &'static str,
+    host: &'static str,
 }
 
 #[derive(Serialize)]
@@ -41,7 +45,11 @@ impl ShowWorkload {
         let workload = workloads::find(&self.name)
             .ok_or_else(|| miette!("there is no workload '{}': `cohesim list workloads` names them all", self.name))?;
         let shown = Shown::new(workload)?;
-        ui.print(&if self.source { workload.source.to_owned() } else { shown.text() })?;
+        ui.print(&match (self.source, self.host) {
+            (true, _) => workload.source.to_owned(),
+            (_, true) => workload.host.to_owned(),
+            _ => shown.text(),
+        })?;
         ui.report(&shown)
     }
 }
@@ -56,6 +64,7 @@ impl Shown {
             default: (workload.sizes)(Size::Default),
             kernels: object.kernels().iter().map(ShownKernel::new).collect(),
             source: workload.source,
+            host: workload.host,
         })
     }
 
@@ -66,7 +75,9 @@ impl Shown {
             let arguments = arguments.join(", ");
             format!("kernel {name}({arguments})\n  {sgprs} SGPRs, {vgprs} VGPRs, {lds_bytes} bytes of LDS\n")
         });
-        format!("{name}: {about}\n  tiny     {tiny}\n  default  {default}\n{}", kernels.collect::<String>())
+        let run = format!("cohesim run {name} --functional [-- --size N] (-- --help lists its options)");
+        let kernels = kernels.collect::<String>();
+        format!("{name}: {about}\n  tiny     {tiny}\n  default  {default}\n  run      {run}\n{kernels}")
     }
 }
 

@@ -10,11 +10,14 @@ macro_rules! catalogue {
 }
 catalogue!(
     vecadd,
+    write,
     relu,
     transpose,
     matmul,
     convolution,
+    edge,
     stencil,
+    hotspot,
     fir,
     dct,
     fft,
@@ -26,8 +29,11 @@ catalogue!(
     spmv,
     bfs,
     floyd_warshall,
+    lud,
     needleman_wunsch,
     kmeans,
+    knn,
+    backprop,
     n_body,
     black_scholes,
     aes,
@@ -44,11 +50,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_22_workloads_with_different_names() {
+    fn there_are_28_workloads_with_different_names() {
         let mut names: Vec<_> = ALL.iter().map(|w| w.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 22);
+        assert_eq!(names.len(), 28);
     }
 
     #[test]

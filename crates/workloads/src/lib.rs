@@ -7,31 +7,39 @@
 //! - `NAME.cl`: the kernels, in OpenCL C;
 //! - `NAME.hsaco`: the same, built for gfx803 by `cargo xtask guests` and committed, so that nothing has to be
 //!   installed to run them;
-//! - `mod.rs`: inputs (from a fixed seed), the sequence of launches, the reference and the comparison.
+//! - `mod.rs`: inputs (from a fixed seed), the sequence of launches, the reference and the comparison;
+//! - `NAME.c`: the same as a whole program for the simulated computer, CPU and GPU ([`guest`]).
 //!
-//! A workload speaks to a [`Gpu`] and does not know which: the functional GPU of `gcn3` ([`Functional`]), a timing
-//! model, or another OpenCL implementation all run the same description.
+//! A workload speaks to a [`Gpu`] and does not know which: the functional GPU of `gcn3` ([`Functional`]), a
+//! machine in time ([`Timed`]), or another OpenCL implementation all run the same description.
 #![forbid(unsafe_code)]
 
 mod catalogue;
 mod check;
 mod functional;
 mod gpu;
+mod guest;
 mod input;
+mod timed;
 mod workload;
 
 mod aes;
+mod backprop;
 mod bfs;
 mod bitonic_sort;
 mod black_scholes;
 mod convolution;
 mod dct;
+mod edge;
 mod fast_walsh;
 mod fft;
 mod fir;
 mod floyd_warshall;
 mod histogram;
+mod hotspot;
 mod kmeans;
+mod knn;
+mod lud;
 mod matmul;
 mod n_body;
 mod needleman_wunsch;
@@ -42,10 +50,13 @@ mod spmv;
 mod stencil;
 mod transpose;
 mod vecadd;
+mod write;
 
 pub use catalogue::{ALL, find};
 pub use check::{Checked, Mismatch, ulps_between};
 pub use functional::Functional;
 pub use gpu::{Arg, Buffer, Element, Gpu, GpuError, NdRange};
+pub use guest::guest;
 pub use input::Rng;
+pub use timed::Timed;
 pub use workload::{Size, Workload, WorkloadError};

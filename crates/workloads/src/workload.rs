@@ -19,6 +19,8 @@ pub struct Workload {
     pub source: &'static str,
     /// The kernels built for gfx803.
     pub object: &'static [u8],
+    /// The host program in C: its part of the program file that [`guest`](crate::guest) gives.
+    pub host: &'static str,
     /// What the two sizes mean, for people.
     pub sizes: fn(Size) -> String,
     /// Makes the inputs, launches the kernels and compares with the reference.

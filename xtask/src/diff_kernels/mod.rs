@@ -122,7 +122,7 @@ impl Bench<'_> {
         let (text, object) = (self.scratch.0.join("k.cl"), self.scratch.0.join("k.hsaco"));
         fs::write(&text, program.source())?;
         clang::compile(&text, &object, &program.flags)
-            .map_err(|e| if e.contains(clang::CRASHED) { COMPILER_CRASH.to_owned() } else { e })?;
+            .map_err(|e| if e.contains(crate::tool::CRASHED) { COMPILER_CRASH.to_owned() } else { e })?;
         Ok(Functional::new(&fs::read(&object)?, NonZero::<usize>::MIN)?.with_limit(LIMIT))
     }
 

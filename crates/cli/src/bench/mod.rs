@@ -2,6 +2,7 @@
 
 mod engine;
 mod gcn3;
+mod x86;
 
 use crate::ui::Ui;
 use clap::Subcommand;
@@ -11,6 +12,7 @@ pub enum Bench {
     /// The event engine, beside three other ways to build one
     Engine(engine::EngineBench),
     Gcn3(gcn3::Gcn3),
+    X86(x86::X86),
 }
 
 impl Bench {
@@ -18,6 +20,7 @@ impl Bench {
         match self {
             Bench::Engine(bench) => bench.run(ui),
             Bench::Gcn3(bench) => bench.run(ui),
+            Bench::X86(bench) => bench.run(ui),
         }
     }
 }

@@ -240,6 +240,9 @@ mod tests {
             address_space: None,
             pointee_align: None,
             is_const: false,
+            is_restrict: false,
+            is_volatile: false,
+            access: None,
         }
     }
 

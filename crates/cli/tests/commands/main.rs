@@ -3,5 +3,7 @@
 mod cc;
 mod disasm;
 mod launch;
+mod opencl;
+mod run;
 mod support;
 mod workloads;

@@ -41,6 +41,12 @@ pub fn cohesim(arguments: &[&str]) -> Outcome {
     Outcome { ok: status.success(), out: text(stdout), err: text(stderr) }
 }
 
+/// Runs the command and gives its exit code.
+pub fn code(arguments: &[&str]) -> i32 {
+    let output = Command::new(env!("CARGO_BIN_EXE_cohesim")).args(arguments).output().expect("the command was built");
+    output.status.code().expect("the command was not killed")
+}
+
 /// A code object of the loader's tests.
 pub fn object(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gcn3/tests/objects").join(name);

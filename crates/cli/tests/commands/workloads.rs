@@ -5,10 +5,10 @@ use crate::support::cohesim;
 #[test]
 fn every_workload_is_listed_with_what_it_computes() {
     let text = cohesim(&["list", "workloads"]).result();
-    assert_eq!(text.lines().count(), 22);
+    assert_eq!(text.lines().count(), 28);
     assert!(text.contains("vecadd            adds two vectors of floats\n"), "{text}");
     let json = cohesim(&["list", "workloads", "--json"]).json();
-    assert_eq!(json["workloads"].as_array().map(Vec::len), Some(22));
+    assert_eq!(json["workloads"].as_array().map(Vec::len), Some(28));
     assert_eq!(json["workloads"][0]["name"], "vecadd");
 }
 
@@ -20,6 +20,8 @@ fn a_workload_is_shown_with_its_sizes_and_kernels() {
     assert!(text.contains("4096 bytes of LDS"), "{text}");
     let source = cohesim(&["show", "workload", "bitonic-sort", "--source"]).result();
     assert!(source.contains("__kernel void compare_global("), "{source}");
+    let host = cohesim(&["show", "workload", "bitonic-sort", "--host"]).result();
+    assert!(host.contains("launch(\"compare_global\""), "{host}");
 }
 
 #[test]

@@ -4,9 +4,13 @@
 //! takes very long steps aside after a while, so that workgroups may wait for each other. For programs whose
 //! workgroups do not race, the result does not depend on the number of threads.
 
+mod grid;
+mod immediate;
 mod launch;
 mod memory;
 mod workgroup;
 
+pub use grid::{Execution, Plan, Progress};
+pub use immediate::{Immediate, Shared};
 pub use launch::{Gpu, LaunchError, Options, Program, Run};
 pub use memory::{Memory, MemoryError};

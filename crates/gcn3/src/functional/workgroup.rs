@@ -1,12 +1,12 @@
 //! A workgroup on its way: wavefronts that take turns between barriers.
 
-use super::memory::Memory;
+use super::immediate::Immediate;
 use crate::{
     code::Code,
     dispatch::WaveInit,
     error::Fault,
-    exec::{Group, Step, float::Mode},
-    wave::{Apertures, Wavefront},
+    exec::{Group, Step},
+    wave::Wavefront,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +36,6 @@ pub struct Stopped {
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     pub code: &'a Code,
-    pub memory: &'a Memory,
-    /// Whether no other thread accesses the memory.
-    pub alone: bool,
     /// The most instructions that a wavefront may execute.
     pub limit: u64,
 }
@@ -56,21 +53,7 @@ impl Workgroup {
 
     /// Fills in the registers with which wavefront `n` starts.
     pub fn init_wave(&mut self, n: usize, init: &WaveInit) {
-        let wave = &mut self.waves[n];
-        wave.id = n as u32;
-        wave.pc = init.pc.0;
-        wave.mode = Mode(init.mode);
-        wave.apertures = Apertures {
-            shared_hi: (init.apertures.lds.0 >> 32) as u32,
-            private_hi: (init.apertures.scratch.0 >> 32) as u32,
-            scratch_base: init.apertures.hidden_private_base.0,
-        };
-        wave.set_exec(init.exec);
-        let count = init.sgpr_count.min(init.sgprs.len());
-        wave.scalars[..count].copy_from_slice(&init.sgprs[..count]);
-        for (row, ids) in wave.vgprs.iter_mut().zip(&init.vgprs) {
-            row.0 = *ids;
-        }
+        self.waves[n].begin(n as u32, init);
     }
 
     /// Wavefront instructions executed by all wavefronts since they started.
@@ -79,14 +62,14 @@ impl Workgroup {
     }
 
     /// Runs until all wavefronts have ended (true) or each has executed `slice` instructions more (false).
-    pub fn run(&mut self, around: Surroundings<'_>, slice: u64) -> Result<bool, Stopped> {
+    pub fn run(&mut self, around: Surroundings<'_>, memory: &mut impl Immediate, slice: u64) -> Result<bool, Stopped> {
         let mut left = vec![slice; self.waves.len()];
         loop {
             for (n, wave) in self.waves.iter_mut().enumerate() {
                 if self.states[n] == State::Ready && left[n] > 0 {
                     let before = wave.executed;
                     let budget = left[n].min(around.limit.saturating_sub(before));
-                    self.states[n] = run_wave(wave, &mut self.shared, around, budget)
+                    self.states[n] = run_wave(wave, &mut self.shared, around, memory, budget)
                         .map_err(|(pc, fault)| Stopped { wavefront: n as u32, pc, fault })?;
                     left[n] -= wave.executed - before;
                     if self.states[n] == State::Ready && wave.executed >= around.limit {
@@ -116,6 +99,7 @@ fn run_wave(
     wave: &mut Wavefront,
     shared: &mut Group,
     around: Surroundings<'_>,
+    memory: &mut impl Immediate,
     budget: u64,
 ) -> Result<State, (u64, Fault)> {
     for _ in 0..budget {
@@ -123,12 +107,12 @@ fn run_wave(
         match wave.step(around.code, shared).map_err(|fault| (pc, fault))? {
             Step::Done | Step::Lds => {}
             Step::Mem(mut op) => {
-                around.memory.perform(&mut op, around.alone).map_err(|fault| (pc, fault))?;
+                memory.perform(&mut op).map_err(|fault| (pc, fault))?;
                 wave.complete(&op).map_err(|fault| (pc, fault))?;
                 shared.recycle(op);
             }
             Step::Scalar(mut op) => {
-                around.memory.perform_scalar(&mut op).map_err(|fault| (pc, fault))?;
+                memory.perform_scalar(&mut op).map_err(|fault| (pc, fault))?;
                 wave.complete_scalar(&op);
             }
             Step::Barrier => return Ok(State::AtBarrier),

@@ -307,6 +307,9 @@ mod tests {
             address_space: None,
             pointee_align: None,
             is_const: false,
+            is_restrict: false,
+            is_volatile: false,
+            access: None,
         };
         let mut arguments = vec![argument(ArgumentKind::Buffer, 0)];
         arguments.extend(hidden.map(|hidden| argument(ArgumentKind::Hidden(hidden), 8)));

@@ -102,6 +102,10 @@ pub struct Argument {
     pub pointee_align: Option<u32>,
     /// `const` was written before what the pointer points at.
     pub is_const: bool,
+    pub is_restrict: bool,
+    pub is_volatile: bool,
+    /// How an image is accessed: `read_only`, `write_only`, `read_write`.
+    pub access: Option<String>,
 }
 
 /// Address spaces of pointers, as OpenCL names them.

@@ -99,6 +99,9 @@ struct Words {
     address_space: &'static str,
     pointee_align: &'static str,
     is_const: &'static str,
+    is_restrict: &'static str,
+    is_volatile: &'static str,
+    access: &'static str,
 }
 
 const V2: Words = Words {
@@ -125,6 +128,9 @@ const V2: Words = Words {
     address_space: "AddrSpaceQual",
     pointee_align: "PointeeAlign",
     is_const: "IsConst",
+    is_restrict: "IsRestrict",
+    is_volatile: "IsVolatile",
+    access: "AccQual",
 };
 
 const V3: Words = Words {
@@ -151,6 +157,9 @@ const V3: Words = Words {
     address_space: ".address_space",
     pointee_align: ".pointee_align",
     is_const: ".is_const",
+    is_restrict: ".is_restrict",
+    is_volatile: ".is_volatile",
+    access: ".access",
 };
 
 impl Words {
@@ -209,6 +218,9 @@ impl Words {
                 address_space: value.get(self.address_space).and_then(Value::text).and_then(address_space),
                 pointee_align: number(self.pointee_align).filter(|align| align.is_power_of_two() && *align <= 1 << 16),
                 is_const: value.get(self.is_const).is_some_and(Value::flag),
+                is_restrict: value.get(self.is_restrict).is_some_and(Value::flag),
+                is_volatile: value.get(self.is_volatile).is_some_and(Value::flag),
+                access: text(self.access),
             });
         }
         Ok(arguments)

@@ -15,6 +15,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "encrypts with AES-128 in counter mode",
     source: include_str!("aes.cl"),
     object: include_bytes!("aes.hsaco"),
+    host: include_str!("aes.c"),
     sizes: |size| format!("{} blocks of 16 bytes", blocks(size)),
     run,
 };

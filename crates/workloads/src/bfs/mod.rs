@@ -14,6 +14,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "finds every node's distance from the first in a random graph, one launch per level",
     source: include_str!("bfs.cl"),
     object: include_bytes!("bfs.hsaco"),
+    host: include_str!("bfs.c"),
     sizes: |size| format!("{} nodes, 0 to 15 edges from each", nodes(size)),
     run,
 };

@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "sorts 64-bit keys with a bitonic network",
     source: include_str!("bitonic_sort.cl"),
     object: include_bytes!("bitonic_sort.hsaco"),
+    host: include_str!("bitonic_sort.c"),
     sizes: |size| format!("{} keys", count(size)),
     run,
 };

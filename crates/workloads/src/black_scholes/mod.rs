@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "prices European options",
     source: include_str!("black_scholes.cl"),
     object: include_bytes!("black_scholes.hsaco"),
+    host: include_str!("black_scholes.c"),
     sizes: |size| format!("{} options", count(size)),
     run,
 };

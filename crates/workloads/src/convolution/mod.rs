@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "convolves an image with a 5 x 5 filter",
     source: include_str!("convolution.cl"),
     object: include_bytes!("convolution.hsaco"),
+    host: include_str!("convolution.c"),
     sizes: |size| {
         let (width, height) = shape(size);
         format!("{width} x {height} pixels")

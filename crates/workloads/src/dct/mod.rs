@@ -14,6 +14,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "transforms every 8 x 8 block of an image by cosines",
     source: include_str!("dct.cl"),
     object: include_bytes!("dct.hsaco"),
+    host: include_str!("dct.c"),
     sizes: |size| format!("{0} x {0} pixels", side(size)),
     run,
 };

@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "transforms a signal by sums and differences, one launch per stage",
     source: include_str!("fast_walsh.cl"),
     object: include_bytes!("fast_walsh.hsaco"),
+    host: include_str!("fast_walsh.c"),
     sizes: |size| format!("2^{} floats", bits(size)),
     run,
 };

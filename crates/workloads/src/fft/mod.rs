@@ -14,6 +14,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "transforms a complex signal, radix 2, one launch per stage",
     source: include_str!("fft.cl"),
     object: include_bytes!("fft.hsaco"),
+    host: include_str!("fft.c"),
     sizes: |size| format!("2^{} points", bits(size)),
     run,
 };

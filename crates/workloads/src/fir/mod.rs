@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "filters a signal with 16 taps",
     source: include_str!("fir.cl"),
     object: include_bytes!("fir.hsaco"),
+    host: include_str!("fir.c"),
     sizes: |size| format!("{} samples", count(size)),
     run,
 };

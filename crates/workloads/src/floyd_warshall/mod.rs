@@ -15,6 +15,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "finds all shortest paths and their first hops in many maps at once",
     source: include_str!("floyd_warshall.cl"),
     object: include_bytes!("floyd_warshall.hsaco"),
+    host: include_str!("floyd_warshall.c"),
     sizes: |size| {
         let (nodes, maps) = shape(size);
         format!("{maps} maps of {nodes} nodes")

@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "counts how often each byte occurs, by atomic operations",
     source: include_str!("histogram.cl"),
     object: include_bytes!("histogram.hsaco"),
+    host: include_str!("histogram.c"),
     sizes: |size| format!("{} bytes", 4 * words(size)),
     run,
 };

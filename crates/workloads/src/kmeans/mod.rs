@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "clusters points: the GPU assigns them to centres, the host moves the centres",
     source: include_str!("kmeans.cl"),
     object: include_bytes!("kmeans.hsaco"),
+    host: include_str!("kmeans.c"),
     sizes: |size| {
         format!("{} points of {FEATURES} features, {CLUSTERS} clusters, {ITERATIONS} iterations", points(size))
     },

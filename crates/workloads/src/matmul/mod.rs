@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "multiplies square matrices by 16 x 16 tiles in local memory: alpha A B + beta C",
     source: include_str!("matmul.cl"),
     object: include_bytes!("matmul.hsaco"),
+    host: include_str!("matmul.c"),
     sizes: |size| format!("{0} x {0} floats", side(size)),
     run,
 };

@@ -16,6 +16,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "moves bodies under the gravity of all others, in many clusters at once",
     source: include_str!("n_body.cl"),
     object: include_bytes!("n_body.hsaco"),
+    host: include_str!("n_body.c"),
     sizes: |size| {
         let (bodies, clusters) = shape(size);
         format!("{clusters} clusters of {bodies} bodies")

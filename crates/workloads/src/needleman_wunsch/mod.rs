@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "scores the alignments of two sequences, one launch per diagonal of blocks",
     source: include_str!("needleman_wunsch.cl"),
     object: include_bytes!("needleman_wunsch.hsaco"),
+    host: include_str!("needleman_wunsch.c"),
     sizes: |size| format!("two sequences of {} letters", side(size)),
     run,
 };

@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "adds up all elements of a vector of integers",
     source: include_str!("reduction.cl"),
     object: include_bytes!("reduction.hsaco"),
+    host: include_str!("reduction.c"),
     sizes: |size| format!("{} elements", count(size)),
     run,
 };

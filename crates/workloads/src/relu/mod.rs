@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "replaces the negative elements of a vector by zero",
     source: include_str!("relu.cl"),
     object: include_bytes!("relu.hsaco"),
+    host: include_str!("relu.c"),
     sizes: |size| format!("{} elements", count(size)),
     run,
 };

@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "computes exclusive prefix sums of integers",
     source: include_str!("scan.cl"),
     object: include_bytes!("scan.hsaco"),
+    host: include_str!("scan.c"),
     sizes: |size| format!("{} elements", count(size)),
     run,
 };

@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "multiplies a sparse matrix (compressed rows) by a vector, per work-item and per wavefront",
     source: include_str!("spmv.cl"),
     object: include_bytes!("spmv.hsaco"),
+    host: include_str!("spmv.c"),
     sizes: |size| format!("{} rows, 0 to 95 elements in each", rows(size)),
     run,
 };

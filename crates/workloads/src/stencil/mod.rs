@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "applies a seven-point stencil to a box, again and again",
     source: include_str!("stencil.cl"),
     object: include_bytes!("stencil.hsaco"),
+    host: include_str!("stencil.c"),
     sizes: |size| {
         let [x, y, z] = shape(size);
         format!("{x} x {y} x {z} floats, {} steps", steps(size))

@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "transposes a matrix by 16 x 16 tiles in local memory",
     source: include_str!("transpose.cl"),
     object: include_bytes!("transpose.hsaco"),
+    host: include_str!("transpose.c"),
     sizes: |size| {
         let (width, height) = shape(size);
         format!("{height} x {width} floats")

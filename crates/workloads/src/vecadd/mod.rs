@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "adds two vectors of floats",
     source: include_str!("vecadd.cl"),
     object: include_bytes!("vecadd.hsaco"),
+    host: include_str!("vecadd.c"),
     sizes: |size| format!("{} elements", count(size)),
     run,
 };

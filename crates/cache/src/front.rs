@@ -1,0 +1,145 @@
+//! The side of a first-level cache that its requesters see.
+//!
+//! A protocol speaks of lines, a requester of requests with numbers. The front turns a request into a message and knows, when
+//! the bank answers, whose request that was: loads of one line are answered in the order in which they came; a store has
+//! been performed when the bytes it wrote through have landed, and no two stores of a line have the same byte in flight.
+
+use engine::Histogram;
+use mem::{Access, Block, LINE, LineAddr, Mask, Reply, Request, RequestId};
+use protocol::{Kind, Msg, Node};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// A request that has not been answered.
+#[derive(Clone, Copy)]
+struct Pending {
+    id: RequestId,
+    from: Node,
+    mask: Mask,
+    since: u64,
+}
+
+/// Why a line was forgotten.
+enum Forgotten {
+    /// To be loaded anew.
+    Load,
+    /// To be changed below.
+    Atomic(Request),
+}
+
+/// What requesters wait for.
+pub struct Front {
+    me: Node,
+    /// Lines that are to be forgotten, and why, in the order in which that was asked for.
+    forgotten: FxHashMap<LineAddr, VecDeque<Forgotten>>,
+    atomics: FxHashMap<LineAddr, VecDeque<Pending>>,
+    loads: FxHashMap<LineAddr, VecDeque<Pending>>,
+    stores: FxHashMap<LineAddr, VecDeque<Pending>>,
+    load_cycles: Histogram,
+    store_cycles: Histogram,
+}
+
+/// An answer, and whose it is.
+pub struct Answer {
+    pub to: Node,
+    pub reply: Reply,
+}
+
+impl Front {
+    pub fn new(me: Node, load_cycles: Histogram, store_cycles: Histogram) -> Self {
+        Self {
+            me,
+            forgotten: FxHashMap::default(),
+            atomics: FxHashMap::default(),
+            loads: FxHashMap::default(),
+            stores: FxHashMap::default(),
+            load_cycles,
+            store_cycles,
+        }
+    }
+
+    /// A load or a store as the bank knows it.
+    pub fn message(&self, request: &Request, from: Node) -> Msg<LINE> {
+        let (kind, data) = match request.access {
+            Access::Store => (Kind::Store, request.data),
+            _ => (Kind::Load, Block::EMPTY),
+        };
+        Msg::new(from, self.me, kind, request.line(), data)
+    }
+
+    /// The bank has taken a request.
+    pub fn taken(&mut self, request: &Request, from: Node, now: u64) {
+        let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
+        let of = if request.access == Access::Store { &mut self.stores } else { &mut self.loads };
+        of.entry(request.line()).or_default().push_back(pending);
+    }
+
+    /// The message by which the bank forgets a line before it is loaded anew or changed below.
+    pub fn forget(&self, request: &Request, from: Node) -> Msg<LINE> {
+        Msg::new(from, self.me, Kind::Invalidate, request.line(), Block::EMPTY)
+    }
+
+    /// The bank has taken that message.
+    pub fn forgetting(&mut self, request: &Request, from: Node, now: u64) {
+        let why = match request.access {
+            Access::Atomic(_) => {
+                let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
+                self.atomics.entry(request.line()).or_default().push_back(pending);
+                Forgotten::Atomic(*request)
+            }
+            _ => Forgotten::Load,
+        };
+        self.forgotten.entry(request.line()).or_default().push_back(why);
+    }
+
+    /// The bank has forgotten a line: the atomic access that goes below now, if it was for one.
+    pub fn forgot(&mut self, line: LineAddr) -> Option<Request> {
+        let queue = self.forgotten.get_mut(&line)?;
+        let why = queue.pop_front();
+        if queue.is_empty() {
+            self.forgotten.remove(&line);
+        }
+        match why? {
+            Forgotten::Load => None,
+            Forgotten::Atomic(request) => Some(request),
+        }
+    }
+
+    /// What an atomic access has found below has come.
+    pub fn changed(&mut self, msg: &Msg<LINE>, now: u64) -> Answer {
+        let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
+        let pending = take(&mut self.atomics, msg.line, same_bytes).expect("what is answered was asked");
+        self.store_cycles.record(now - pending.since);
+        Answer { to: pending.from, reply: Reply { id: pending.id, data: msg.data } }
+    }
+
+    /// The bank has sent a line to a requester: the answer to its oldest load of that line.
+    pub fn loaded(&mut self, msg: &Msg<LINE>, now: u64) -> Answer {
+        let oldest = |pending: &Pending| pending.from == msg.to;
+        let pending = take(&mut self.loads, msg.line, oldest).expect("the bank answers what it was asked");
+        self.load_cycles.record(now - pending.since);
+        Answer { to: pending.from, reply: Reply { id: pending.id, data: msg.data.only(pending.mask) } }
+    }
+
+    /// Bytes have landed below: the store that wrote them has been performed. Bytes that no request wrote are none of ours.
+    pub fn landed(&mut self, msg: &Msg<LINE>, now: u64) -> Option<Answer> {
+        let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
+        let pending = take(&mut self.stores, msg.line, same_bytes)?;
+        self.store_cycles.record(now - pending.since);
+        Some(Answer { to: pending.from, reply: Reply { id: pending.id, data: Block::EMPTY } })
+    }
+}
+
+fn take(
+    of: &mut FxHashMap<LineAddr, VecDeque<Pending>>,
+    line: LineAddr,
+    which: impl Fn(&Pending) -> bool,
+) -> Option<Pending> {
+    let queue = of.get_mut(&line)?;
+    let place = queue.iter().position(which)?;
+    let pending = queue.remove(place);
+    if queue.is_empty() {
+        of.remove(&line);
+    }
+    pending
+}

@@ -1,0 +1,64 @@
+//! How `cohesim run` sets the OpenCL driver up.
+
+use os::{
+    compiler::{self, Folder},
+    files::Mount,
+    opencl::{Driver, PolicyKind, Settings},
+};
+use std::path::Path;
+
+/// What the program finds when it asks for OpenCL devices.
+#[derive(clap::Args)]
+#[command(next_help_heading = "OpenCL")]
+pub struct OpenCl {
+    /// How many GPUs there are. The program sees one device whose work-groups are dealt to all of them.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    gpus: u32,
+    /// Show each GPU as a device of its own.
+    #[arg(long)]
+    device_per_gpu: bool,
+    /// Where buffers lie, and what map, unmap, read and write do.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
+    memory_policy: Policy,
+    /// Stop a kernel of which one wavefront has executed so many instructions [default: never].
+    #[arg(long, value_name = "N")]
+    max_kernel_instructions: Option<u64>,
+    /// Run clang for clBuildProgram even where nothing can confine it: the program's source can then read your files.
+    #[arg(long)]
+    unconfined_compiler: bool,
+}
+
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum Policy {
+    /// Devices have memory of their own; what the host sees of it is copied.
+    #[default]
+    Memcpy,
+    /// Host and devices use the same bytes.
+    Shared,
+}
+
+impl OpenCl {
+    /// A driver for a program that sees `mounts` and works in `here`.
+    pub fn driver(&self, mounts: &[Mount], here: &Path) -> Driver {
+        let folder = |mount: &Mount| Folder {
+            host: mount.host.clone(),
+            guest: mount.guest.as_ref().unwrap_or(&mount.host).display().to_string(),
+        };
+        let working = Folder { host: here.into(), guest: here.display().to_string() };
+        let folders: Vec<Folder> = mounts.iter().map(folder).chain([working]).collect();
+        let settings = compiler::Settings { allow_unconfined: self.unconfined_compiler, ..Default::default() };
+        Driver::new(Settings {
+            gpus: self.gpus,
+            device_per_gpu: self.device_per_gpu,
+            policy: match self.memory_policy {
+                Policy::Memcpy => PolicyKind::Memcpy,
+                Policy::Shared => PolicyKind::Shared,
+            },
+            compiler: settings,
+            kernel_limit: self.max_kernel_instructions,
+            folders: Box::new(move || folders.clone()),
+            say: Box::new(|text| eprintln!("cohesim: OpenCL: {text}")),
+            ..Settings::default()
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! `cohesim run`.
+
+use crate::support::{Folder, code, cohesim};
+use std::path::Path;
+
+/// The guests of the tests of `os`.
+fn guests() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../os/tests/guests/guests");
+    path.to_str().expect("the path of the project is UTF-8").to_string()
+}
+
+#[test]
+fn a_program_says_hello() {
+    assert_eq!(cohesim(&["run", &guests(), "--functional", "--", "hello"]).result(), "hello, world\n");
+}
+
+#[test]
+fn the_programs_exit_code_is_the_commands() {
+    assert_eq!(code(&["run", &guests(), "--functional", "--", "arguments", "one", "two"]), 3);
+    assert_eq!(code(&["run", &guests(), "--functional", "--", "crash"]), 128 + 11);
+    let spin = ["run", &guests(), "--functional", "--max-instructions", "100000", "--", "spin"];
+    assert_eq!(code(&spin), 128 + 24);
+}
+
+#[test]
+fn variables_and_json() {
+    let report = cohesim(&["run", &guests(), "--functional", "--json", "--env", "HOME=/nowhere", "--", "hello"]).json();
+    assert_eq!((report["end"].as_str(), report["exit_code"].as_u64()), (Some("exited"), Some(0)));
+    assert_eq!(report["stdout"], "hello, world\n");
+    assert!(report["instructions"].as_u64() > Some(500));
+}
+
+#[test]
+fn what_went_wrong_is_said() {
+    let error = cohesim(&["run", &guests(), "--functional", "--", "crash"]).error();
+    assert!(error.contains("killed by SIGSEGV: thread 1000 can't write address 0x10"), "{error}");
+    let error = cohesim(&["run", "/bin/sh", "--functional"]).error();
+    assert!(error.contains("link it with -static"), "{error}");
+    let error = cohesim(&["run", &guests()]).error();
+    assert!(error.contains("add --functional"), "{error}");
+    let error = cohesim(&["run", &guests(), "--functional", "--mount", "/nowhere/at/all"]).error();
+    assert!(error.contains("can't be shown to the guest"), "{error}");
+    let error = cohesim(&["run", &guests(), "--functional", "--env", "novalue"]).error();
+    assert!(error.contains("is not NAME=VALUE"), "{error}");
+}
+
+#[test]
+fn a_folder_is_written_only_if_the_user_says_so() {
+    let folder = Folder::new("run-mounts");
+    let text = folder.file("text");
+    std::fs::write(&text, "hello").expect("a file can be written");
+    let out = Folder::new("run-out");
+    let (host, guest) = (folder.file(""), "/in/text");
+    let out_host = out.file("");
+    let run = |mode: &str| {
+        let (input, output) = (format!("{host}:/in"), format!("{out_host}:/out{mode}"));
+        cohesim(&[
+            "run",
+            &guests(),
+            "--functional",
+            "--mount",
+            &input,
+            "--mount",
+            &output,
+            "--",
+            "files",
+            "/out",
+            guest,
+        ])
+    };
+    assert_eq!(run(":rw").result(), "files as they should be\n");
+    let refused = run("");
+    assert!(!refused.ok && refused.out.contains("mkdir"), "{}", refused.out);
+    assert!(out.names().is_empty());
+}

@@ -1,0 +1,82 @@
+//! Programs of `tests/guests`, built with gcc, run on this computer and inside cohesim, and compared.
+//!
+//! gcc is needed, and for OpenCL programs the headers; where PoCL is there too, what they print on it is what they must
+//! print here. Without these the tests say that nothing was run, or fail where `COHESIM_REQUIRE_POCL` is set, as in
+//! continuous integration.
+
+use std::{path::Path, process::Command};
+
+use crate::{inside, ran, support::Folder};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Builds a program; `None`, said loudly, where something is not installed.
+fn build(name: &str, folder: &Folder, target: &str, flags: &[&str]) -> Option<String> {
+    let (compiler, standard) = if name.ends_with(".cpp") { ("g++", "-std=c++17") } else { ("gcc", "-std=gnu11") };
+    let (source, target) = (Path::new(ROOT).join("tests/guests").join(name), folder.file(target));
+    let mut command = Command::new(compiler);
+    let output = command.args([standard, "-O2", "-w"]).arg(source).args(flags).args(["-o", &target]).output();
+    let trouble = match output {
+        Ok(output) if output.status.success() => return Some(target),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => format!("{compiler}: {error}"),
+    };
+    let said = format!("{name} can't be built with {flags:?}: {trouble}");
+    assert!(std::env::var_os("COHESIM_REQUIRE_POCL").is_none(), "{said}");
+    eprintln!("{said}");
+    None
+}
+
+/// A program that needs nothing but the C or C++ library: prints the same here and there.
+fn prints_the_same_inside(name: &str, flags: &[&str]) {
+    let folder = Folder::new(name);
+    let Some(program) = build(name, &folder, "static", &[&["-static"], flags].concat()) else { return };
+    let expected = ran(&mut Command::new(&program));
+    assert_eq!(expected.code, Some(0), "{}", expected.out);
+    assert_eq!(inside(&program, &[]), expected);
+}
+
+/// A program that uses OpenCL: prints the same on PoCL and inside, wherever buffers lie.
+fn prints_the_same_as_on_pocl(name: &str) {
+    let folder = Folder::new(name);
+    let sdk = format!("-L{ROOT}/sdk");
+    let Some(program) = build(name, &folder, "static", &["-static", &sdk, "-lOpenCL", "-lpthread", "-lm"]) else {
+        return;
+    };
+    let Some(native) = build(name, &folder, "native", &["-lOpenCL", "-lm"]) else { return };
+    let expected = ran(&mut Command::new(&native));
+    assert_eq!(expected.code, Some(0), "{}", expected.out);
+    for policy in ["memcpy", "shared"] {
+        assert_eq!(inside(&program, &["--memory-policy", policy]), expected, "with the policy {policy}");
+    }
+}
+
+#[test]
+fn a_procedural_opencl_program_with_macros() {
+    prints_the_same_as_on_pocl("saxpy_macros.c");
+}
+
+#[test]
+fn an_opencl_program_with_classes_and_vectors() {
+    prints_the_same_as_on_pocl("life_classes.cpp");
+}
+
+#[test]
+fn an_opencl_program_around_events_and_sub_buffers() {
+    prints_the_same_as_on_pocl("pipeline_events.c");
+}
+
+#[test]
+fn openmp_with_four_threads() {
+    prints_the_same_inside("openmp_threads.c", &["-fopenmp", "-lm"]);
+}
+
+#[test]
+fn cpp_with_streams_and_exceptions() {
+    prints_the_same_inside("streams_exceptions.cpp", &["-pthread"]);
+}
+
+#[test]
+fn a_handler_of_page_faults_that_gives_rights_back() {
+    prints_the_same_inside("unprotect_handler.c", &[]);
+}

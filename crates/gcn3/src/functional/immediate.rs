@@ -1,0 +1,36 @@
+//! Memory that answers at once, whatever it is made of.
+//!
+//! The functional GPU runs over regions of its own ([`Memory`]) or over memory that somebody else keeps, such as the
+//! address space of a process that shares it with the GPU.
+
+use super::memory::Memory;
+use crate::{
+    error::Fault,
+    memop::{MemOp, ScalarOp},
+};
+
+/// What performs the accesses of wavefronts.
+pub trait Immediate {
+    fn perform(&mut self, op: &mut MemOp) -> Result<(), Fault>;
+    fn perform_scalar(&mut self, op: &mut ScalarOp) -> Result<(), Fault>;
+}
+
+/// Regions, as one thread sees them.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared<'a> {
+    pub memory: &'a Memory,
+    /// Whether no other thread accesses the memory.
+    pub alone: bool,
+}
+
+impl Immediate for Shared<'_> {
+    #[inline]
+    fn perform(&mut self, op: &mut MemOp) -> Result<(), Fault> {
+        self.memory.perform(op, self.alone)
+    }
+
+    #[inline]
+    fn perform_scalar(&mut self, op: &mut ScalarOp) -> Result<(), Fault> {
+        self.memory.perform_scalar(op)
+    }
+}

@@ -1,0 +1,178 @@
+//! `mmap` and its kin.
+
+use super::{DONE, Flow, Outcome, value};
+use crate::{
+    errno::Errno,
+    files::{Kind, MappedOpenFile},
+    guest::GuestMemory,
+    memory::{Backing, MapRequest, Move, PAGE, Place, Rights},
+    process::Process,
+};
+use mem::VirtAddr;
+use std::rc::Rc;
+
+mod map {
+    pub const SHARED: u64 = 1;
+    pub const PRIVATE: u64 = 2;
+    pub const SHARED_VALIDATE: u64 = 3;
+    pub const TYPE: u64 = 15;
+    pub const FIXED: u64 = 0x10;
+    pub const ANONYMOUS: u64 = 0x20;
+    pub const NO_RESERVE: u64 = 0x4000;
+    pub const POPULATE: u64 = 0x8000;
+    pub const HUGE: u64 = 0x4_0000;
+    pub const FIXED_NO_REPLACE: u64 = 0x10_0000;
+}
+
+impl Process {
+    pub(super) fn mmap(&mut self, address: u64, size: u64, prot: u64, flags: u64, fd: u64, offset: u64) -> Outcome {
+        // PROT_GROWSDOWN and PROT_GROWSUP mean nothing here.
+        let rights = Rights::from_prot(prot & 0xff).ok_or(Errno::EINVAL)?;
+        let shared = match flags & map::TYPE {
+            map::SHARED | map::SHARED_VALIDATE => true,
+            map::PRIVATE => false,
+            _ => return Err(Errno::EINVAL),
+        };
+        if size == 0 || !offset.is_multiple_of(PAGE) {
+            return Err(Errno::EINVAL);
+        }
+        let backing = if flags & map::ANONYMOUS != 0 {
+            Backing::Zeros("")
+        } else {
+            self.file_backing(fd, offset, size, shared && rights.write())?
+        };
+        let place = match flags {
+            flags if flags & map::FIXED_NO_REPLACE != 0 => Place::ExactlyIfFree(address),
+            flags if flags & map::FIXED != 0 => Place::Exactly(address),
+            _ => Place::Anywhere(address),
+        };
+        let request = MapRequest {
+            place,
+            size,
+            rights,
+            backing,
+            shared,
+            huge: flags & map::HUGE != 0,
+            no_reserve: flags & map::NO_RESERVE != 0,
+        };
+        let start = self.space.map(request)?;
+        if flags & map::POPULATE != 0 && rights.any() {
+            self.populate(start, size, rights.write());
+        }
+        Ok(Flow::Return(start))
+    }
+
+    /// What a mapping of a file holds. Only the guest's own copy can be written.
+    fn file_backing(&mut self, fd: u64, offset: u64, size: u64, write_through: bool) -> Result<Backing, Errno> {
+        let file = self.files.get(fd)?;
+        if !file.readable() {
+            return Err(Errno::EACCES);
+        }
+        // So far from the end of the numbers that a mapping can grow.
+        offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(Errno::EINVAL)?;
+        match &file.kind {
+            Kind::Zero => Ok(Backing::Zeros("")),
+            Kind::Host { .. } if write_through => {
+                if !file.writable() {
+                    return Err(Errno::EACCES);
+                }
+                self.explain("shared mappings that write to a file are not supported: mmap returns ENODEV");
+                Err(Errno::ENODEV)
+            }
+            Kind::Host { .. } | Kind::Text(_) => Ok(Backing::File { file: Rc::new(MappedOpenFile(file)), offset }),
+            _ => Err(Errno::ENODEV),
+        }
+    }
+
+    /// Touches pages; as many as there is memory for.
+    fn populate(&mut self, start: u64, size: u64, write: bool) {
+        let room = self.space.limit().0.saturating_sub(self.space.used().0) / 2;
+        for page in 0..size.min(room).div_ceil(PAGE) {
+            let access = if write { crate::memory::Access::Write } else { crate::memory::Access::Read };
+            // What can't be brought in now fails when it is touched.
+            let _ = self.space.why(start + page * PAGE, access);
+        }
+    }
+
+    pub(super) fn mprotect(&mut self, start: u64, size: u64, prot: u64) -> Outcome {
+        let rights = Rights::from_prot(prot & 0xff).ok_or(Errno::EINVAL)?;
+        if size == 0 {
+            return if start.is_multiple_of(PAGE) { DONE } else { Err(Errno::EINVAL) };
+        }
+        self.space.protect(start, size, rights)?;
+        DONE
+    }
+
+    pub(super) fn munmap(&mut self, start: u64, size: u64) -> Outcome {
+        self.space.unmap(start, size)?;
+        DONE
+    }
+
+    pub(super) fn brk(&mut self, end: u64) -> Outcome {
+        self.heap.end = self.space.set_break(self.heap.start, self.heap.end, end);
+        value(Ok(self.heap.end))
+    }
+
+    pub(super) fn mremap(&mut self, start: u64, old: u64, new: u64, flags: u64, target: u64) -> Outcome {
+        const MAY_MOVE: u64 = 1;
+        const FIXED: u64 = 2;
+        let may = match flags {
+            0 => Move::Never,
+            MAY_MOVE => Move::IfNeeded,
+            flags if flags == MAY_MOVE | FIXED => Move::To(target),
+            _ => return Err(Errno::EINVAL),
+        };
+        match self.space.remap(start, old, new, may) {
+            Ok(place) => Ok(Flow::Return(place)),
+            // Linux calls a range that is not mapped a bad address.
+            Err(_) if self.space.areas().find(start).is_none() => Err(Errno::EFAULT),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Nothing that is mapped is ever written back.
+    pub(super) fn msync(&mut self, start: u64, size: u64) -> Outcome {
+        self.space.advised_range(start, size)?;
+        DONE
+    }
+
+    pub(super) fn mincore(&mut self, start: u64, size: u64, vector: u64) -> Outcome {
+        let end = self.space.advised_range(start, size)?;
+        const CHUNK: u64 = 4096 * PAGE;
+        for first in (start..end).step_by(CHUNK as usize) {
+            let last = end.min(first + CHUNK);
+            let mut bytes = vec![0; ((last - first) / PAGE) as usize];
+            for page in self.space.resident_pages(first, last) {
+                bytes[((page - first) / PAGE) as usize] = 1;
+            }
+            self.space.write(VirtAddr(vector.wrapping_add((first - start) / PAGE)), &bytes)?;
+        }
+        DONE
+    }
+
+    pub(super) fn madvise(&mut self, start: u64, size: u64, advice: u64) -> Outcome {
+        const DONT_NEED: u64 = 4;
+        const HUGE: u64 = 14;
+        const NO_HUGE: u64 = 15;
+        if size == 0 {
+            return DONE;
+        }
+        match advice {
+            DONT_NEED => self.space.discard(start, size)?,
+            HUGE | NO_HUGE => self.space.advise_huge(start, size, advice == HUGE)?,
+            // Advice that may be passed over: access patterns, MADV_FREE, forks, core dumps, cold and paged-out memory.
+            0..=3 | 8 | 10 | 11 | 16 | 17 | 20 | 21 => {
+                self.space.advised_range(start, size)?;
+            }
+            _ => return Err(Errno::EINVAL),
+        }
+        DONE
+    }
+
+    /// Says something once, beside the program's own output.
+    pub(crate) fn explain(&mut self, what: &'static str) {
+        if self.explained.insert(what) {
+            eprintln!("cohesim: {what}");
+        }
+    }
+}

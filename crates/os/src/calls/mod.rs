@@ -1,0 +1,217 @@
+//! System calls: from a number and six words to what a kernel would do.
+//!
+//! A call returns a value, fails with an error number, or waits. One that waits for files or for the driver is made again
+//! when something has happened; others are finished by whoever ends the wait.
+
+mod descriptors;
+mod emulated;
+mod guest_words;
+mod identity;
+mod memory;
+mod names;
+mod paths;
+mod polling;
+mod reading;
+mod signals;
+mod threads;
+mod times;
+
+use crate::{
+    Answer,
+    errno::Errno,
+    guest::TRAP_CALL,
+    process::{Process, Wait, What},
+};
+
+/// How a call went on, if it did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// It returns a value.
+    Return(u64),
+    /// The thread waits.
+    Wait(Wait),
+    /// The thread's registers are as they shall be, or it is gone.
+    Resumed,
+}
+
+pub type Outcome = Result<Flow, Errno>;
+
+const LONGEST_PATH: usize = 4096;
+
+/// A call that went well and has nothing to say.
+pub(crate) const DONE: Outcome = Ok(Flow::Return(0));
+
+fn value(result: Result<u64, Errno>) -> Outcome {
+    result.map(Flow::Return)
+}
+
+impl Process {
+    /// Makes the system call that a thread has in hand.
+    pub(crate) fn call(&mut self, index: usize) -> Outcome {
+        let call = self.threads[index].call;
+        let [a, b, c, d, e, f] = call.args;
+        let outcome = match call.number {
+            0 => self.read(index, a, b, c),
+            1 => self.write(index, a, b, c),
+            2 => self.open(AT_FDCWD, a, b as u32, c as u32),
+            3 => self.close(a),
+            4 => self.stat(AT_FDCWD, a, b, 0),
+            5 => self.fstat(a, b),
+            6 => self.stat(AT_FDCWD, a, b, paths::NO_FOLLOW),
+            7 => self.poll(index, a, b, polling::Timeout::Milliseconds(c as i32)),
+            8 => self.lseek(a, b as i64, c),
+            9 => self.mmap(a, b, c, d, e, f),
+            10 => self.mprotect(a, b, c),
+            11 => self.munmap(a, b),
+            12 => self.brk(a),
+            13 => self.sigaction(a, b, c, d),
+            14 => self.sigprocmask(index, a, b, c, d),
+            15 => self.sigreturn(index),
+            16 => self.ioctl(a, b, c),
+            17 => self.pread(index, a, b, c, d),
+            18 => self.pwrite(index, a, b, c, d),
+            19 => self.readv(index, a, b, c),
+            20 => self.writev(index, a, b, c),
+            21 => self.access(AT_FDCWD, a, b, 0),
+            22 => self.pipe(a, 0),
+            23 => self.select(index, a, [b, c, d], e, polling::Unit::Microseconds),
+            24 => self.sched_yield(),
+            25 => self.mremap(a, b, c, d, e),
+            26 => self.msync(a, b),
+            27 => self.mincore(a, b, c),
+            28 => self.madvise(a, b, c),
+            32 => self.dup(a),
+            33 => self.dup2(a, b),
+            34 => self.pause(),
+            35 => self.nanosleep(a, b),
+            36 => self.getitimer(a, b),
+            37 => self.set_alarm(a),
+            38 => self.setitimer(a, b, c),
+            39 => value(Ok(crate::process::PID.into())),
+            // Sockets: there is no network.
+            41 | 53 => Err(Errno::EACCES),
+            56 => self.clone(index, a, b, c, d, e),
+            // No second process: fork and vfork fail as if too many were there, execve as if it were forbidden.
+            57 | 58 => Err(Errno::EAGAIN),
+            59 | 322 => Err(Errno::EPERM),
+            60 => self.exit(index, a),
+            61 | 247 => Err(Errno::ECHILD),
+            62 => self.kill_process(index, a, b),
+            63 => self.uname(a),
+            72 => self.fcntl(a, b, c),
+            73..=75 => self.sync(a),
+            76 => self.truncate(a, b),
+            77 => self.ftruncate(a, b),
+            78 | 217 => self.getdents(a, b, c, call.number == 78),
+            79 => self.getcwd(a, b),
+            80 => self.chdir(a),
+            81 => self.fchdir(a),
+            82 => self.rename(AT_FDCWD, a, AT_FDCWD, b),
+            83 => self.mkdir(AT_FDCWD, a, b),
+            84 => self.unlink(AT_FDCWD, a, false),
+            85 => self.open(AT_FDCWD, a, paths::CREATE, b as u32),
+            87 => self.unlink(AT_FDCWD, a, true),
+            // Links could lead others out of the folder; owners and rights are the host's affair.
+            86 | 88 | 265 | 266 => Err(Errno::EPERM),
+            89 => self.readlink(AT_FDCWD, a, b, c),
+            90..=94 | 260 | 268 | 452 => Err(Errno::EPERM),
+            95 => self.umask(a),
+            96 => self.gettimeofday(a, b),
+            97 => self.getrlimit(a, b),
+            98 => self.getrusage(a, b),
+            99 => self.sysinfo(a),
+            100 => self.times(a),
+            102 | 107 => value(Ok(identity::UID)),
+            104 | 108 => value(Ok(identity::GID)),
+            109 => DONE,
+            110 => value(Ok(1)),
+            111 | 121 | 124 | 112 => value(Ok(crate::process::PID.into())),
+            115 => value(Ok(0)),
+            118 | 120 => self.three_ids(a, b, c),
+            127 => self.sigpending(index, a, b),
+            128 => self.sigtimedwait(index, a, b, c, d),
+            129 | 297 => self.sigqueue(index, call.number, [a, b, c, d]),
+            130 => self.sigsuspend(index, a, b),
+            131 => self.sigaltstack(index, a, b),
+            140 => value(Ok(20)),
+            141 => DONE,
+            144 | 142 => DONE,
+            143 => self.sched_getparam(b),
+            145 => value(Ok(0)),
+            146 | 147 => value(Ok(0)),
+            157 => self.prctl(index, a, b),
+            158 => self.arch_prctl(index, a, b),
+            160 => self.setrlimit(a, b),
+            162 => DONE,
+            186 => value(Ok(self.threads[index].tid.0.into())),
+            200 => self.tkill(a, b),
+            201 => self.time(a),
+            202 => self.futex(a, b, c, d, e, f),
+            203 => self.sched_setaffinity(b, c),
+            204 => self.sched_getaffinity(a, b, c),
+            218 => self.set_tid_address(index, a),
+            221 => DONE,
+            227 => Err(Errno::EPERM),
+            228 => self.clock_gettime(a, b),
+            229 => self.clock_getres(a, b),
+            230 => self.clock_nanosleep(a, b, c, d),
+            231 => self.exit_group(a),
+            234 => self.tgkill(a, b, c),
+            257 => self.open(a, b, c as u32, d as u32),
+            258 => self.mkdir(a, b, c),
+            262 => self.stat(a, b, c, d),
+            263 => self.unlink(a, b, c & paths::REMOVE_FOLDER == 0),
+            264 | 316 => self.rename(a, b, c, d),
+            267 => self.readlink(a, b, c, d),
+            269 => self.access(a, b, c, 0),
+            270 => self.select(index, a, [b, c, d], e, polling::Unit::Nanoseconds),
+            271 => self.poll(index, a, b, polling::Timeout::Spec(c)),
+            273 => self.set_robust_list(index, a, b),
+            274 => self.get_robust_list(index, a, b, c),
+            280 => DONE,
+            285 => self.fallocate(a, b, c, d),
+            292 => self.dup3(a, b, c),
+            293 => self.pipe(a, b as u32),
+            295 => self.preadv(index, a, b, c, d),
+            296 => self.pwritev(index, a, b, c, d),
+            302 => self.prlimit(b, c, d),
+            309 => self.getcpu(a, b),
+            318 => self.getrandom(a, b),
+            324 => self.membarrier(a),
+            332 => self.statx(a, b, c, e),
+            // rseq and clone3: programs do without, or use clone.
+            334 | 435 => Err(Errno::ENOSYS),
+            436 => self.close_range(a, b),
+            439 => self.access(a, b, c, d),
+            TRAP_CALL => self.trap(index, call.args),
+            number => self.unknown(number),
+        };
+        if self.files.stirred.take() {
+            self.retry(|what| matches!(what, What::Files { .. }));
+        }
+        outcome
+    }
+
+    /// Says once that a call does not exist.
+    fn unknown(&mut self, number: u64) -> Outcome {
+        if self.named.insert(number) {
+            let name = names::name(number).unwrap_or("unknown");
+            eprintln!("cohesim: system call {number} ({name}) is not supported: it returns ENOSYS");
+        }
+        Err(Errno::ENOSYS)
+    }
+
+    fn trap(&mut self, index: usize, args: [u64; 6]) -> Outcome {
+        let (tid, now) = (self.threads[index].tid, self.clock.now());
+        match self.driver.trap(args, tid, &mut self.space, now) {
+            Answer::Return(value) => {
+                self.retry(|what| what == What::Driver);
+                Ok(Flow::Return(value))
+            }
+            Answer::Wait { until } => Ok(Flow::Wait(Wait { what: What::Driver, deadline: until })),
+        }
+    }
+}
+
+/// The working folder, as an argument of an `...at` call.
+const AT_FDCWD: u64 = -100_i64 as u64;

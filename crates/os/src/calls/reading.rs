@@ -1,0 +1,199 @@
+//! Reading and writing open files.
+
+use super::{Flow, Outcome};
+use crate::{
+    errno::Errno,
+    files::{Kind, OpenFile, flag},
+    guest::GuestMemory,
+    process::{Process, Wait, What},
+    signal::{SigInfo, Signal},
+};
+use engine::Time;
+use mem::VirtAddr;
+use rand_pcg::rand_core::RngCore;
+
+/// Linux moves no more than this in one call.
+const MOST: u64 = 0x7fff_f000;
+const CHUNK: usize = 64 << 10;
+const MOST_PARTS: u64 = 1024;
+
+/// A piece of the guest's memory.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    start: u64,
+    size: u64,
+}
+
+impl Process {
+    pub(super) fn read(&mut self, index: usize, fd: u64, start: u64, size: u64) -> Outcome {
+        self.read_parts(index, fd, None, &[Part { start, size }])
+    }
+
+    pub(super) fn pread(&mut self, index: usize, fd: u64, start: u64, size: u64, at: u64) -> Outcome {
+        self.read_parts(index, fd, Some(position(at)?), &[Part { start, size }])
+    }
+
+    pub(super) fn readv(&mut self, index: usize, fd: u64, parts: u64, count: u64) -> Outcome {
+        let parts = self.parts(parts, count)?;
+        self.read_parts(index, fd, None, &parts)
+    }
+
+    pub(super) fn preadv(&mut self, index: usize, fd: u64, parts: u64, count: u64, at: u64) -> Outcome {
+        let parts = self.parts(parts, count)?;
+        self.read_parts(index, fd, Some(position(at)?), &parts)
+    }
+
+    pub(super) fn write(&mut self, index: usize, fd: u64, start: u64, size: u64) -> Outcome {
+        self.write_parts(index, fd, None, &[Part { start, size }])
+    }
+
+    pub(super) fn pwrite(&mut self, index: usize, fd: u64, start: u64, size: u64, at: u64) -> Outcome {
+        self.write_parts(index, fd, Some(position(at)?), &[Part { start, size }])
+    }
+
+    pub(super) fn writev(&mut self, index: usize, fd: u64, parts: u64, count: u64) -> Outcome {
+        let parts = self.parts(parts, count)?;
+        self.write_parts(index, fd, None, &parts)
+    }
+
+    pub(super) fn pwritev(&mut self, index: usize, fd: u64, parts: u64, count: u64, at: u64) -> Outcome {
+        let parts = self.parts(parts, count)?;
+        self.write_parts(index, fd, Some(position(at)?), &parts)
+    }
+
+    fn parts(&mut self, list: u64, count: u64) -> Result<Vec<Part>, Errno> {
+        if count > MOST_PARTS {
+            return Err(Errno::EINVAL);
+        }
+        let mut parts = Vec::new();
+        for place in 0..count {
+            let at = list.wrapping_add(place * 16);
+            let start = self.space.read_u64(VirtAddr(at))?;
+            let size = self.space.read_u64(VirtAddr(at.wrapping_add(8)))?;
+            if size > i64::MAX as u64 {
+                return Err(Errno::EINVAL);
+            }
+            parts.push(Part { start, size });
+        }
+        Ok(parts)
+    }
+
+    fn read_parts(&mut self, index: usize, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
+        let file = self.files.get(fd)?;
+        let mut done = 0;
+        for part in parts {
+            match self.read_part(&file, at.map(|at| at + done), *part, MOST - done) {
+                Ok((count, more)) => {
+                    done += count;
+                    if !more {
+                        break;
+                    }
+                }
+                Err(Errno::EAGAIN) if done == 0 => return self.would_wait(index, &file),
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(Flow::Return(done))
+    }
+
+    /// Fills one part; says how far it got and whether there may be more to read.
+    fn read_part(&mut self, file: &OpenFile, at: Option<u64>, part: Part, most: u64) -> Result<(u64, bool), Errno> {
+        let size = part.size.min(most);
+        let mut bytes = vec![0; CHUNK.min(size as usize)];
+        let mut done = 0;
+        loop {
+            let wanted = (size - done).min(CHUNK as u64) as usize;
+            // What can't be handed over must not be taken from a pipe or the terminal.
+            let start = part.start.wrapping_add(done);
+            if wanted > 0 && !file.seekable() {
+                self.check_writable(start, wanted as u64)?;
+            }
+            let result = match &file.kind {
+                Kind::Random if file.readable() => {
+                    self.random.fill_bytes(&mut bytes[..wanted]);
+                    Ok(wanted)
+                }
+                _ => self.files.read(file, at.map(|at| at + done), &mut bytes[..wanted]),
+            };
+            let count = match result {
+                Ok(count) => count,
+                Err(_) if done > 0 => return Ok((done, false)),
+                Err(error) => return Err(error),
+            };
+            if self.space.write(VirtAddr(start), &bytes[..count]).is_err() {
+                if at.is_none() && file.seekable() {
+                    file.position.set(file.position.get().saturating_sub(count as u64));
+                }
+                return if done > 0 { Ok((done, false)) } else { Err(Errno::EFAULT) };
+            }
+            done += count as u64;
+            // A terminal or pipe gives what it has, and a caller wants that now.
+            if count < wanted || done >= size || !file.seekable() {
+                return Ok((done, count == wanted && count > 0));
+            }
+        }
+    }
+
+    fn write_parts(&mut self, index: usize, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
+        let file = self.files.get(fd)?;
+        let mut done = 0;
+        for part in parts {
+            match self.write_part(&file, at.map(|at| at + done), *part, MOST - done) {
+                Ok((count, more)) => {
+                    done += count;
+                    if !more {
+                        break;
+                    }
+                }
+                Err(Errno::EAGAIN) if done == 0 => return self.would_wait(index, &file),
+                Err(Errno::EPIPE) if done == 0 => {
+                    self.send_to_thread(index, SigInfo::from_kernel(Signal::PIPE))?;
+                    return Err(Errno::EPIPE);
+                }
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(Flow::Return(done))
+    }
+
+    fn write_part(&mut self, file: &OpenFile, at: Option<u64>, part: Part, most: u64) -> Result<(u64, bool), Errno> {
+        let size = part.size.min(most);
+        let mut bytes = vec![0; CHUNK.min(size as usize)];
+        let mut done = 0;
+        loop {
+            let wanted = (size - done).min(CHUNK as u64) as usize;
+            let start = part.start.wrapping_add(done);
+            let result = match self.space.read(VirtAddr(start), &mut bytes[..wanted]) {
+                Ok(()) => self.files.write(file, at.map(|at| at + done), &bytes[..wanted]),
+                Err(fault) => Err(fault.into()),
+            };
+            match result {
+                Ok(count) => {
+                    done += count as u64;
+                    if count < wanted || done >= size {
+                        return Ok((done, count == wanted));
+                    }
+                }
+                Err(_) if done > 0 => return Ok((done, false)),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A pipe that is empty or full: the thread waits, unless it asked not to.
+    fn would_wait(&mut self, index: usize, file: &OpenFile) -> Outcome {
+        debug_assert!(index < self.threads.len());
+        if file.has(flag::NON_BLOCKING) {
+            return Err(Errno::EAGAIN);
+        }
+        Ok(Flow::Wait(Wait { what: What::Files { restart: true }, deadline: Time::NEVER }))
+    }
+}
+
+/// A position in a file; negative ones do not exist.
+fn position(at: u64) -> Result<u64, Errno> {
+    // So far from the end of the numbers that sizes can be added to it.
+    if at > i64::MAX as u64 { Err(Errno::EINVAL) } else { Ok(at) }
+}

@@ -1,0 +1,83 @@
+//! Files that the kernel makes up: the devices every program knows, and the few of `/proc` and `/sys` that programs read.
+//!
+//! There is no `/proc/self/root`, `cwd` or `fd`, for they are ways out.
+
+use super::{namespace::Virtual, stdio::Stream};
+use crate::process::PID;
+
+/// A file without a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emulated {
+    Null,
+    Zero,
+    Random,
+    Standard(Stream),
+    /// The program's own file.
+    Program,
+    Maps,
+    Status,
+    CommandLine,
+    Statistics,
+    CpuInfo,
+    MemInfo,
+    CpuRange,
+    Overcommit,
+}
+
+const FILES: [(&str, Emulated); 18] = [
+    ("dev/null", Emulated::Null),
+    ("dev/zero", Emulated::Zero),
+    ("dev/random", Emulated::Random),
+    ("dev/urandom", Emulated::Random),
+    ("dev/stdin", Emulated::Standard(Stream::Input)),
+    ("dev/stdout", Emulated::Standard(Stream::Output)),
+    ("dev/stderr", Emulated::Standard(Stream::Error)),
+    ("proc/self/exe", Emulated::Program),
+    ("proc/self/maps", Emulated::Maps),
+    ("proc/self/status", Emulated::Status),
+    ("proc/self/cmdline", Emulated::CommandLine),
+    ("proc/self/stat", Emulated::Statistics),
+    ("proc/cpuinfo", Emulated::CpuInfo),
+    ("proc/meminfo", Emulated::MemInfo),
+    ("proc/sys/vm/overcommit_memory", Emulated::Overcommit),
+    ("sys/devices/system/cpu/online", Emulated::CpuRange),
+    ("sys/devices/system/cpu/possible", Emulated::CpuRange),
+    ("sys/devices/system/cpu/present", Emulated::CpuRange),
+];
+
+/// A path as text, with the process's number as `self`.
+fn text(path: &[Vec<u8>]) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in path {
+        names.push(String::from_utf8(name.clone()).ok()?);
+    }
+    if names.len() > 1 && names[0] == "proc" && names[1] == PID.to_string() {
+        names[1] = "self".into();
+    }
+    Some(names.join("/"))
+}
+
+pub fn lookup(path: &[Vec<u8>]) -> Option<Virtual> {
+    let path = text(path)?;
+    if let Some((_, file)) = FILES.iter().find(|(name, _)| *name == path) {
+        return Some(Virtual::File(*file));
+    }
+    let inside = |name: &str| path.is_empty() || name.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/'));
+    FILES.iter().any(|(name, _)| inside(name)).then_some(Virtual::Folder)
+}
+
+/// The names in a folder, and whether each is a folder.
+pub fn list(path: &[Vec<u8>]) -> Vec<(Vec<u8>, bool)> {
+    let Some(path) = text(path) else { return Vec::new() };
+    let below = |name: &&str| -> Option<String> {
+        let rest = if path.is_empty() { *name } else { name.strip_prefix(&path)?.strip_prefix('/')? };
+        Some(rest.to_string())
+    };
+    let names = FILES.iter().filter_map(|(name, _)| below(name));
+    names
+        .map(|rest| match rest.split_once('/') {
+            Some((folder, _)) => (folder.as_bytes().to_vec(), true),
+            None => (rest.into_bytes(), false),
+        })
+        .collect()
+}

@@ -1,0 +1,26 @@
+//! Files, behind a wall.
+//!
+//! A guest sees a namespace of its own: the folders it was shown, at the paths it was shown them, read-only unless said
+//! otherwise; a few files that the kernel makes up (`/proc`, `/dev`, `/sys`); and nothing else. No path leads out: paths are
+//! walked here, one name at a time, below folders that are held open, and links are followed inside the namespace only.
+
+mod description;
+mod directory;
+mod emulated;
+mod mount;
+mod namespace;
+mod pipe;
+mod stat;
+mod stdio;
+mod table;
+mod walk;
+
+pub use description::{Kind, MappedOpenFile, OpenFile, flag};
+pub use emulated::Emulated;
+pub use mount::{Mount, MountError};
+pub use namespace::Namespace;
+pub use pipe::{PIPE_SIZE, PipeEnd};
+pub use stat::{FileStat, FileType};
+pub use stdio::{Stdio, Stream};
+pub use table::{Descriptor, Files, Opened};
+pub use walk::{Found, Place, Step, path_of};

@@ -1,0 +1,73 @@
+//! What the user shows to the guest: `HOST[:GUEST][:rw]`.
+
+use std::{path::PathBuf, str::FromStr};
+use thiserror::Error;
+
+/// A folder of the host, and where the guest sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    pub host: PathBuf,
+    /// An absolute path; where the folder is on the host unless said otherwise.
+    pub guest: Option<PathBuf>,
+    pub writable: bool,
+}
+
+/// Why something can't be shown.
+#[derive(Debug, Error)]
+pub enum MountError {
+    #[error("'{0}' names no folder: write HOST[:GUEST][:rw]")]
+    Empty(String),
+    #[error("'{0}' is not an absolute path: the guest's path begins with /")]
+    NotAbsolute(String),
+    #[error("'{0}' has more parts than HOST:GUEST:rw")]
+    TooMany(String),
+    #[error("the folder '{path}' can't be shown to the guest: {error}")]
+    Unusable { path: String, error: std::io::Error },
+}
+
+impl FromStr for Mount {
+    type Err = MountError;
+
+    fn from_str(text: &str) -> Result<Mount, MountError> {
+        let mut parts: Vec<&str> = text.split(':').collect();
+        let writable = match parts.last() {
+            Some(&"rw") if parts.len() > 1 => parts.pop().is_some(),
+            Some(&"ro") if parts.len() > 1 => parts.pop().is_none(),
+            _ => false,
+        };
+        let (host, guest) = match parts[..] {
+            [""] | ["", _] => return Err(MountError::Empty(text.into())),
+            [host] => (host, None),
+            [host, guest] => (host, Some(guest)),
+            _ => return Err(MountError::TooMany(text.into())),
+        };
+        if let Some(guest) = guest
+            && !guest.starts_with('/')
+        {
+            return Err(MountError::NotAbsolute(guest.into()));
+        }
+        Ok(Mount { host: host.into(), guest: guest.map(PathBuf::from), writable })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_is_read_only_and_in_its_own_place_unless_said_otherwise() {
+        let mount = |text: &str| text.parse::<Mount>().unwrap();
+        assert_eq!(mount("data"), Mount { host: "data".into(), guest: None, writable: false });
+        assert_eq!(mount("data:rw"), Mount { host: "data".into(), guest: None, writable: true });
+        assert_eq!(mount("data:ro"), Mount { host: "data".into(), guest: None, writable: false });
+        assert_eq!(mount("a:/b:rw"), Mount { host: "a".into(), guest: Some("/b".into()), writable: true });
+    }
+
+    #[test]
+    fn a_wrong_mount_says_what_is_wrong() {
+        let error = |text: &str| text.parse::<Mount>().unwrap_err().to_string();
+        assert!(error("a:b").contains("'b' is not an absolute path"));
+        assert!(error("").contains("names no folder"));
+        assert!(error("a:/b:/c:rw").contains("more parts"));
+    }
+}

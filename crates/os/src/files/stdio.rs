@@ -1,0 +1,62 @@
+//! The standard streams, which pass through to whoever started the simulator.
+
+use std::{
+    cell::RefCell,
+    io::{self, IsTerminal, Read, Write},
+};
+
+/// One of the three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    Input,
+    Output,
+    Error,
+}
+
+/// Where they lead.
+pub struct Stdio {
+    input: RefCell<Box<dyn Read>>,
+    output: RefCell<Box<dyn Write>>,
+    error: RefCell<Box<dyn Write>>,
+    terminals: [bool; 3],
+}
+
+impl Stdio {
+    /// To the simulator's own streams.
+    pub fn inherit() -> Stdio {
+        Stdio {
+            terminals: [io::stdin().is_terminal(), io::stdout().is_terminal(), io::stderr().is_terminal()],
+            ..Stdio::new(io::stdin(), io::stdout(), io::stderr())
+        }
+    }
+
+    /// To anything; none of it is a terminal.
+    pub fn new(input: impl Read + 'static, output: impl Write + 'static, error: impl Write + 'static) -> Stdio {
+        Stdio {
+            input: RefCell::new(Box::new(input)),
+            output: RefCell::new(Box::new(output)),
+            error: RefCell::new(Box::new(error)),
+            terminals: [false; 3],
+        }
+    }
+
+    /// The same with another input.
+    pub fn with_input(self, input: impl Read + 'static) -> Stdio {
+        Stdio { input: RefCell::new(Box::new(input)), ..self }
+    }
+
+    pub fn is_terminal(&self, stream: Stream) -> bool {
+        self.terminals[stream as usize]
+    }
+
+    pub fn read(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.input.borrow_mut().read(bytes)
+    }
+
+    /// Writes all, at once: the guest has buffers of its own.
+    pub fn write(&self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        let mut to = if stream == Stream::Error { self.error.borrow_mut() } else { self.output.borrow_mut() };
+        to.write_all(bytes)?;
+        to.flush()
+    }
+}

@@ -1,0 +1,468 @@
+//! The descriptors of a process, and the calls on files that need nothing else of it.
+
+use super::{
+    Found, Kind, Namespace, OpenFile, Place, Stdio, Step, Stream,
+    description::{flag, folder_stat, link_stat},
+    emulated::Emulated,
+    pipe::PipeEnd,
+    stat::{FileStat, FileType, REGULAR},
+    walk::path_of,
+};
+use crate::errno::Errno;
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, fstatfs, mkdirat, openat, readlinkat, renameat, unlinkat};
+use std::{
+    cell::Cell,
+    os::{fd::OwnedFd, unix::fs::FileExt},
+    rc::Rc,
+};
+
+/// Linux's usual limit on descriptors.
+pub const MOST_FILES: usize = 1024;
+
+/// What each new name on the host costs, so that empty files can't fill a disk either.
+const NAME_COST: u64 = 4096;
+
+/// A descriptor.
+#[derive(Clone)]
+pub struct Descriptor {
+    pub file: Rc<OpenFile>,
+    pub close_on_exec: bool,
+}
+
+/// Files as a process has them.
+pub struct Files {
+    pub namespace: Namespace,
+    pub stdio: Stdio,
+    /// The working folder.
+    pub folder: Vec<Step>,
+    pub mask: u32,
+    /// What the program's own file is called, and what is in it.
+    pub program: (String, Rc<[u8]>),
+    /// Set when something happened on a pipe.
+    pub stirred: Rc<Cell<bool>>,
+    table: Vec<Option<Descriptor>>,
+    /// The longest a file may become.
+    pub longest_file: u64,
+    /// How much may still be written to the host's disk.
+    pub left_to_write: u64,
+}
+
+/// What is to be opened, when it is nothing of the host's.
+pub enum Opened {
+    File(OpenFile),
+    Emulated { path: String, file: Emulated },
+}
+
+impl Files {
+    pub fn new(namespace: Namespace, stdio: Stdio, folder: Vec<Step>, program: (String, Rc<[u8]>)) -> Files {
+        let mut files = Files {
+            namespace,
+            stdio,
+            folder,
+            mask: 0o022,
+            program,
+            stirred: Rc::default(),
+            table: Vec::new(),
+            longest_file: u64::MAX,
+            left_to_write: u64::MAX,
+        };
+        for (stream, flags) in
+            [(Stream::Input, 0), (Stream::Output, flag::WRITE_ONLY), (Stream::Error, flag::READ_WRITE)]
+        {
+            let file = OpenFile::new(Kind::Stream(stream), flags, "");
+            files.add(Rc::new(file), false, 0).expect("there is room for the first three");
+        }
+        files
+    }
+
+    /// The file of a descriptor.
+    pub fn get(&self, fd: u64) -> Result<Rc<OpenFile>, Errno> {
+        self.descriptor(fd).map(|descriptor| descriptor.file.clone())
+    }
+
+    pub fn descriptor(&self, fd: u64) -> Result<&Descriptor, Errno> {
+        let fd = usize::try_from(fd as u32).map_err(|_| Errno::EBADF)?;
+        self.table.get(fd).and_then(|entry| entry.as_ref()).ok_or(Errno::EBADF)
+    }
+
+    pub fn descriptor_mut(&mut self, fd: u64) -> Result<&mut Descriptor, Errno> {
+        let fd = usize::try_from(fd as u32).map_err(|_| Errno::EBADF)?;
+        self.table.get_mut(fd).and_then(|entry| entry.as_mut()).ok_or(Errno::EBADF)
+    }
+
+    /// Gives a file the lowest free descriptor from `lowest` on.
+    pub fn add(&mut self, file: Rc<OpenFile>, close_on_exec: bool, lowest: u64) -> Result<u64, Errno> {
+        let lowest = usize::try_from(lowest).unwrap_or(usize::MAX);
+        let free = (lowest..MOST_FILES).find(|fd| self.table.get(*fd).is_none_or(Option::is_none));
+        let fd = free.ok_or(if lowest >= MOST_FILES { Errno::EINVAL } else { Errno::EMFILE })?;
+        self.put(fd as u64, Descriptor { file, close_on_exec })?;
+        Ok(fd as u64)
+    }
+
+    /// Makes a descriptor refer to a file, whatever it was before.
+    pub fn put(&mut self, fd: u64, descriptor: Descriptor) -> Result<(), Errno> {
+        let fd = usize::try_from(fd).ok().filter(|fd| *fd < MOST_FILES).ok_or(Errno::EBADF)?;
+        if self.table.len() <= fd {
+            self.table.resize_with(fd + 1, || None);
+        }
+        self.table[fd] = Some(descriptor);
+        Ok(())
+    }
+
+    pub fn close(&mut self, fd: u64) -> Result<(), Errno> {
+        self.descriptor(fd)?;
+        self.table[fd as u32 as usize] = None;
+        Ok(())
+    }
+
+    /// The folder that a path of an `...at` call begins at.
+    pub fn base(&self, fd: u64) -> Result<Vec<Step>, Errno> {
+        const AT_FDCWD: i32 = -100;
+        if fd as i32 == AT_FDCWD {
+            return Ok(self.folder.clone());
+        }
+        match &self.get(fd)?.kind {
+            Kind::Folder { steps, .. } => Ok(steps.clone()),
+            _ => Err(Errno::ENOTDIR),
+        }
+    }
+
+    /// Walks a path; one that is absolute needs no folder to begin at.
+    pub fn walk(&self, fd: u64, path: &[u8], follow: bool) -> Result<Found, Errno> {
+        let base = if path.starts_with(b"/") { Vec::new() } else { self.base(fd)? };
+        self.namespace.walk(&base, path, follow)
+    }
+
+    pub fn open(&mut self, fd: u64, path: &[u8], flags: u32, mode: u32) -> Result<Opened, Errno> {
+        let writes = flags & flag::ACCESS != 0 || flags & flag::TRUNCATE != 0;
+        if flags & flag::TEMPORARY == flag::TEMPORARY {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let exclusive = flags & flag::CREATE != 0 && flags & flag::EXCLUSIVE != 0;
+        let follow = flags & flag::NO_FOLLOW == 0 && !exclusive;
+        let found = self.walk(fd, path, follow)?;
+        if exclusive && !matches!(found, Found::Missing { .. }) {
+            return Err(Errno::EEXIST);
+        }
+        match found {
+            Found::Folder(steps) => {
+                if writes || flags & flag::CREATE != 0 {
+                    return Err(Errno::EISDIR);
+                }
+                let path = String::from_utf8_lossy(&path_of(&steps)).into_owned();
+                let kind = Kind::Folder { steps, entries: Default::default() };
+                Ok(Opened::File(OpenFile::new(kind, flags, path)))
+            }
+            _ if flags & flag::DIRECTORY != 0 && flags & flag::CREATE == 0 => Err(match found {
+                Found::Missing { .. } => Errno::ENOENT,
+                _ => Errno::ENOTDIR,
+            }),
+            Found::Emulated { path, file } => {
+                Ok(Opened::Emulated { path: String::from_utf8_lossy(&path).into_owned(), file })
+            }
+            Found::File { parent, name, file, stat } => {
+                if flags & flag::PATH != 0 {
+                    return Ok(Opened::File(OpenFile::new(Kind::Path { file }, flags, whole(&parent, &name))));
+                }
+                match stat.file_type() {
+                    FileType::Regular => self.open_host(&parent, &name, flags, 0).map(Opened::File),
+                    FileType::Link => Err(Errno::ELOOP),
+                    // Devices, pipes and sockets of the host are not for guests.
+                    _ => Err(Errno::EACCES),
+                }
+            }
+            Found::Missing { parent, name } => {
+                if flags & flag::CREATE == 0 || path.ends_with(b"/") {
+                    return Err(if flags & flag::CREATE == 0 { Errno::ENOENT } else { Errno::EISDIR });
+                }
+                check_writable(&parent)?;
+                self.charge(NAME_COST)?;
+                let mode = mode & 0o777 & !self.mask;
+                self.open_host(&parent, &name, flags | flag::EXCLUSIVE, mode).map(Opened::File)
+            }
+        }
+    }
+
+    /// Opens or makes a file of the host in a folder that is held open.
+    fn open_host(&self, parent: &[Step], name: &[u8], flags: u32, mode: u32) -> Result<OpenFile, Errno> {
+        let (held, writable) = host_folder(parent)?;
+        let writes = flags & flag::ACCESS != 0 || flags & flag::TRUNCATE != 0;
+        if writes && !writable {
+            return Err(Errno::EROFS);
+        }
+        let mut host = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+        host |= match flags & flag::ACCESS {
+            flag::WRITE_ONLY => OFlags::WRONLY,
+            flag::READ_WRITE => OFlags::RDWR,
+            _ => OFlags::RDONLY,
+        };
+        if flags & flag::TRUNCATE != 0 {
+            host |= OFlags::TRUNC;
+        }
+        if flags & flag::CREATE != 0 && flags & flag::EXCLUSIVE != 0 {
+            host |= OFlags::CREATE | OFlags::EXCL;
+        }
+        let file = openat(held, name, host, Mode::from_raw_mode(mode))?;
+        // Somebody may have put something else there since it was looked at.
+        if FileStat::from(fstat(&file)?).file_type() != FileType::Regular || is_kernels(&file)? {
+            return Err(Errno::EACCES);
+        }
+        let kind = Kind::Host { file: file.into(), writable };
+        let kept = flags & !(flag::CREATE | flag::EXCLUSIVE | flag::TRUNCATE | flag::CLOSE_ON_EXEC);
+        Ok(OpenFile::new(kind, kept, whole(parent, name)))
+    }
+
+    /// Reads from an open file at its position, or at another one. EAGAIN: a pipe is empty.
+    pub fn read(&self, file: &OpenFile, at: Option<u64>, bytes: &mut [u8]) -> Result<usize, Errno> {
+        if !file.readable() {
+            return Err(Errno::EBADF);
+        }
+        if at.is_some() && !file.seekable() {
+            return Err(Errno::ESPIPE);
+        }
+        let position = at.unwrap_or(file.position.get());
+        let count = match &file.kind {
+            Kind::Stream(Stream::Input) => self.stdio.read(bytes)?,
+            Kind::Stream(_) => return Err(Errno::EBADF),
+            Kind::Host { file, .. } => file.read_at(bytes, position)?,
+            Kind::Text(text) => {
+                let rest = usize::try_from(position).ok().and_then(|position| text.get(position..)).unwrap_or(&[]);
+                let count = rest.len().min(bytes.len());
+                bytes[..count].copy_from_slice(&rest[..count]);
+                count
+            }
+            Kind::Null => 0,
+            Kind::Zero => {
+                bytes.fill(0);
+                bytes.len()
+            }
+            Kind::Pipe(pipe) if pipe.writes() => return Err(Errno::EBADF),
+            Kind::Pipe(pipe) => pipe.read(bytes)?,
+            Kind::Folder { .. } => return Err(Errno::EISDIR),
+            Kind::Path { .. } | Kind::Random => return Err(Errno::EBADF),
+        };
+        if at.is_none() {
+            file.position.set(position + count as u64);
+        }
+        Ok(count)
+    }
+
+    /// Writes to an open file at its position, or at another one. EAGAIN: a pipe is full.
+    pub fn write(&mut self, file: &OpenFile, at: Option<u64>, bytes: &[u8]) -> Result<usize, Errno> {
+        if !file.writable() {
+            return Err(Errno::EBADF);
+        }
+        if at.is_some() && !file.seekable() {
+            return Err(Errno::ESPIPE);
+        }
+        match &file.kind {
+            Kind::Stream(Stream::Input) => Err(Errno::EBADF),
+            Kind::Stream(stream) => {
+                self.stdio.write(*stream, bytes)?;
+                Ok(bytes.len())
+            }
+            Kind::Host { file: host, writable: true } => {
+                let end = || Ok::<u64, Errno>(fstat(host)?.st_size as u64);
+                let position = if file.has(flag::APPEND) { end()? } else { at.unwrap_or(file.position.get()) };
+                if bytes.is_empty() {
+                    return Ok(0);
+                }
+                let room = self.longest_file.checked_sub(position).filter(|room| *room > 0).ok_or(Errno::EFBIG)?;
+                let count = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+                self.charge(count as u64)?;
+                let count = host.write_at(&bytes[..count], position)?;
+                if at.is_none() {
+                    file.position.set(position + count as u64);
+                }
+                Ok(count)
+            }
+            Kind::Null | Kind::Zero | Kind::Random => Ok(bytes.len()),
+            Kind::Pipe(pipe) if pipe.writes() => pipe.write(bytes),
+            _ => Err(Errno::EBADF),
+        }
+    }
+
+    pub fn truncate(&mut self, file: &OpenFile, size: u64) -> Result<(), Errno> {
+        match &file.kind {
+            Kind::Host { file: host, writable: true } if file.writable() => {
+                if size > self.longest_file {
+                    return Err(Errno::EFBIG);
+                }
+                let now = fstat(host)?.st_size as u64;
+                self.charge(size.saturating_sub(now))?;
+                Ok(host.set_len(size)?)
+            }
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// What `stat` says of a path.
+    pub fn stat(&self, fd: u64, path: &[u8], follow: bool) -> Result<FileStat, Errno> {
+        match self.walk(fd, path, follow)? {
+            Found::Folder(steps) => folder_stat(&steps),
+            Found::File { stat, .. } => Ok(stat),
+            Found::Emulated { file: Emulated::Program, .. } if !follow => Ok(link_stat()),
+            Found::Emulated { file: Emulated::Program, .. } => {
+                Ok(FileStat::made_up(REGULAR | 0o555, self.program.1.len() as u64, 9))
+            }
+            Found::Emulated { file: Emulated::Null | Emulated::Zero | Emulated::Random, .. } => {
+                OpenFile::new(Kind::Null, 0, "").stat()
+            }
+            Found::Emulated { file: Emulated::Standard(stream), .. } => {
+                OpenFile::new(Kind::Stream(stream), 0, "").stat()
+            }
+            Found::Emulated { .. } => Ok(FileStat::made_up(REGULAR | 0o444, 0, 2)),
+            Found::Missing { .. } => Err(Errno::ENOENT),
+        }
+    }
+
+    pub fn read_link(&self, fd: u64, path: &[u8]) -> Result<Vec<u8>, Errno> {
+        match self.walk(fd, path, false)? {
+            Found::Emulated { file: Emulated::Program, .. } => Ok(self.program.0.clone().into_bytes()),
+            Found::File { file, stat, .. } if stat.file_type() == FileType::Link => {
+                Ok(readlinkat(&file, "", Vec::new())?.into_bytes())
+            }
+            Found::Missing { .. } => Err(Errno::ENOENT),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// Whether a path can be read, written or executed, as `access` asks.
+    pub fn check_access(&self, fd: u64, path: &[u8], wanted: u32, follow: bool) -> Result<(), Errno> {
+        const EXECUTE: u32 = 1;
+        const WRITE: u32 = 2;
+        let stat = self.stat(fd, path, follow)?;
+        let found = self.walk(fd, path, follow)?;
+        let place = match &found {
+            Found::Folder(steps) => steps.last(),
+            Found::File { parent, .. } => parent.last(),
+            _ => None,
+        };
+        if wanted & WRITE != 0 && place.is_some_and(|step| !step.writable) {
+            return Err(Errno::EROFS);
+        }
+        let executable = stat.mode & 0o111 != 0;
+        if wanted & EXECUTE != 0 && !executable { Err(Errno::EACCES) } else { Ok(()) }
+    }
+
+    pub fn make_folder(&mut self, fd: u64, path: &[u8], mode: u32) -> Result<(), Errno> {
+        let trimmed = trim_slashes(path);
+        match self.walk(fd, trimmed, false)? {
+            Found::Missing { parent, name } => {
+                check_writable(&parent)?;
+                self.charge(NAME_COST)?;
+                let mode = Mode::from_raw_mode(mode & 0o777 & !self.mask);
+                Ok(mkdirat(host_folder(&parent)?.0, &name[..], mode)?)
+            }
+            _ => Err(Errno::EEXIST),
+        }
+    }
+
+    /// Takes a name away; `folder` says which kind it must be.
+    pub fn unlink(&mut self, fd: u64, path: &[u8], folder: bool) -> Result<(), Errno> {
+        let (parent, name) = self.entry(fd, trim_slashes(path))?;
+        let flags = if folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        Ok(unlinkat(host_folder(&parent)?.0, &name[..], flags)?)
+    }
+
+    pub fn rename(&mut self, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(), Errno> {
+        let (old_parent, old_name) = self.entry(from.0, trim_slashes(from.1))?;
+        let (new_parent, new_name) = match self.walk(to.0, trim_slashes(to.1), false)? {
+            Found::Missing { parent, name } => (parent, name),
+            _ => self.entry(to.0, trim_slashes(to.1))?,
+        };
+        check_writable(&new_parent)?;
+        let (old, new) = (host_folder(&old_parent)?.0, host_folder(&new_parent)?.0);
+        Ok(renameat(old, &old_name[..], new, &new_name[..])?)
+    }
+
+    /// A name that is there, in a folder that may be written.
+    fn entry(&self, fd: u64, path: &[u8]) -> Result<(Vec<Step>, Vec<u8>), Errno> {
+        let (parent, name) = match self.walk(fd, path, false)? {
+            Found::Folder(mut steps) => {
+                let step = steps.pop().filter(|_| !steps.is_empty()).ok_or(Errno::EBUSY)?;
+                let mut names = super::walk::names_of(&steps);
+                names.push(step.name.clone());
+                if self.namespace.step(&names).is_some() {
+                    return Err(Errno::EBUSY);
+                }
+                (steps, step.name)
+            }
+            Found::File { parent, name, .. } => (parent, name),
+            Found::Emulated { .. } => return Err(Errno::EROFS),
+            Found::Missing { .. } => return Err(Errno::ENOENT),
+        };
+        check_writable(&parent)?;
+        Ok((parent, name))
+    }
+
+    pub fn change_folder(&mut self, fd: u64, path: &[u8]) -> Result<(), Errno> {
+        match self.walk(fd, path, true)? {
+            Found::Folder(steps) => {
+                self.folder = steps;
+                Ok(())
+            }
+            Found::Missing { .. } => Err(Errno::ENOENT),
+            _ => Err(Errno::ENOTDIR),
+        }
+    }
+
+    pub fn pipe(&mut self, flags: u32) -> Result<(u64, u64), Errno> {
+        let (reader, writer) = PipeEnd::pair(&self.stirred);
+        let close_on_exec = flags & flag::CLOSE_ON_EXEC != 0;
+        let flags = flags & flag::NON_BLOCKING;
+        let reader = OpenFile::new(Kind::Pipe(reader), flags, "pipe");
+        let writer = OpenFile::new(Kind::Pipe(writer), flags | flag::WRITE_ONLY, "pipe");
+        let first = self.add(Rc::new(reader), close_on_exec, 0)?;
+        match self.add(Rc::new(writer), close_on_exec, 0) {
+            Ok(second) => Ok((first, second)),
+            Err(error) => {
+                self.close(first)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes from what may still be written.
+    fn charge(&mut self, bytes: u64) -> Result<(), Errno> {
+        self.left_to_write = self.left_to_write.checked_sub(bytes).ok_or(Errno::ENOSPC)?;
+        Ok(())
+    }
+}
+
+/// Whether a file is a door into the host's kernel (`/proc/self/mem` is a regular file) rather than one on a disk.
+fn is_kernels(file: &OwnedFd) -> Result<bool, Errno> {
+    const PROC: u64 = 0x9fa0;
+    const SYSFS: u64 = 0x6265_6572;
+    const DEBUGFS: u64 = 0x6462_6720;
+    const TRACEFS: u64 = 0x7472_6163;
+    const SECURITYFS: u64 = 0x7363_6673;
+    const CGROUP: u64 = 0x27_e0eb;
+    const CGROUP2: u64 = 0x6367_7270;
+    const BPF: u64 = 0xcafe_4a11;
+    let kind = fstatfs(file)?.f_type as u64 & 0xffff_ffff;
+    Ok([PROC, SYSFS, DEBUGFS, TRACEFS, SECURITYFS, CGROUP, CGROUP2, BPF].contains(&kind))
+}
+
+fn host_folder(steps: &[Step]) -> Result<(&OwnedFd, bool), Errno> {
+    let step = steps.last().expect("a folder has a place");
+    match &step.place {
+        Place::Host(held) => Ok((held, step.writable)),
+        Place::Virtual => Err(Errno::EROFS),
+    }
+}
+
+fn check_writable(steps: &[Step]) -> Result<(), Errno> {
+    if host_folder(steps)?.1 { Ok(()) } else { Err(Errno::EROFS) }
+}
+
+fn trim_slashes(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(path.len().min(1), |last| last + 1);
+    &path[..end]
+}
+
+fn whole(parent: &[Step], name: &[u8]) -> String {
+    let parent = path_of(parent);
+    let folder = String::from_utf8_lossy(if parent == b"/" { b"" } else { &parent[..] }).into_owned();
+    format!("{folder}/{}", String::from_utf8_lossy(name))
+}

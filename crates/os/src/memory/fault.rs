@@ -1,0 +1,35 @@
+//! Accesses that fail, and why.
+
+use super::{AddressSpace, USER_END};
+pub use x86::Access;
+use x86::Stop;
+
+/// Why an access failed. Linux makes a different signal or code of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadAccess {
+    /// No area is there (SIGSEGV, SEGV_MAPERR).
+    NotMapped,
+    /// The area does not allow it (SIGSEGV, SEGV_ACCERR).
+    Forbidden,
+    /// The page lies past the end of its file (SIGBUS).
+    PastEndOfFile,
+    /// The access is allowed, but the physical memory is used up.
+    NoMemory,
+}
+
+impl BadAccess {
+    /// What the processor reports.
+    pub(super) fn stop(self, address: u64, access: Access) -> Stop {
+        Stop::PageFault { address, access, present: self == BadAccess::Forbidden }
+    }
+}
+
+impl AddressSpace {
+    /// Why an access that stopped did so. Nothing, if it would succeed by now.
+    pub fn why(&mut self, address: u64, access: Access) -> Option<BadAccess> {
+        if address >= USER_END {
+            return Some(BadAccess::NotMapped);
+        }
+        self.page(address, access).err()
+    }
+}

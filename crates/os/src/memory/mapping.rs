@@ -1,0 +1,198 @@
+//! `mmap`, `munmap`, `mprotect` and `madvise`, as far as they concern memory.
+
+use super::{
+    AddressSpace, HUGE_PAGE, LOWEST, PAGE, USER_END,
+    area::{Area, Backing, Rights},
+    page_down, page_up,
+    table::{self, Entry},
+};
+use mem::PhysAddr;
+use thiserror::Error;
+
+/// Below the stack and a gap: where the search for room begins, downwards.
+const MAP_TOP: u64 = 0x7fff_f7ff_f000;
+
+/// Linux's limit on the number of areas.
+const MOST_AREAS: usize = 65_530;
+
+/// Why a mapping was not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum MapError {
+    #[error("the range is empty, not aligned, or outside the program's half of the address space")]
+    Invalid,
+    #[error("there is no room, or nothing is mapped there")]
+    NoMemory,
+    #[error("something is mapped there already")]
+    Exists,
+}
+
+/// Where a mapping shall go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Anywhere; the address is a wish.
+    Anywhere(u64),
+    /// Exactly here, in place of whatever is there.
+    Exactly(u64),
+    /// Exactly here, unless something is there.
+    ExactlyIfFree(u64),
+}
+
+/// A new mapping.
+pub struct MapRequest {
+    pub place: Place,
+    pub size: u64,
+    pub rights: Rights,
+    pub backing: Backing,
+    pub shared: bool,
+    pub huge: bool,
+    /// Room is not to be set aside: sizes beyond the physical memory are welcome.
+    pub no_reserve: bool,
+}
+
+impl AddressSpace {
+    /// Maps; answers with the address.
+    pub fn map(&mut self, request: MapRequest) -> Result<u64, MapError> {
+        let align = if request.huge { HUGE_PAGE } else { PAGE };
+        let size = page_up(request.size).filter(|size| *size > 0).ok_or(MapError::Invalid)?;
+        let size = size.checked_next_multiple_of(align).ok_or(MapError::NoMemory)?;
+        if size > USER_END - LOWEST || self.areas.count() >= MOST_AREAS {
+            return Err(MapError::NoMemory);
+        }
+        // As Linux's heuristic overcommit: refuse only what can't work at all.
+        if !request.no_reserve && request.rights.write() && size > self.physical.limit().0 {
+            return Err(MapError::NoMemory);
+        }
+        let start = match request.place {
+            Place::Exactly(address) => {
+                self.unmap(check_range(address, size)?, size)?;
+                address
+            }
+            Place::ExactlyIfFree(address) => {
+                check_range(address, size)?;
+                if !self.areas.free(address, address + size) {
+                    return Err(MapError::Exists);
+                }
+                address
+            }
+            Place::Anywhere(wish) => {
+                let wish = page_down(wish);
+                let good =
+                    wish.is_multiple_of(align) && check_range(wish, size).is_ok() && self.areas.free(wish, wish + size);
+                if good {
+                    wish
+                } else {
+                    self.areas.highest_free(size, align, LOWEST, MAP_TOP).ok_or(MapError::NoMemory)?
+                }
+            }
+        };
+        if request.rights.execute() {
+            self.code_changed();
+        }
+        let MapRequest { rights, backing, shared, huge, .. } = request;
+        self.areas.insert(start, Area { end: start + size, rights, backing, shared, huge });
+        Ok(start)
+    }
+
+    /// Maps zeros where there is room.
+    pub fn map_zeros(&mut self, size: u64, rights: Rights) -> Result<u64, MapError> {
+        self.map_at(Place::Anywhere(0), size, rights, "")
+    }
+
+    /// Maps zeros at a place, under the name that `/proc/self/maps` shows.
+    pub fn map_at(&mut self, place: Place, size: u64, rights: Rights, name: &'static str) -> Result<u64, MapError> {
+        let backing = Backing::Zeros(name);
+        self.map(MapRequest { place, size, rights, backing, shared: false, huge: false, no_reserve: false })
+    }
+
+    /// Takes mappings away. Where nothing is mapped, nothing happens.
+    pub fn unmap(&mut self, start: u64, size: u64) -> Result<(), MapError> {
+        let size = page_up(size).filter(|size| *size > 0).ok_or(MapError::Invalid)?;
+        let end = start.checked_add(size).filter(|end| *end <= USER_END).ok_or(MapError::Invalid)?;
+        if !start.is_multiple_of(PAGE) {
+            return Err(MapError::Invalid);
+        }
+        self.split_at(start).and_then(|()| self.split_at(end)).ok_or(MapError::NoMemory)?;
+        self.note_code_change(start, end, Rights::NONE);
+        self.drop_pages(start, end);
+        self.areas.remove(start, end);
+        Ok(())
+    }
+
+    /// Changes what may be done with a range, all of which must be mapped.
+    pub fn protect(&mut self, start: u64, size: u64, rights: Rights) -> Result<(), MapError> {
+        if !start.is_multiple_of(PAGE) {
+            return Err(MapError::Invalid);
+        }
+        let size = page_up(size).ok_or(MapError::NoMemory)?;
+        let end = start.checked_add(size).filter(|end| *end <= USER_END).ok_or(MapError::NoMemory)?;
+        if !self.areas.cover(start, end) || self.areas.count() >= MOST_AREAS {
+            return Err(MapError::NoMemory);
+        }
+        self.split_at(start).and_then(|()| self.split_at(end)).ok_or(MapError::NoMemory)?;
+        self.note_code_change(start, end, rights);
+        self.areas.change(start, end, |area| area.rights = rights);
+        for (_, leaf) in table::leaves(&self.physical.frames, self.root, start, end) {
+            self.physical.write_u64(leaf.at, leaf.entry.with_rights(rights).0);
+        }
+        self.tlb.forget(start, end);
+        Ok(())
+    }
+
+    /// Forgets what a range holds: the next access finds zeros or the file's bytes again.
+    pub fn discard(&mut self, start: u64, size: u64) -> Result<(), MapError> {
+        let end = self.advised_range(start, size)?;
+        self.split_at(start).and_then(|()| self.split_at(end)).ok_or(MapError::NoMemory)?;
+        self.note_code_change(start, end, Rights::NONE);
+        self.drop_pages(start, end);
+        Ok(())
+    }
+
+    /// Notes whether a range is to be filled with huge pages.
+    pub fn advise_huge(&mut self, start: u64, size: u64, huge: bool) -> Result<(), MapError> {
+        let end = self.advised_range(start, size)?;
+        self.areas.change(start, end, |area| area.huge = huge);
+        Ok(())
+    }
+
+    /// The end of a range given to `madvise`, all of which must be mapped.
+    pub fn advised_range(&self, start: u64, size: u64) -> Result<u64, MapError> {
+        let size = page_up(size).ok_or(MapError::Invalid)?;
+        let end = start.checked_add(size).ok_or(MapError::Invalid)?;
+        if !start.is_multiple_of(PAGE) || end > USER_END {
+            return Err(MapError::Invalid);
+        }
+        if self.areas.cover(start, end) { Ok(end) } else { Err(MapError::NoMemory) }
+    }
+
+    /// The pages of a range that are resident, by their addresses.
+    pub fn resident_pages(&self, start: u64, end: u64) -> Vec<u64> {
+        let leaves = table::leaves(&self.physical.frames, self.root, start, end);
+        let pages = leaves.iter().flat_map(|(begin, leaf)| (*begin..begin + leaf.size).step_by(PAGE as usize));
+        pages.filter(|page| (start..end).contains(page)).collect()
+    }
+
+    /// Decoded code is void if a range held code or may hold some from now on.
+    pub(super) fn note_code_change(&mut self, start: u64, end: u64, new: Rights) {
+        if new.execute() || self.areas.within(start, end).any(|(_, area)| area.rights.execute()) {
+            self.code_changed();
+        }
+    }
+
+    /// Takes the entry of a small page out of the tables.
+    pub(super) fn take_entry(&mut self, at: PhysAddr) -> Entry {
+        let entry = Entry(self.physical.read_u64(at));
+        self.physical.write_u64(at, 0);
+        entry
+    }
+}
+
+/// The start of a range, if it is one that a program can map.
+pub(super) fn check_range(start: u64, size: u64) -> Result<u64, MapError> {
+    if !start.is_multiple_of(PAGE) {
+        return Err(MapError::Invalid);
+    }
+    match start.checked_add(size) {
+        Some(end) if start >= LOWEST && end <= USER_END => Ok(start),
+        _ => Err(MapError::NoMemory),
+    }
+}

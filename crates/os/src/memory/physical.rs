@@ -1,0 +1,158 @@
+//! Physical pages: who gives them out, and how many there may be.
+//!
+//! Pages are given out from the bottom up and used again when they come back, so that a run's physical addresses are the
+//! same every time. Pages of 2 MiB are naturally aligned; of those only what is touched takes up room on the host.
+
+use mem::{Bytes, FRAME, Frames, PhysAddr};
+
+/// The size of a page.
+pub const PAGE: u64 = 4 << 10;
+
+/// The size of a huge page.
+pub const HUGE_PAGE: u64 = 2 << 20;
+
+/// Where the memory for programs begins: what lies below is left to firmware, as on a PC.
+const FIRST: u64 = 1 << 20;
+
+/// The physical memory of a machine, and which of its pages are in use.
+pub struct Physical {
+    pub frames: Frames,
+    next: u64,
+    free: Vec<u64>,
+    free_huge: Vec<u64>,
+    used: u64,
+    limit: u64,
+}
+
+impl Physical {
+    /// A memory of which at most `limit` bytes may be in use.
+    pub fn new(limit: Bytes) -> Physical {
+        Physical {
+            frames: Frames::new(),
+            next: FIRST,
+            free: Vec::new(),
+            free_huge: Vec::new(),
+            used: 0,
+            limit: limit.0,
+        }
+    }
+
+    pub fn used(&self) -> Bytes {
+        Bytes(self.used)
+    }
+
+    pub fn limit(&self) -> Bytes {
+        Bytes(self.limit)
+    }
+
+    /// A page of zeros, unless the limit is reached.
+    pub fn page(&mut self) -> Option<PhysAddr> {
+        self.charge(PAGE)?;
+        if let Some(page) = self.free.pop() {
+            self.clear(PhysAddr(page), PAGE);
+            return Some(PhysAddr(page));
+        }
+        if let Some(huge) = self.free_huge.pop() {
+            self.free.extend((1..HUGE_PAGE / PAGE).rev().map(|index| huge + index * PAGE));
+            self.clear(PhysAddr(huge), PAGE);
+            return Some(PhysAddr(huge));
+        }
+        let page = self.next;
+        self.next += PAGE;
+        Some(PhysAddr(page))
+    }
+
+    /// A huge page of zeros, unless the limit is reached.
+    pub fn huge_page(&mut self) -> Option<PhysAddr> {
+        self.charge(HUGE_PAGE)?;
+        if let Some(page) = self.free_huge.pop() {
+            self.clear(PhysAddr(page), HUGE_PAGE);
+            return Some(PhysAddr(page));
+        }
+        // Pages skipped for the alignment are still good as small ones.
+        while !self.next.is_multiple_of(HUGE_PAGE) {
+            self.free.push(self.next);
+            self.next += PAGE;
+        }
+        let page = self.next;
+        self.next += HUGE_PAGE;
+        Some(PhysAddr(page))
+    }
+
+    pub fn give_back(&mut self, page: PhysAddr) {
+        self.used -= PAGE;
+        self.free.push(page.0);
+    }
+
+    pub fn give_back_huge(&mut self, page: PhysAddr) {
+        self.used -= HUGE_PAGE;
+        self.free_huge.push(page.0);
+    }
+
+    /// Copies a page.
+    pub fn copy(&mut self, from: PhysAddr, to: PhysAddr) {
+        let mut bytes = [0; PAGE as usize];
+        self.frames.read(from, &mut bytes);
+        self.frames.write(to, &bytes);
+    }
+
+    pub fn read_u64(&self, address: PhysAddr) -> u64 {
+        let mut bytes = [0; 8];
+        self.frames.read(address, &mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    pub fn write_u64(&mut self, address: PhysAddr, value: u64) {
+        self.frames.write(address, &value.to_le_bytes());
+    }
+
+    fn charge(&mut self, size: u64) -> Option<()> {
+        let used = self.used + size;
+        (used <= self.limit).then(|| self.used = used)
+    }
+
+    fn clear(&mut self, start: PhysAddr, size: u64) {
+        let mut at = start.0;
+        let end = start.0 + size;
+        while at < end {
+            let inside = at % FRAME as u64;
+            let count = (end - at).min(FRAME as u64 - inside);
+            if let Some(frame) = self.frames.existing(PhysAddr(at)) {
+                self.frames.bytes_mut(frame)[inside as usize..(inside + count) as usize].fill(0);
+            }
+            at += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_came_back_is_given_out_again_as_zeros() {
+        let mut physical = Physical::new(Bytes(1 << 20));
+        let page = physical.page().unwrap();
+        physical.write_u64(page, 7);
+        physical.give_back(page);
+        assert_eq!(physical.page(), Some(page));
+        assert_eq!(physical.read_u64(page), 0);
+    }
+
+    #[test]
+    fn no_more_is_given_out_than_the_limit() {
+        let mut physical = Physical::new(Bytes(2 * PAGE));
+        assert!(physical.page().is_some() && physical.page().is_some());
+        assert_eq!((physical.page(), physical.huge_page()), (None, None));
+        assert_eq!(physical.used(), Bytes(2 * PAGE));
+    }
+
+    #[test]
+    fn huge_pages_are_aligned_and_take_no_room_until_touched() {
+        let mut physical = Physical::new(Bytes(64 << 20));
+        physical.page().unwrap();
+        let huge = physical.huge_page().unwrap();
+        assert_eq!(huge.0 % HUGE_PAGE, 0);
+        assert_eq!(physical.frames.size(), Bytes(0));
+    }
+}

@@ -1,0 +1,245 @@
+//! The address space of a process: its tables, its areas, and the answers to page faults.
+
+use super::{
+    HUGE_PAGE, PAGE, Physical, USER_END,
+    area::{Area, Areas, Backing, Rights},
+    fault::BadAccess,
+    table::{self, Entry, Leaf},
+    tlb::Tlb,
+};
+use mem::{Bytes, FRAME, FrameId, Frames, PhysAddr, VirtAddr};
+use rustc_hash::FxHashSet;
+use x86::Access;
+
+/// The memory of a process.
+pub struct AddressSpace {
+    pub(super) physical: Physical,
+    pub(super) root: PhysAddr,
+    pub(super) areas: Areas,
+    pub(super) tlb: Tlb,
+    /// A page of zeros that everybody reads until he writes.
+    zeros: PhysAddr,
+    /// Pages from which code has been fetched since `code_version` changed. Looked up, never walked.
+    code_pages: FxHashSet<u64>,
+    pub(super) code_version: u64,
+    /// Physical memory has been used up: an access failed that was allowed.
+    pub(super) exhausted: bool,
+    faults: u64,
+}
+
+impl AddressSpace {
+    /// An empty one, whose pages and tables may take up to `limit` bytes of physical memory.
+    pub fn new(limit: Bytes) -> AddressSpace {
+        let smallest = Bytes(limit.0.max(16 * PAGE));
+        let mut physical = Physical::new(smallest);
+        let mut page = || physical.page().expect("the smallest memory holds a few pages");
+        let (root, zeros) = (page(), page());
+        let nowhere = physical.frames.frame(zeros);
+        AddressSpace {
+            physical,
+            root,
+            areas: Areas::default(),
+            tlb: Tlb::new(nowhere),
+            zeros,
+            code_pages: FxHashSet::default(),
+            code_version: 0,
+            exhausted: false,
+            faults: 0,
+        }
+    }
+
+    pub fn areas(&self) -> &Areas {
+        &self.areas
+    }
+
+    /// Where the top page table lies (what CR3 holds).
+    pub fn root(&self) -> PhysAddr {
+        self.root
+    }
+
+    pub fn frames(&self) -> &Frames {
+        &self.physical.frames
+    }
+
+    pub(crate) fn frames_mut(&mut self) -> &mut Frames {
+        &mut self.physical.frames
+    }
+
+    /// Physical memory in use, page tables included.
+    pub fn used(&self) -> Bytes {
+        self.physical.used()
+    }
+
+    pub fn limit(&self) -> Bytes {
+        self.physical.limit()
+    }
+
+    /// How often a page had to be brought in or copied.
+    pub fn faults(&self) -> u64 {
+        self.faults
+    }
+
+    /// Whether an access failed because physical memory is used up.
+    pub fn exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    /// The page of an address, brought in or copied if need be, with the rights for an access.
+    pub(super) fn page(&mut self, address: u64, access: Access) -> Result<Leaf, BadAccess> {
+        if let Some(leaf) =
+            table::walk(&self.physical.frames, self.root, VirtAddr(address)).filter(|_| address < USER_END)
+        {
+            let allowed = match access {
+                Access::Read => leaf.entry.has(Entry::PRESENT),
+                Access::Write => leaf.entry.has(Entry::PRESENT) && leaf.entry.has(Entry::WRITABLE),
+                Access::Execute => leaf.entry.has(Entry::PRESENT) && !leaf.entry.has(Entry::NO_EXECUTE),
+            };
+            if allowed {
+                let mut marks = Entry::ACCESSED;
+                if access == Access::Write {
+                    marks |= Entry::DIRTY;
+                }
+                if leaf.entry.0 & marks != marks {
+                    self.physical.write_u64(leaf.at, leaf.entry.0 | marks);
+                }
+                return Ok(leaf);
+            }
+        }
+        self.bring_in(address, access)?;
+        table::walk(&self.physical.frames, self.root, VirtAddr(address)).ok_or(BadAccess::NoMemory)
+    }
+
+    /// Answers a page fault: brings the page in or copies it, if the area allows the access.
+    fn bring_in(&mut self, address: u64, access: Access) -> Result<(), BadAccess> {
+        let (start, area) = self.areas.find(address).ok_or(BadAccess::NotMapped)?;
+        let allowed = match access {
+            Access::Read => area.rights.any(),
+            Access::Write => area.rights.write(),
+            Access::Execute => area.rights.execute(),
+        };
+        if !allowed {
+            return Err(BadAccess::Forbidden);
+        }
+        let area = area.clone();
+        let done = match table::walk(&self.physical.frames, self.root, VirtAddr(address)) {
+            Some(leaf) => self.copy_on_write(address, leaf, area.rights),
+            None => self.first_touch(address, access, start, &area)?,
+        };
+        self.faults += 1;
+        self.tlb.forget(address, address + 1);
+        done.ok_or_else(|| {
+            self.exhausted = true;
+            BadAccess::NoMemory
+        })
+    }
+
+    fn copy_on_write(&mut self, address: u64, leaf: Leaf, rights: Rights) -> Option<()> {
+        debug_assert!(leaf.entry.has(Entry::COPY), "only a page to be copied refuses what its area allows");
+        let fresh = self.physical.page()?;
+        if leaf.entry.address() != self.zeros {
+            self.physical.copy(leaf.entry.address(), fresh);
+        }
+        let marks = Entry::ACCESSED | Entry::DIRTY;
+        let entry = Entry(Entry::leaf(fresh, rights).0 | marks);
+        table::map(&mut self.physical, self.root, VirtAddr(address), entry)
+    }
+
+    fn first_touch(&mut self, address: u64, access: Access, start: u64, area: &Area) -> Result<Option<()>, BadAccess> {
+        let page = address & !(PAGE - 1);
+        match &area.backing {
+            Backing::Zeros(_) => {
+                if area.huge
+                    && let Some(done) = self.huge_first_touch(address, start, area)
+                {
+                    return Ok(Some(done));
+                }
+                if access != Access::Write {
+                    let entry = Entry(self.zeros.0 | Entry::COPY).with_rights(area.rights);
+                    let entry = Entry(entry.0 | Entry::ACCESSED);
+                    return Ok(table::map(&mut self.physical, self.root, VirtAddr(page), entry));
+                }
+                Ok(self.fresh_page(page, area.rights, Entry::ACCESSED | Entry::DIRTY).map(|_| ()))
+            }
+            Backing::File { file, offset } => {
+                let mut bytes = [0; PAGE as usize];
+                let read = file.read_at(offset + (page - start), &mut bytes);
+                if !matches!(read, Ok(count) if count > 0) {
+                    return Err(BadAccess::PastEndOfFile);
+                }
+                let Some(fresh) = self.fresh_page(page, area.rights, Entry::ACCESSED) else { return Ok(None) };
+                self.physical.frames.write(fresh, &bytes);
+                Ok(Some(()))
+            }
+        }
+    }
+
+    /// Brings a page of 2 MiB in, if the area holds all of it and nothing small is there; otherwise a small one must do.
+    fn huge_first_touch(&mut self, address: u64, start: u64, area: &Area) -> Option<()> {
+        let page = address & !(HUGE_PAGE - 1);
+        let inside = start <= page && page + HUGE_PAGE <= area.end;
+        if !inside || !table::room_for_huge(&self.physical.frames, self.root, VirtAddr(page)) {
+            return None;
+        }
+        let fresh = self.physical.huge_page()?;
+        let entry = Entry(Entry::leaf(fresh, area.rights).0 | Entry::ACCESSED);
+        table::map_huge(&mut self.physical, self.root, VirtAddr(page), entry)
+    }
+
+    fn fresh_page(&mut self, page: u64, rights: Rights, marks: u64) -> Option<PhysAddr> {
+        let fresh = self.physical.page()?;
+        let entry = Entry(Entry::leaf(fresh, rights).0 | marks);
+        table::map(&mut self.physical, self.root, VirtAddr(page), entry)?;
+        Some(fresh)
+    }
+
+    /// Gives the pages of a range back; what the areas say stays. Huge pages must have been split at its borders.
+    pub(super) fn drop_pages(&mut self, start: u64, end: u64) {
+        for (_, leaf) in table::leaves(&self.physical.frames, self.root, start, end) {
+            self.physical.write_u64(leaf.at, 0);
+            let page = leaf.entry.address();
+            if leaf.size == HUGE_PAGE {
+                self.physical.give_back_huge(page);
+            } else if page != self.zeros {
+                self.physical.give_back(page);
+            }
+        }
+        self.tlb.forget(start, end);
+    }
+
+    /// Cuts a huge page that a border of a change falls into.
+    pub(super) fn split_at(&mut self, border: u64) -> Option<()> {
+        if border.is_multiple_of(HUGE_PAGE) {
+            return Some(());
+        }
+        match table::walk(&self.physical.frames, self.root, VirtAddr(border)) {
+            Some(leaf) if leaf.size == HUGE_PAGE => {
+                self.tlb.forget(border & !(HUGE_PAGE - 1), (border | (HUGE_PAGE - 1)) + 1);
+                table::split(&mut self.physical, leaf)
+            }
+            _ => Some(()),
+        }
+    }
+
+    /// Where the bytes of an address are on the host: the frame and the offset of its page in there.
+    pub(super) fn frame_of(&mut self, leaf: Leaf, address: u64) -> (FrameId, u32) {
+        let page = PhysAddr(leaf.place(VirtAddr(address)).0 & !(PAGE - 1));
+        (self.physical.frames.frame(page), (page.0 % FRAME as u64) as u32)
+    }
+
+    /// Notes that code was fetched from a page.
+    pub(super) fn note_code(&mut self, page: u64) {
+        self.code_pages.insert(page);
+    }
+
+    /// Whether code was fetched from a page: then a write must change the version.
+    pub(super) fn holds_code(&self, page: u64) -> bool {
+        self.code_pages.contains(&page)
+    }
+
+    /// What was fetched and decoded is no longer true.
+    pub(super) fn code_changed(&mut self) {
+        self.code_version += 1;
+        self.code_pages.clear();
+        self.tlb.execute.clear();
+    }
+}

@@ -1,0 +1,129 @@
+//! How the library in the program and the driver speak: one record for each call, in the program's memory.
+//!
+//! The program's side is `sdk/abi.h` and `sdk/functions.h`. Nothing in a record is trusted: the program can write
+//! whatever it likes there, at any time.
+
+use mem::{Bytes, VirtAddr};
+
+use crate::guest::{Fault, GuestMemory};
+
+/// The version of the interface that this driver speaks.
+pub const VERSION: u64 = 1;
+
+/// How many arguments a record has room for.
+pub const ARGUMENTS: usize = 16;
+
+const TOKEN: u64 = 8;
+const RESULT: u64 = 16;
+const FIRST_ARGUMENT: u64 = 24;
+const ACTION: u64 = FIRST_ARGUMENT + 8 * ARGUMENTS as u64;
+
+/// A call as the program's library made it.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    pub address: VirtAddr,
+    pub function: u32,
+    /// Zero at first; later the driver's number for the call.
+    pub token: u64,
+    pub arguments: [u64; ARGUMENTS],
+}
+
+impl Record {
+    pub fn read(guest: &mut dyn GuestMemory, address: VirtAddr) -> Result<Self, Fault> {
+        let mut bytes = [0; ACTION as usize];
+        guest.read(address, &mut bytes)?;
+        let word = |at: u64| u64::from_le_bytes(std::array::from_fn(|n| bytes[at as usize + n]));
+        let arguments = std::array::from_fn(|n| word(FIRST_ARGUMENT + 8 * n as u64));
+        Ok(Self { address, function: word(0) as u32, token: word(TOKEN), arguments })
+    }
+
+    /// Says what the call returns.
+    pub fn set_result(&self, guest: &mut dyn GuestMemory, result: u64) -> Result<(), Fault> {
+        guest.write_u64(self.address + Bytes(RESULT), result)
+    }
+
+    pub fn set_token(&self, guest: &mut dyn GuestMemory, token: u64) -> Result<(), Fault> {
+        guest.write_u64(self.address + Bytes(TOKEN), token)
+    }
+
+    /// Says what the library is to do next; gives the answer of the system call.
+    pub fn set_action(&self, guest: &mut dyn GuestMemory, action: &Action) -> Result<u64, Fault> {
+        let (answer, words) = action.words();
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        guest.write(self.address + Bytes(ACTION), &bytes)?;
+        Ok(answer)
+    }
+}
+
+/// What the system call answers, beside the actions.
+pub const RETURN: u64 = 0;
+pub const REFUSED: u64 = 6;
+
+/// Bytes in rows and slices, here and there: what a copy moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rect {
+    pub to: VirtAddr,
+    pub from: VirtAddr,
+    /// Bytes of a row, rows of a slice, slices.
+    pub size: [u64; 3],
+    /// From one row, and from one slice, to the next.
+    pub to_pitch: [u64; 2],
+    pub from_pitch: [u64; 2],
+}
+
+impl Rect {
+    /// Bytes in one piece.
+    pub fn line(to: VirtAddr, from: VirtAddr, bytes: u64) -> Self {
+        Self { to, from, size: [bytes, 1, 1], to_pitch: [0, 0], from_pitch: [0, 0] }
+    }
+
+    /// The rows: where each goes to and comes from.
+    pub fn rows(self) -> impl Iterator<Item = (VirtAddr, VirtAddr)> {
+        (0..self.size[2]).flat_map(move |slice| {
+            (0..self.size[1]).map(move |row| {
+                let along = |base: VirtAddr, pitch: [u64; 2]| {
+                    base + Bytes(slice.wrapping_mul(pitch[1]).wrapping_add(row.wrapping_mul(pitch[0])))
+                };
+                (along(self.to, self.to_pitch), along(self.from, self.from_pitch))
+            })
+        })
+    }
+}
+
+/// What the driver asks the library to do in the program's own code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Copy(Rect),
+    /// Write the lines of a range back from the caches.
+    Flush {
+        address: VirtAddr,
+        size: Bytes,
+    },
+    Call {
+        function: VirtAddr,
+        arguments: [u64; 4],
+    },
+    /// Write text, which lies in the program's memory, to its standard output.
+    Print {
+        address: VirtAddr,
+        size: Bytes,
+    },
+    /// Start a thread that serves the driver, so that functions of the program are called while its threads do other things.
+    Serve,
+}
+
+impl Action {
+    fn words(&self) -> (u64, Vec<u64>) {
+        match *self {
+            Self::Copy(Rect { to, from, size, to_pitch, from_pitch }) => {
+                let [bytes, rows, slices] = size;
+                let pitches = [to_pitch[0], from_pitch[0], to_pitch[1], from_pitch[1]];
+                (2, [[to.0, from.0, bytes, rows, slices].as_slice(), &pitches].concat())
+            }
+            Self::Flush { address, size } => (3, vec![address.0, size.0]),
+            Self::Call { function, arguments } => (4, [[function.0].as_slice(), &arguments].concat()),
+            Self::Print { address, size } => (5, vec![address.0, size.0]),
+            Self::Serve => (7, vec![]),
+        }
+    }
+}

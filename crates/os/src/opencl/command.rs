@@ -1,0 +1,325 @@
+//! Commands on their way: what each consists of, what it waits for, and who does it.
+//!
+//! A command is a row of steps. Some are done by the GPU (kernels, moves between device memories), some by a thread of
+//! the program (copies to and from its memory), some by the driver. The next step is taken as soon as the last one is
+//! done; the first when everything the command waits for is over.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use engine::Time;
+use mem::{Bytes, VirtAddr};
+
+use super::{
+    abi::{Action, Rect},
+    cl,
+    driver::Driver,
+    error::{Cl, ensure},
+    event::{Callback, Event},
+    gpu::Launch,
+};
+use crate::guest::{Fault, GuestMemory};
+
+/// A part of a command.
+#[derive(Debug)]
+pub enum Step {
+    /// A thread of the program does this.
+    Guest(Action),
+    /// The GPU copies bytes.
+    Copy(Rect),
+    /// The GPU repeats a pattern over rows.
+    Fill {
+        pattern: Vec<u8>,
+        rows: Rect,
+    },
+    Kernel(Box<Launch>),
+    /// The driver gives memory of its own back.
+    Unmap(VirtAddr, Bytes),
+    /// The driver frees shared virtual memory.
+    FreeSvm(Vec<u64>),
+}
+
+/// What a thread of the program does for the driver.
+#[derive(Debug)]
+pub struct Work {
+    pub action: Action,
+    /// The command of which this is the first step.
+    pub event: Option<u64>,
+    /// An event that must stay until this is done.
+    pub held: Option<u64>,
+}
+
+/// What is to be enqueued.
+#[derive(Debug, Default)]
+pub struct Command {
+    pub kind: u64,
+    pub steps: Vec<Step>,
+    /// The memory objects it uses.
+    pub memories: Vec<u64>,
+    /// The program whose code it runs.
+    pub program: Option<u64>,
+    /// Waits for everything before it in the queue, and (if `barrier`) everything behind it waits.
+    pub fence: bool,
+    pub barrier: bool,
+}
+
+impl Driver {
+    /// Checks a wait list: the arguments `count` and `count + 1`.
+    pub(super) fn wait_list(&self, call: &mut super::call::Call, count: usize, context: u64) -> Cl<Vec<u64>> {
+        let list = call.list(count, count + 1, cl::INVALID_EVENT_WAIT_LIST)?;
+        for event in &list {
+            let event = self.events.get(*event).map_err(|_| cl::INVALID_EVENT_WAIT_LIST)?;
+            ensure(event.context == context, cl::INVALID_CONTEXT)?;
+        }
+        Ok(list)
+    }
+
+    /// Puts a command into a queue; gives its event, which the caller must hand to the program or release.
+    pub(super) fn enqueue(&mut self, queue: u64, waits: &[u64], command: Command, now: Time) -> Cl<u64> {
+        let record = self.queues.get(queue)?;
+        let mut all: BTreeMap<u64, bool> = BTreeMap::new();
+        // The order of the queue; a command that failed stops nobody by that alone.
+        let before: Vec<u64> = match (record.out_of_order && !command.fence, record.barrier) {
+            (false, _) if record.out_of_order => record.outstanding.iter().copied().collect(),
+            (false, _) => record.outstanding.last().copied().into_iter().collect(),
+            (true, barrier) => barrier.into_iter().collect(),
+        };
+        all.extend(before.into_iter().map(|event| (event, false)));
+        all.extend(waits.iter().map(|event| (*event, true)));
+        let mut doomed = false;
+        all.retain(|event, listed| match self.events.held(*event).map_or(0, |event| event.status) {
+            status if status > 0 => true,
+            status => {
+                doomed |= *listed && status < 0;
+                false
+            }
+        });
+        let (context, broken) = (record.context, record.broken);
+        for memory in &command.memories {
+            self.memories.hold(*memory);
+        }
+        if let Some(program) = command.program {
+            self.programs.hold(program);
+        }
+        self.queues.hold(queue);
+        self.contexts.hold(context);
+        let waits: Vec<u64> = all.keys().copied().collect();
+        let event = self.events.insert(Event {
+            context,
+            queue: Some(queue),
+            kind: command.kind,
+            status: cl::QUEUED as i32,
+            steps: command.steps.into(),
+            waits: all,
+            doomed,
+            dependents: Vec::new(),
+            times: [now; 4],
+            callbacks: Vec::new(),
+            memories: command.memories,
+            program: command.program,
+        });
+        // Until it is over, the command itself needs its event.
+        self.events.hold(event);
+        for other in &waits {
+            if let Ok(other) = self.events.held_mut(*other) {
+                other.dependents.push(event);
+            }
+        }
+        let record = self.queues.held_mut(queue)?;
+        record.outstanding.insert(event);
+        if command.barrier {
+            record.barrier = Some(event);
+        }
+        if waits.is_empty() {
+            match (broken, doomed) {
+                (true, _) => self.complete(event, cl::OUT_OF_RESOURCES.0, now),
+                (_, true) => self.complete(event, cl::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.0, now),
+                _ => self.submit(event, now),
+            }
+        }
+        Ok(event)
+    }
+
+    fn submit(&mut self, event: u64, now: Time) {
+        self.set_status(event, cl::SUBMITTED as i32, now);
+        self.ready.push_back(event);
+    }
+
+    /// Takes every step that can be taken now; says whether there was one.
+    pub(super) fn pump(&mut self, guest: &mut dyn GuestMemory, now: Time) -> bool {
+        let mut moved = false;
+        while let Some(event) = self.ready.pop_front() {
+            moved = true;
+            self.advance(event, guest, now);
+        }
+        for memory in std::mem::take(&mut self.let_go) {
+            self.unhold_memory(memory, guest);
+        }
+        for program in std::mem::take(&mut self.let_go_programs) {
+            self.unhold_program(program, guest);
+        }
+        moved
+    }
+
+    /// Takes the steps of a command until one takes time.
+    fn advance(&mut self, handle: u64, guest: &mut dyn GuestMemory, now: Time) {
+        loop {
+            let Ok(event) = self.events.held_mut(handle) else { return };
+            if event.status <= 0 {
+                return;
+            }
+            let queue = event.queue;
+            let step = event.steps.pop_front();
+            if event.status > cl::RUNNING as i32 {
+                self.set_status(handle, cl::RUNNING as i32, now);
+            }
+            if queue.is_some_and(|queue| self.queues.held(queue).is_ok_and(|queue| queue.broken)) {
+                return self.complete(handle, cl::OUT_OF_RESOURCES.0, now);
+            }
+            let done = match step {
+                None => return self.complete(handle, cl::COMPLETE as i32, now),
+                Some(Step::Guest(action)) => {
+                    self.work.push_back(Work { action, event: Some(handle), held: None });
+                    return;
+                }
+                Some(Step::Kernel(launch)) => match self.gpu.start(handle, *launch, guest) {
+                    Ok(()) => return,
+                    Err(text) => Err(text),
+                },
+                Some(Step::Copy(rect)) => copy(guest, rect).map_err(|fault| fault.to_string()),
+                Some(Step::Fill { pattern, rows }) => fill(guest, &pattern, rows).map_err(|fault| fault.to_string()),
+                Some(Step::Unmap(address, size)) => {
+                    guest.unmap(address, size);
+                    Ok(())
+                }
+                Some(Step::FreeSvm(pointers)) => {
+                    for pointer in pointers {
+                        self.svm.free(guest, pointer);
+                    }
+                    Ok(())
+                }
+            };
+            if let Err(text) = done {
+                return self.fail(handle, &text, now);
+            }
+        }
+    }
+
+    /// A command that could not be done: its queue is of no more use.
+    pub(super) fn fail(&mut self, handle: u64, text: &str, now: Time) {
+        let Ok(event) = self.events.held(handle) else { return };
+        self.say(&format!("{event} failed: {text}"));
+        if let Some(queue) = event.queue.and_then(|queue| self.queues.held_mut(queue).ok()) {
+            queue.broken = true;
+        }
+        self.complete(handle, cl::OUT_OF_RESOURCES.0, now);
+    }
+
+    /// The library has done something for the driver.
+    pub(super) fn finish_work(&mut self, work: Work) {
+        if let Some(event) = work.event {
+            self.ready.push_back(event);
+        }
+        if let Some(event) = work.held {
+            self.unhold_event(event);
+        }
+    }
+
+    /// Ends a command, and with it those that wait for it in vain.
+    pub(super) fn complete(&mut self, handle: u64, status: i32, now: Time) {
+        let mut over = VecDeque::from([(handle, status)]);
+        while let Some((handle, status)) = over.pop_front() {
+            self.set_status(handle, status, now);
+            let Ok(event) = self.events.held_mut(handle) else { continue };
+            event.steps.clear();
+            let (queue, memories, program) = (event.queue, std::mem::take(&mut event.memories), event.program.take());
+            let dependents = std::mem::take(&mut event.dependents);
+            for dependent in dependents {
+                let Ok(other) = self.events.held_mut(dependent) else { continue };
+                let listed = other.waits.remove(&handle);
+                other.doomed |= status < 0 && listed == Some(true);
+                if other.waits.is_empty() && other.status > 0 {
+                    match other.doomed {
+                        true => over.push_back((dependent, cl::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.0)),
+                        false => self.submit(dependent, now),
+                    }
+                }
+            }
+            if let Some(queue) = queue.and_then(|queue| self.queues.held_mut(queue).ok()) {
+                queue.outstanding.remove(&handle);
+                queue.barrier = queue.barrier.filter(|barrier| *barrier != handle);
+                queue.failed |= status < 0;
+            }
+            self.let_go.extend(memories);
+            self.let_go_programs.extend(program);
+            // User events are nobody's command.
+            if queue.is_some() {
+                self.unhold_event(handle);
+            }
+        }
+    }
+
+    /// Notes a new status, its time, and the functions that want to hear of it.
+    pub(super) fn set_status(&mut self, handle: u64, status: i32, now: Time) {
+        let Ok(event) = self.events.held_mut(handle) else { return };
+        event.status = status;
+        match status {
+            status if status <= 0 => event.times[3] = now,
+            status => event.times[3 - status as usize] = now,
+        }
+        for n in (3 - status.max(0)) as usize..4 {
+            event.times[n] = event.times[n].max(now);
+        }
+        let (due, later) = std::mem::take(&mut event.callbacks)
+            .into_iter()
+            .partition::<Vec<Callback>, _>(|callback| status <= callback.when as i32);
+        event.callbacks = later;
+        for callback in due {
+            self.call_back(handle, callback, status);
+        }
+    }
+
+    /// Lets a thread of the program call one of its functions about an event.
+    pub(super) fn call_back(&mut self, handle: u64, callback: Callback, status: i32) {
+        self.events.hold(handle);
+        let told = if status < 0 { status } else { callback.when as i32 };
+        let arguments = [handle, told as u32 as u64, callback.data, 0];
+        let action = Action::Call { function: callback.function, arguments };
+        self.work.push_back(Work { action, event: None, held: Some(handle) });
+    }
+
+    pub(super) fn unhold_event(&mut self, handle: u64) {
+        if let Some(event) = self.events.unhold(handle) {
+            self.drop_event(event);
+        }
+    }
+}
+
+/// Copies rows, through memory of the host.
+fn copy(guest: &mut dyn GuestMemory, rect: Rect) -> Result<(), Fault> {
+    const PIECE: u64 = 1 << 20;
+    for (to, from) in rect.rows() {
+        let mut done = 0;
+        while done < rect.size[0] {
+            let count = PIECE.min(rect.size[0] - done);
+            let mut bytes = vec![0; count as usize];
+            guest.read(from + Bytes(done), &mut bytes)?;
+            guest.write(to + Bytes(done), &bytes)?;
+            done += count;
+        }
+    }
+    Ok(())
+}
+
+fn fill(guest: &mut dyn GuestMemory, pattern: &[u8], rows: Rect) -> Result<(), Fault> {
+    let bytes: Vec<u8> = pattern.iter().copied().cycle().take(rows.size[0].min(1 << 16) as usize).collect();
+    for (to, _) in rows.rows() {
+        let mut done = 0;
+        while done < rows.size[0] {
+            // Whole patterns at a time: both sizes are multiples of it, or the row ends here.
+            let count = (bytes.len() as u64).min(rows.size[0] - done);
+            guest.write(to + Bytes(done), &bytes[..count as usize])?;
+            done += count;
+        }
+    }
+    Ok(())
+}

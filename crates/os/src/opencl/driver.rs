@@ -1,0 +1,273 @@
+//! The driver: its objects, and how it answers the library's traps.
+//!
+//! A call runs when its record first arrives. What is left then is waiting for events, and work that only a thread of
+//! the program can do (copies, calls of its functions): whoever traps does what is ready to be done, whichever call
+//! brought it about.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use engine::Time;
+use mem::VirtAddr;
+
+use super::{
+    Settings,
+    abi::{self, Action, Record},
+    call::{Call, Outcome},
+    cl,
+    command::Work,
+    context::Context,
+    device::Device,
+    error::Code,
+    event::Event,
+    function::{Function, Returns, SERVE},
+    gpu::Gpu,
+    kernel::Kernel,
+    memory::MemObject,
+    policy::MemoryPolicy,
+    program::Program,
+    queue::Queue,
+    sampler::Sampler,
+    slots::Slots,
+    svm::Allocations,
+    table::Table,
+};
+use crate::{
+    compiler::Compiler,
+    guest::{Answer, GuestMemory, Tid, Trap},
+};
+
+/// A call that has not returned yet.
+struct Pending {
+    function: Option<Function>,
+    outcome: Outcome,
+    /// Where the status goes, if it does not go to the result.
+    status_at: VirtAddr,
+    actions: VecDeque<Action>,
+    /// What the library is doing for the driver at the moment.
+    work: Option<Work>,
+}
+
+/// The OpenCL driver of one process.
+pub struct Driver {
+    pub(super) settings: Settings,
+    pub(super) policy: Box<dyn MemoryPolicy>,
+    pub(super) compiler: Compiler,
+    pub(super) devices: Vec<Device>,
+    pub(super) contexts: Table<Context>,
+    pub(super) queues: Table<Queue>,
+    pub(super) memories: Table<MemObject>,
+    pub(super) samplers: Table<Sampler>,
+    pub(super) programs: Table<Program>,
+    pub(super) kernels: Table<Kernel>,
+    pub(super) events: Table<Event>,
+    pub(super) svm: Allocations,
+    /// Descriptions of images and samplers in memory.
+    pub(super) slots: Slots,
+    pub(super) gpu: Gpu,
+    /// Events whose next step can be taken.
+    pub(super) ready: VecDeque<u64>,
+    /// What threads of the program are to do.
+    pub(super) work: VecDeque<Work>,
+    /// Whether a thread of the program serves the driver.
+    pub(super) serving: bool,
+    /// Memory objects and programs that commands need no longer.
+    pub(super) let_go: Vec<u64>,
+    pub(super) let_go_programs: Vec<u64>,
+    calls: BTreeMap<u64, Pending>,
+    last_call: u64,
+    waiting: BTreeMap<Tid, String>,
+}
+
+impl Driver {
+    pub fn new(settings: Settings) -> Self {
+        let devices = Device::all(&settings);
+        Self {
+            policy: settings.policy.make(),
+            compiler: Compiler::new(settings.compiler.clone()),
+            gpu: Gpu::new(settings.gpus.max(1), settings.kernel_limit),
+            settings,
+            devices,
+            contexts: Table::new(2, cl::INVALID_CONTEXT),
+            queues: Table::new(3, cl::INVALID_COMMAND_QUEUE),
+            memories: Table::new(4, cl::INVALID_MEM_OBJECT),
+            samplers: Table::new(5, cl::INVALID_SAMPLER),
+            programs: Table::new(6, cl::INVALID_PROGRAM),
+            kernels: Table::new(7, cl::INVALID_KERNEL),
+            events: Table::new(8, cl::INVALID_EVENT),
+            svm: Allocations::default(),
+            slots: Slots::default(),
+            ready: VecDeque::new(),
+            work: VecDeque::new(),
+            serving: false,
+            let_go: Vec::new(),
+            let_go_programs: Vec::new(),
+            calls: BTreeMap::new(),
+            last_call: 0,
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    /// Tells the person who runs the simulation something.
+    pub(super) fn say(&self, text: &str) {
+        (self.settings.say)(text);
+    }
+
+    /// What the GPUs have done so far.
+    pub fn usage(&self) -> &super::Usage {
+        &self.gpu.usage
+    }
+
+    /// Runs the function of a new call.
+    fn begin(&mut self, record: &Record, guest: &mut dyn GuestMemory, now: Time) -> Pending {
+        let mut pending = Pending {
+            function: Function::by_number(record.function),
+            outcome: Outcome::default(),
+            status_at: VirtAddr(0),
+            actions: VecDeque::new(),
+            work: None,
+        };
+        let Some(function) = pending.function else {
+            pending.outcome = Outcome::word(cl::INVALID_OPERATION.0 as u64);
+            return pending;
+        };
+        let mut call = Call { arguments: record.arguments, guest, now };
+        let (outcome, status) = match self.dispatch(function, &mut call) {
+            Ok(outcome) => (outcome.clone(), outcome.status.unwrap_or(cl::SUCCESS)),
+            Err(code) => (Outcome::default(), code),
+        };
+        pending.outcome = outcome;
+        pending.actions = std::mem::take(&mut pending.outcome.actions).into();
+        match function.returns() {
+            Returns::Status => pending.outcome.word = status.0 as u64,
+            Returns::Pointer => {}
+            Returns::Through(n) => {
+                pending.status_at = VirtAddr(record.arguments[n]);
+                put_status(guest, pending.status_at, status);
+            }
+        }
+        pending
+    }
+
+    /// What a call's library is to do next.
+    fn go_on(
+        &mut self,
+        record: &Record,
+        token: u64,
+        mut pending: Pending,
+        guest: &mut dyn GuestMemory,
+        thread: Tid,
+        now: Time,
+    ) -> Answer {
+        if let Some(work) = pending.work.take() {
+            self.finish_work(work);
+        }
+        self.pump(guest, now);
+        let next = pending.actions.pop_front().or_else(|| {
+            let work = self.work.pop_front()?;
+            let action = work.action.clone();
+            pending.work = Some(work);
+            Some(action)
+        });
+        if let Some(action) = next {
+            let answer = record.set_token(guest, token).and_then(|()| record.set_action(guest, &action));
+            self.calls.insert(token, pending);
+            return Answer::Return(answer.unwrap_or(abi::REFUSED));
+        }
+        if record.function == SERVE || !self.all_over(&pending.outcome.until) {
+            let _ = record.set_token(guest, token);
+            self.waiting.insert(thread, self.describe_wait(record.function, &pending.outcome.until));
+            self.calls.insert(token, pending);
+            return Answer::Wait { until: Time::NEVER };
+        }
+        self.waiting.remove(&thread);
+        let result = self.end(pending, guest);
+        match record.set_result(guest, result) {
+            Ok(()) => Answer::Return(abi::RETURN),
+            Err(_) => Answer::Return(abi::REFUSED),
+        }
+    }
+
+    /// What a call returns at its end.
+    fn end(&mut self, pending: Pending, guest: &mut dyn GuestMemory) -> u64 {
+        let failed = pending.outcome.failed.filter(|_| {
+            let failed = |event: &u64| self.events.held(*event).is_ok_and(|event| event.status < 0);
+            pending.outcome.until.iter().any(failed)
+        });
+        let mut word = pending.outcome.word;
+        if let (Some(code), Some(function)) = (failed, pending.function) {
+            match function.returns() {
+                Returns::Status => word = code.0 as u64,
+                Returns::Pointer => word = 0,
+                Returns::Through(_) => {
+                    put_status(guest, pending.status_at, code);
+                    word = 0;
+                }
+            }
+        }
+        for event in pending.outcome.until {
+            self.unhold_event(event);
+        }
+        word
+    }
+
+    fn all_over(&self, events: &[u64]) -> bool {
+        events.iter().all(|event| self.events.held(*event).map_or(true, |event| event.status <= 0))
+    }
+
+    fn describe_wait(&self, function: u32, until: &[u64]) -> String {
+        if function == SERVE {
+            return "something to do for the OpenCL driver".into();
+        }
+        let name = Function::by_number(function).map_or_else(|| "?".into(), |function| format!("cl{function:?}"));
+        let open: Vec<String> = until
+            .iter()
+            .filter_map(|event| self.events.held(*event).ok().filter(|event| event.status > 0))
+            .map(|event| event.to_string())
+            .collect();
+        format!("{name}, which waits for {}", open.join(", "))
+    }
+}
+
+fn put_status(guest: &mut dyn GuestMemory, at: VirtAddr, status: Code) {
+    if at.0 != 0 {
+        // A pointer that leads nowhere gets no status; there is no better place to say so.
+        let _ = guest.write(at, &status.0.to_le_bytes());
+    }
+}
+
+impl Trap for Driver {
+    fn trap(&mut self, args: [u64; 6], thread: Tid, guest: &mut dyn GuestMemory, now: Time) -> Answer {
+        let [address, version, ..] = args;
+        if version != abi::VERSION {
+            self.say(&format!(
+                "the program's libOpenCL.a speaks version {version} of the interface to the driver, this cohesim \
+                 version {}: link the program with the library that `cohesim sdk DIR` writes",
+                abi::VERSION
+            ));
+            return Answer::Return(abi::REFUSED);
+        }
+        let Ok(record) = Record::read(guest, VirtAddr(address)) else {
+            return Answer::Return(abi::REFUSED);
+        };
+        if record.token == 0 {
+            self.last_call += 1;
+            let pending = self.begin(&record, guest, now);
+            return self.go_on(&record, self.last_call, pending, guest, thread, now);
+        }
+        match self.calls.remove(&record.token) {
+            Some(pending) => self.go_on(&record, record.token, pending, guest, thread, now),
+            None => Answer::Return(abi::REFUSED),
+        }
+    }
+
+    fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> u64 {
+        let moved = self.pump(guest, now);
+        let executed = self.run_kernels(guest, now, budget);
+        let moved = self.pump(guest, now) || moved;
+        executed.max(moved.into())
+    }
+
+    fn waits_for(&self, thread: Tid) -> String {
+        self.waiting.get(&thread).cloned().unwrap_or_else(|| "the OpenCL driver".into())
+    }
+}

@@ -1,0 +1,30 @@
+//! Errors of OpenCL: numbers that programs test.
+
+use crate::guest::{Fault, NoRoom};
+
+use super::cl;
+
+/// A status as OpenCL's functions return it: zero or a negative number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("OpenCL error {0}")]
+pub struct Code(pub i32);
+
+pub type Cl<T> = Result<T, Code>;
+
+/// A pointer that leads nowhere is no valid value.
+impl From<Fault> for Code {
+    fn from(_: Fault) -> Self {
+        cl::INVALID_VALUE
+    }
+}
+
+impl From<NoRoom> for Code {
+    fn from(_: NoRoom) -> Self {
+        cl::MEM_OBJECT_ALLOCATION_FAILURE
+    }
+}
+
+/// Fails with `code` unless `right`.
+pub fn ensure(right: bool, code: Code) -> Cl<()> {
+    if right { Ok(()) } else { Err(code) }
+}

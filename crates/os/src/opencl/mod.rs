@@ -1,0 +1,99 @@
+//! The OpenCL driver.
+//!
+//! A program is linked with `libOpenCL.a` (`sdk/`), whose functions trap into the driver with a reserved system call.
+//! The driver keeps contexts, queues, memory, programs, kernels and events, follows the standard's rules about them, and
+//! runs kernels on the GPU over the process's own memory. What needs a processor's instructions (copies, calls of the
+//! program's functions) it hands back to the library, which does it in the program's code.
+//!
+//! How a call flows: [`driver`](Driver) reads the record, `dispatch` picks the function, the function checks and answers
+//! or enqueues; `command` takes commands step by step; `gpu` runs kernels a while at a time, whenever whoever drives the
+//! process calls [`Trap::work`](crate::guest::Trap::work). The memory policy says what map, unmap, read, write and
+//! launch do.
+//!
+//! The program is not trusted: handles are numbers that are looked up, pointers are read through the guest's own
+//! memory, and wrong use gets the error code that the standard names.
+
+mod abi;
+mod call;
+pub mod cl;
+mod command;
+mod context;
+mod device;
+mod dispatch;
+mod driver;
+pub mod error;
+mod event;
+mod function;
+mod gpu;
+mod image;
+mod image_transfer;
+mod kernel;
+mod memory;
+mod ndrange;
+mod policy;
+mod printf;
+mod process_memory;
+mod program;
+mod queue;
+mod sampler;
+mod slots;
+mod svm;
+mod table;
+mod transfer;
+
+#[cfg(test)]
+mod tests;
+
+pub use driver::Driver;
+pub use policy::PolicyKind;
+
+use crate::compiler::{self, Folder};
+
+/// How the driver is set up.
+pub struct Settings {
+    pub gpus: u32,
+    /// One device for each GPU, instead of one whose work-groups are dealt to all of them.
+    pub device_per_gpu: bool,
+    /// Compute units of a GPU.
+    pub compute_units: u32,
+    pub policy: PolicyKind,
+    pub compiler: compiler::Settings,
+    /// The most instructions that one wavefront may execute.
+    pub kernel_limit: Option<u64>,
+    /// The folders that the program may read, its working folder last.
+    pub folders: Box<dyn Fn() -> Vec<Folder>>,
+    /// Tells the person who runs the simulation something.
+    pub say: Box<dyn Fn(&str)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            gpus: 1,
+            device_per_gpu: false,
+            compute_units: 64,
+            policy: PolicyKind::default(),
+            compiler: compiler::Settings::default(),
+            kernel_limit: None,
+            folders: Box::new(Vec::new),
+            say: Box::new(|_| {}),
+        }
+    }
+}
+
+impl Settings {
+    /// Whether host and device use the same memory.
+    fn shares_memory(&self) -> bool {
+        self.policy == PolicyKind::Shared
+    }
+}
+
+/// What the GPUs have done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub kernels: u64,
+    /// Wavefront instructions.
+    pub instructions: u64,
+    /// Work-groups, by GPU.
+    pub groups: Vec<u64>,
+}

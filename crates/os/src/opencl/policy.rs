@@ -1,0 +1,238 @@
+//! Memory policies: where buffers lie, and what map, unmap, read, write and launch do to their bytes.
+//!
+//! A policy belongs to the driver, not to the program: the same program runs under each of them. Two are here. `memcpy`
+//! keeps buffers in memory of the device; what the host sees of them is copied, as with a GPU on its own board.
+//! `shared` gives host and device one and the same bytes. Shared virtual memory (`clSVMAlloc`) is one piece of memory
+//! under both: its addresses mean the same everywhere.
+
+use mem::{Bytes, VirtAddr};
+
+use super::{
+    abi::{Action, Rect},
+    command::Step,
+    error::Cl,
+};
+use crate::guest::GuestMemory;
+
+/// Memory that the program brings to a new buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brought {
+    Nothing,
+    /// Its bytes are copied (`CL_MEM_COPY_HOST_PTR`).
+    Copied(VirtAddr),
+    /// It is to be the buffer's memory on the host's side (`CL_MEM_USE_HOST_PTR`).
+    Used(VirtAddr),
+}
+
+/// Where a buffer lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    pub size: Bytes,
+    /// What kernels access.
+    pub device: VirtAddr,
+    /// Whether the driver mapped that memory.
+    pub owned: bool,
+    /// The program's own memory for it.
+    pub host: Option<VirtAddr>,
+}
+
+/// A part of a buffer that is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// What the program got.
+    pub pointer: VirtAddr,
+    /// The bytes in the buffer's memory and at `pointer`: `from` there, `to` here.
+    pub rect: Rect,
+    pub written: bool,
+    /// Memory that the driver mapped for it.
+    pub staging: Option<Bytes>,
+}
+
+/// How a program wants to access what it maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapAccess {
+    /// The bytes must be there, to be read or to be kept where they are not written.
+    pub fetch: bool,
+    pub write: bool,
+}
+
+pub trait MemoryPolicy {
+    fn name(&self) -> &'static str;
+
+    /// Finds a place for a buffer, and says how its first bytes get there.
+    fn allocate(&mut self, guest: &mut dyn GuestMemory, size: Bytes, brought: Brought) -> Cl<(Placement, Vec<Action>)>;
+
+    fn free(&mut self, guest: &mut dyn GuestMemory, placement: &Placement) {
+        if placement.owned {
+            guest.unmap(placement.device, placement.size);
+        }
+    }
+
+    /// Maps rows that start `offset` bytes into a buffer: what the program gets, and what is to be done before.
+    fn map(
+        &mut self,
+        guest: &mut dyn GuestMemory,
+        placement: &Placement,
+        offset: Bytes,
+        rows: Rows,
+        access: MapAccess,
+    ) -> Cl<(Mapping, Vec<Step>)>;
+
+    fn unmap(&mut self, mapping: &Mapping) -> Vec<Step>;
+
+    /// Copies from a buffer to the program.
+    fn read(&mut self, rect: Rect) -> Vec<Step> {
+        vec![Step::Guest(Action::Copy(rect))]
+    }
+
+    /// Copies from the program to a buffer.
+    fn write(&mut self, rect: Rect) -> Vec<Step> {
+        vec![Step::Guest(Action::Copy(rect))]
+    }
+
+    /// What is to be done before a kernel runs that uses these buffers, and after it.
+    fn launch(&mut self, buffers: &[Placement]) -> (Vec<Step>, Vec<Step>) {
+        let _ = buffers;
+        (Vec::new(), Vec::new())
+    }
+
+    /// Shared virtual memory is mapped for the host, or given back to the device.
+    fn svm_map(&mut self, address: VirtAddr, size: Bytes, access: MapAccess) -> Vec<Step> {
+        let _ = (address, size, access);
+        Vec::new()
+    }
+
+    fn svm_unmap(&mut self, address: VirtAddr, size: Bytes) -> Vec<Step> {
+        let _ = (address, size);
+        Vec::new()
+    }
+}
+
+/// Rows of bytes in a buffer: how many bytes in a row, how many rows, and the distance between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    pub bytes: u64,
+    pub count: u64,
+    pub pitch: u64,
+}
+
+impl Rows {
+    pub fn one(bytes: u64) -> Self {
+        Self { bytes, count: 1, pitch: bytes }
+    }
+
+    /// From the first byte to the last.
+    fn span(&self) -> u64 {
+        self.pitch * (self.count - 1) + self.bytes
+    }
+
+    fn rect(&self, to: VirtAddr, from: VirtAddr) -> Rect {
+        let pitch = [self.pitch, 0];
+        Rect { to, from, size: [self.bytes, self.count, 1], to_pitch: pitch, from_pitch: pitch }
+    }
+}
+
+/// Which policy the driver follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PolicyKind {
+    #[default]
+    Memcpy,
+    Shared,
+}
+
+impl PolicyKind {
+    pub fn make(self) -> Box<dyn MemoryPolicy> {
+        match self {
+            Self::Memcpy => Box::new(Memcpy),
+            Self::Shared => Box::new(Shared),
+        }
+    }
+}
+
+/// The device has memory of its own.
+struct Memcpy;
+
+impl MemoryPolicy for Memcpy {
+    fn name(&self) -> &'static str {
+        "memcpy"
+    }
+
+    fn allocate(&mut self, guest: &mut dyn GuestMemory, size: Bytes, brought: Brought) -> Cl<(Placement, Vec<Action>)> {
+        let device = guest.map_anonymous(size)?;
+        let copy = |from| vec![Action::Copy(Rect::line(device, from, size.0))];
+        let (host, actions) = match brought {
+            Brought::Nothing => (None, vec![]),
+            Brought::Copied(from) => (None, copy(from)),
+            Brought::Used(from) => (Some(from), copy(from)),
+        };
+        Ok((Placement { size, device, owned: true, host }, actions))
+    }
+
+    fn map(
+        &mut self,
+        guest: &mut dyn GuestMemory,
+        placement: &Placement,
+        offset: Bytes,
+        rows: Rows,
+        access: MapAccess,
+    ) -> Cl<(Mapping, Vec<Step>)> {
+        let (pointer, staging) = match placement.host {
+            Some(host) => (host + offset, None),
+            None => {
+                let size = Bytes(rows.span());
+                (guest.map_anonymous(size)?, Some(size))
+            }
+        };
+        let rect = rows.rect(pointer, placement.device + offset);
+        let steps = if access.fetch { self.read(rect) } else { Vec::new() };
+        Ok((Mapping { pointer, rect, written: access.write, staging }, steps))
+    }
+
+    fn unmap(&mut self, mapping: &Mapping) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if mapping.written {
+            let Rect { to, from, to_pitch, from_pitch, size } = mapping.rect;
+            steps = self.write(Rect { to: from, from: to, to_pitch: from_pitch, from_pitch: to_pitch, size });
+        }
+        steps.extend(mapping.staging.map(|size| Step::Unmap(mapping.pointer, size)));
+        steps
+    }
+}
+
+/// Host and device use the same bytes.
+struct Shared;
+
+impl MemoryPolicy for Shared {
+    fn name(&self) -> &'static str {
+        "shared"
+    }
+
+    fn allocate(&mut self, guest: &mut dyn GuestMemory, size: Bytes, brought: Brought) -> Cl<(Placement, Vec<Action>)> {
+        if let Brought::Used(host) = brought {
+            return Ok((Placement { size, device: host, owned: false, host: Some(host) }, vec![]));
+        }
+        let device = guest.map_anonymous(size)?;
+        let actions = match brought {
+            Brought::Copied(from) => vec![Action::Copy(Rect::line(device, from, size.0))],
+            _ => vec![],
+        };
+        Ok((Placement { size, device, owned: true, host: None }, actions))
+    }
+
+    fn map(
+        &mut self,
+        _: &mut dyn GuestMemory,
+        placement: &Placement,
+        offset: Bytes,
+        rows: Rows,
+        access: MapAccess,
+    ) -> Cl<(Mapping, Vec<Step>)> {
+        let pointer = placement.device + offset;
+        let rect = rows.rect(pointer, pointer);
+        Ok((Mapping { pointer, rect, written: access.write, staging: None }, Vec::new()))
+    }
+
+    fn unmap(&mut self, _: &Mapping) -> Vec<Step> {
+        Vec::new()
+    }
+}

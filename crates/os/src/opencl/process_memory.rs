@@ -1,0 +1,244 @@
+//! A process's memory as kernels access it: at once, at the process's own addresses.
+//!
+//! Pages are looked up once and then found by a small table, for as long as no mapping can change: while one kernel has
+//! its turn. One thread runs kernels, so atomics are plain reads and writes.
+
+use gcn3::{
+    error::{Access, Fault},
+    functional::Immediate,
+    memop::{AtomicOp, Kind, MemOp, ScalarOp},
+};
+use mem::{FRAME, FrameId, VirtAddr};
+
+use crate::guest::GuestMemory;
+
+const PAGE: u64 = 4096;
+const ENTRIES: usize = 512;
+
+/// Where a page lies: its frame, and how far in.
+#[derive(Clone, Copy)]
+struct Page {
+    number: u64,
+    frame: FrameId,
+    offset: u32,
+    writable: bool,
+}
+
+/// A process's memory, while a kernel has its turn.
+pub struct ProcessMemory<'a> {
+    guest: &'a mut dyn GuestMemory,
+    pages: Vec<Option<Page>>,
+}
+
+impl<'a> ProcessMemory<'a> {
+    pub fn new(guest: &'a mut dyn GuestMemory) -> Self {
+        Self { guest, pages: vec![None; ENTRIES] }
+    }
+
+    /// The page of an address; none if the guest's memory has no frames to look into.
+    #[inline]
+    fn page(&mut self, address: u64, write: bool) -> Option<Result<Page, ()>> {
+        let number = address / PAGE;
+        match self.pages[number as usize % ENTRIES] {
+            Some(page) if page.number == number && (page.writable || !write) => Some(Ok(page)),
+            _ => self.find_page(address, write),
+        }
+    }
+
+    #[cold]
+    fn find_page(&mut self, address: u64, write: bool) -> Option<Result<Page, ()>> {
+        let number = address / PAGE;
+        let found = match self.guest.physical(VirtAddr(number * PAGE), write)? {
+            Ok(physical) => physical,
+            Err(_) => return Some(Err(())),
+        };
+        let frame = self.guest.frames()?.frame(found);
+        let page = Page { number, frame, offset: (found.0 % FRAME as u64) as u32, writable: write };
+        self.pages[number as usize % ENTRIES] = Some(page);
+        Some(Ok(page))
+    }
+
+    /// Up to eight bytes that lie anywhere.
+    #[inline]
+    fn read(&mut self, address: u64, count: usize) -> Result<u64, ()> {
+        let inside = (address % PAGE) as usize;
+        if inside + count <= PAGE as usize
+            && let Some(page) = self.page(address, false)
+        {
+            let page = page?;
+            let frames = self.guest.frames().ok_or(())?;
+            let start = page.offset as usize + inside;
+            let bytes = &frames.bytes(page.frame)[start..start + count];
+            return Ok(match count {
+                4 => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into(),
+                _ => bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)),
+            });
+        }
+        let mut bytes = [0; 8];
+        self.guest.read(VirtAddr(address), &mut bytes[..count]).map_err(|_| ())?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    #[inline]
+    fn write(&mut self, address: u64, count: usize, value: u64) -> Result<(), ()> {
+        let inside = (address % PAGE) as usize;
+        if inside + count <= PAGE as usize
+            && let Some(page) = self.page(address, true)
+        {
+            let page = page?;
+            let frames = self.guest.frames().ok_or(())?;
+            let start = page.offset as usize + inside;
+            frames.bytes_mut(page.frame)[start..start + count].copy_from_slice(&value.to_le_bytes()[..count]);
+            return Ok(());
+        }
+        self.guest.write(VirtAddr(address), &value.to_le_bytes()[..count]).map_err(|_| ())
+    }
+
+    /// What went wrong with an access: nothing is there, or it may not be written.
+    fn fault(&mut self, access: Access, address: u64, bytes: u64, lane: Option<u8>) -> Fault {
+        let mut byte = [0];
+        match self.guest.read(VirtAddr(address), &mut byte) {
+            Ok(()) if access != Access::Load => Fault::ReadOnly { access, address, lane },
+            _ => Fault::Unmapped { access, address, bytes, lane },
+        }
+    }
+
+    /// Whether 64 lanes access 64 words in a row that lie in one page.
+    fn row_in_page(mask: u64, addresses: &[u64; 64], distance: u64, bytes: u64) -> Option<u64> {
+        let first = addresses[0].wrapping_add(distance);
+        let fits = mask == !0 && bytes == 4 && first % PAGE <= PAGE - 256;
+        let consecutive = || addresses.iter().enumerate().all(|(n, address)| *address == addresses[0] + 4 * n as u64);
+        (fits && addresses[0] <= u64::MAX - 256 && consecutive()).then_some(first)
+    }
+
+    fn load(
+        &mut self,
+        mask: u64,
+        addresses: &[u64; 64],
+        distance: u64,
+        bytes: u64,
+        row: &mut [u32; 64],
+    ) -> Result<(), Fault> {
+        if let Some(first) = Self::row_in_page(mask, addresses, distance, bytes)
+            && let Some(Ok(page)) = self.page(first, false)
+            && let Some(frames) = self.guest.frames()
+        {
+            let start = page.offset as usize + (first % PAGE) as usize;
+            let (words, _) = frames.bytes(page.frame)[start..start + 256].as_chunks::<4>();
+            for (value, word) in row.iter_mut().zip(words) {
+                *value = u32::from_le_bytes(*word);
+            }
+            return Ok(());
+        }
+        for lane in lanes(mask) {
+            let address = addresses[lane].wrapping_add(distance);
+            match self.read(address, bytes as usize) {
+                Ok(value) => row[lane] = value as u32,
+                Err(()) => return Err(self.fault(Access::Load, address, bytes, Some(lane as u8))),
+            }
+        }
+        Ok(())
+    }
+
+    fn store(
+        &mut self,
+        mask: u64,
+        addresses: &[u64; 64],
+        distance: u64,
+        bytes: u64,
+        row: &[u32; 64],
+    ) -> Result<(), Fault> {
+        if let Some(first) = Self::row_in_page(mask, addresses, distance, bytes)
+            && let Some(Ok(page)) = self.page(first, true)
+            && let Some(frames) = self.guest.frames()
+        {
+            let start = page.offset as usize + (first % PAGE) as usize;
+            let (words, _) = frames.bytes_mut(page.frame)[start..start + 256].as_chunks_mut::<4>();
+            for (value, word) in row.iter().zip(words) {
+                *word = value.to_le_bytes();
+            }
+            return Ok(());
+        }
+        for lane in lanes(mask) {
+            let address = addresses[lane].wrapping_add(distance);
+            if self.write(address, bytes as usize, row[lane].into()).is_err() {
+                return Err(self.fault(Access::Store, address, bytes, Some(lane as u8)));
+            }
+        }
+        Ok(())
+    }
+
+    fn atomic(&mut self, op: &mut MemOp, atomic: AtomicOp) -> Result<(), Fault> {
+        let wide = op.element_bytes == 8;
+        let bytes = if wide { 8 } else { 4 };
+        for lane in lanes(op.mask) {
+            let address = op.addresses[lane];
+            if !address.is_multiple_of(bytes) {
+                let rule = "an atomic access needs a multiple of its size";
+                return Err(Fault::Unaligned { access: Access::Atomic, address, bytes, rule, lane: Some(lane as u8) });
+            }
+            let at = |n: usize| op.data.get(n).map_or(0, |row| u64::from(row[lane]));
+            let Ok(old) = self.read(address, bytes as usize) else {
+                return Err(self.fault(Access::Atomic, address, bytes, Some(lane as u8)));
+            };
+            let new = match wide {
+                true => atomic.apply64(old, at(0) | at(1) << 32, at(2) | at(3) << 32),
+                false => atomic.apply32(old as u32, at(0) as u32, at(1) as u32).into(),
+            };
+            if self.write(address, bytes as usize, new).is_err() {
+                return Err(self.fault(Access::Atomic, address, bytes, Some(lane as u8)));
+            }
+            op.data[0][lane] = old as u32;
+            if wide {
+                op.data[1][lane] = (old >> 32) as u32;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Immediate for ProcessMemory<'_> {
+    fn perform(&mut self, op: &mut MemOp) -> Result<(), Fault> {
+        if let Kind::Atomic { op: atomic, .. } = op.kind {
+            return self.atomic(op, atomic);
+        }
+        let store = op.kind == Kind::Store;
+        let (bytes, elements, stride) = (u64::from(op.element_bytes), usize::from(op.elements), u64::from(op.stride));
+        let MemOp { addresses, more, data, mask, .. } = op;
+        for (place, addresses) in std::iter::once(&*addresses).chain(more.iter()).enumerate() {
+            for element in 0..elements {
+                let Some(row) = data.get_mut(place * elements + element) else { continue };
+                let distance = element as u64 * stride;
+                match store {
+                    false => self.load(*mask, addresses, distance, bytes, row)?,
+                    true => self.store(*mask, addresses, distance, bytes, row)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn perform_scalar(&mut self, op: &mut ScalarOp) -> Result<(), Fault> {
+        for n in (0..usize::from(op.words)).filter(|n| op.out_of_range >> n & 1 == 0) {
+            let address = op.address.wrapping_add(4 * n as u64);
+            let (done, access) = match op.store {
+                true => (self.write(address, 4, op.data[n].into()), Access::Store),
+                false => (self.read(address, 4).map(|value| op.data[n] = value as u32), Access::Load),
+            };
+            if done.is_err() {
+                return Err(self.fault(access, address, 4, None));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lanes of a mask.
+fn lanes(mask: u64) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = (left != 0).then(|| left.trailing_zeros() as usize)?;
+        left &= left - 1;
+        Some(lane)
+    })
+}

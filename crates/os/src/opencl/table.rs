@@ -1,0 +1,116 @@
+//! Handles: what programs hold of objects, and how long objects live.
+//!
+//! A handle is a number that is never given twice and never the address of anything, so that a stale or made-up one is
+//! noticed. An object lives as long as the program has references to it or another object holds it.
+
+use std::collections::BTreeMap;
+
+use super::error::{Cl, Code};
+
+/// The handles of kind k are `FIRST + (k << 36) + 16 n`.
+const FIRST: u64 = 0x0c10_0000_0000_0000;
+
+struct Entry<T> {
+    value: T,
+    /// The program's references.
+    references: u32,
+    /// How many other objects need this one.
+    holds: u32,
+}
+
+/// All objects of one kind.
+pub struct Table<T> {
+    next: u64,
+    /// What a function says that is given something else.
+    invalid: Code,
+    entries: BTreeMap<u64, Entry<T>>,
+}
+
+impl<T> Table<T> {
+    pub fn new(kind: u64, invalid: Code) -> Self {
+        Self { next: FIRST + (kind << 36), invalid, entries: BTreeMap::new() }
+    }
+
+    /// A new object with one reference.
+    pub fn insert(&mut self, value: T) -> u64 {
+        self.next += 16;
+        self.entries.insert(self.next, Entry { value, references: 1, holds: 0 });
+        self.next
+    }
+
+    fn entry(&mut self, handle: u64) -> Cl<&mut Entry<T>> {
+        self.entries.get_mut(&handle).filter(|entry| entry.references > 0).ok_or(self.invalid)
+    }
+
+    /// The object of a handle that came from the program.
+    pub fn get(&self, handle: u64) -> Cl<&T> {
+        let entry = self.entries.get(&handle).filter(|entry| entry.references > 0);
+        entry.map(|entry| &entry.value).ok_or(self.invalid)
+    }
+
+    pub fn get_mut(&mut self, handle: u64) -> Cl<&mut T> {
+        self.entry(handle).map(|entry| &mut entry.value)
+    }
+
+    /// An object that another one holds, whether or not the program still refers to it.
+    pub fn held(&self, handle: u64) -> Cl<&T> {
+        self.entries.get(&handle).map(|entry| &entry.value).ok_or(self.invalid)
+    }
+
+    pub fn held_mut(&mut self, handle: u64) -> Cl<&mut T> {
+        self.entries.get_mut(&handle).map(|entry| &mut entry.value).ok_or(self.invalid)
+    }
+
+    pub fn retain(&mut self, handle: u64) -> Cl<()> {
+        self.entry(handle)?.references += 1;
+        Ok(())
+    }
+
+    /// Takes one of the program's references away; gives the object if that was its end.
+    pub fn release(&mut self, handle: u64) -> Cl<Option<T>> {
+        self.entry(handle)?.references -= 1;
+        Ok(self.remove_unused(handle))
+    }
+
+    pub fn hold(&mut self, handle: u64) {
+        if let Some(entry) = self.entries.get_mut(&handle) {
+            entry.holds += 1;
+        }
+    }
+
+    /// Another object needs this one no longer; gives the object if that was its end.
+    pub fn unhold(&mut self, handle: u64) -> Option<T> {
+        self.entries.get_mut(&handle)?.holds -= 1;
+        self.remove_unused(handle)
+    }
+
+    pub fn references(&self, handle: u64) -> Cl<u32> {
+        let entry = self.entries.get(&handle).filter(|entry| entry.references > 0).ok_or(self.invalid)?;
+        Ok(entry.references)
+    }
+
+    fn remove_unused(&mut self, handle: u64) -> Option<T> {
+        let unused = self.entries.get(&handle).is_some_and(|entry| entry.references == 0 && entry.holds == 0);
+        unused.then(|| self.entries.remove(&handle))?.map(|entry| entry.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::cl, *};
+
+    #[test]
+    fn an_object_lives_until_nobody_refers_to_it_or_holds_it() {
+        let mut table = Table::new(1, cl::INVALID_CONTEXT);
+        let handle = table.insert("object");
+        table.retain(handle).unwrap();
+        table.hold(handle);
+        assert_eq!(table.release(handle), Ok(None));
+        assert_eq!(table.release(handle), Ok(None), "held");
+        assert_eq!(table.get(handle), Err(cl::INVALID_CONTEXT), "the program has no reference");
+        assert_eq!(table.held(handle), Ok(&"object"));
+        assert_eq!(table.unhold(handle), Some("object"));
+        assert_ne!(table.insert("other"), handle, "handles are not given again");
+        assert_eq!(table.release(handle), Err(cl::INVALID_CONTEXT));
+    }
+}

@@ -1,0 +1,120 @@
+//! Simulated time, as the functional mode has it.
+//!
+//! Without a timing model, time is what a nominal core would need: it executes one instruction a nanosecond, whichever
+//! thread it belongs to. When every thread waits, time jumps to the next moment at which something happens.
+
+use engine::Time;
+
+/// The nominal core's time for an instruction.
+const INSTRUCTION: Time = Time::nanos(1);
+
+/// CLOCK_REALTIME at the start of every run: 2000-01-01 00:00:00 UTC.
+const START_OF_RUN: u64 = 946_684_800;
+
+const NANOSECONDS: u64 = 1_000_000_000;
+
+/// Seconds and nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSpec {
+    pub seconds: u64,
+    pub nanoseconds: u64,
+}
+
+#[derive(Default)]
+pub struct Clock {
+    instructions: u64,
+    /// Time that went by while nobody ran.
+    idle: Time,
+}
+
+impl Clock {
+    pub fn now(&self) -> Time {
+        Time(self.instructions.saturating_mul(INSTRUCTION.0)) + self.idle
+    }
+
+    pub fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// What `rdtsc` reads: nanoseconds.
+    pub fn time_stamp(&self) -> u64 {
+        nanoseconds(self.now())
+    }
+
+    pub fn executed(&mut self, instructions: u64) {
+        self.instructions = self.instructions.saturating_add(instructions);
+    }
+
+    /// Nobody runs until `time`.
+    pub fn skip_to(&mut self, time: Time) {
+        let now = self.now();
+        if time > now && time != Time::NEVER {
+            self.idle = self.idle + Time(time.0 - now.0);
+        }
+    }
+
+    /// How many instructions may be executed before `time`, at least one.
+    pub fn instructions_until(&self, time: Time) -> u64 {
+        (time.0.saturating_sub(self.now().0) / INSTRUCTION.0).max(1)
+    }
+
+    /// Since the start of the run.
+    pub fn monotonic(&self) -> TimeSpec {
+        let nanoseconds = nanoseconds(self.now());
+        TimeSpec { seconds: nanoseconds / NANOSECONDS, nanoseconds: nanoseconds % NANOSECONDS }
+    }
+
+    /// Since 1970.
+    pub fn real(&self) -> TimeSpec {
+        let TimeSpec { seconds, nanoseconds } = self.monotonic();
+        TimeSpec { seconds: seconds + START_OF_RUN, nanoseconds }
+    }
+
+    /// The time of a point on one of the two clocks; a point before the run is its start.
+    pub fn moment(&self, point: TimeSpec, real: bool) -> Time {
+        let seconds = if real { point.seconds.saturating_sub(START_OF_RUN) } else { point.seconds };
+        TimeSpec { seconds, ..point }.length()
+    }
+}
+
+impl TimeSpec {
+    /// As a length of time; too long a one lasts for ever.
+    pub fn length(self) -> Time {
+        let nanoseconds = self.seconds.saturating_mul(NANOSECONDS).saturating_add(self.nanoseconds);
+        Time(nanoseconds.saturating_mul(Time::nanos(1).0))
+    }
+
+    pub fn of(time: Time) -> TimeSpec {
+        let nanoseconds = nanoseconds(time);
+        TimeSpec { seconds: nanoseconds / NANOSECONDS, nanoseconds: nanoseconds % NANOSECONDS }
+    }
+}
+
+fn nanoseconds(time: Time) -> u64 {
+    time.0 / Time::nanos(1).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_instructions_and_what_was_slept() {
+        let mut clock = Clock::default();
+        clock.executed(1_500);
+        assert_eq!(clock.now(), Time::nanos(1_500));
+        clock.skip_to(Time::micros(3));
+        clock.executed(1);
+        assert_eq!(clock.now(), Time::nanos(3_001));
+        assert_eq!(clock.real(), TimeSpec { seconds: START_OF_RUN, nanoseconds: 3_001 });
+    }
+
+    #[test]
+    fn points_in_time_come_back_from_either_clock() {
+        let mut clock = Clock::default();
+        clock.executed(123);
+        assert_eq!(clock.moment(clock.real(), true), clock.now());
+        assert_eq!(clock.moment(clock.monotonic(), false), clock.now());
+        assert_eq!(clock.moment(TimeSpec { seconds: u64::MAX, nanoseconds: 0 }, false), Time::NEVER);
+    }
+}

@@ -1,0 +1,58 @@
+//! How a process ends, and what there is to say about it.
+
+use crate::Tid;
+use engine::Time;
+use mem::Bytes;
+use std::fmt;
+
+/// Why a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It called `exit_group`, or its last thread ended.
+    Exited { code: u8 },
+    /// A signal that it did not handle.
+    Killed { signal: u8, report: String },
+    /// Every thread waits, and nothing can wake one.
+    Deadlock { threads: Vec<(Tid, String)> },
+    /// More memory was touched than the limit allows.
+    OutOfMemory { limit: Bytes },
+    /// It executed as many instructions as it may.
+    InstructionLimit { instructions: u64 },
+    /// It ran for as long as it may, in simulated time.
+    TimeLimit { time: Time },
+}
+
+impl End {
+    /// The exit code of the command, as a shell would give it.
+    pub fn exit_code(&self) -> u8 {
+        const SIGKILL: u8 = 9;
+        const SIGXCPU: u8 = 24;
+        match self {
+            End::Exited { code } => *code,
+            End::Killed { signal, .. } => 128 + signal,
+            End::OutOfMemory { .. } => 128 + SIGKILL,
+            End::InstructionLimit { .. } | End::TimeLimit { .. } => 128 + SIGXCPU,
+            End::Deadlock { .. } => 125,
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Exited { code } => write!(f, "exited with code {code}"),
+            End::Killed { report, .. } => write!(f, "{report}"),
+            End::Deadlock { threads } => {
+                write!(f, "deadlock: every thread waits, and nothing can wake one")?;
+                threads.iter().try_for_each(|(tid, what)| write!(f, "\n  {tid} waits for {what}"))
+            }
+            End::OutOfMemory { limit } => {
+                write!(f, "out of memory: the program touched more than its limit of {limit} (raise it with --memory)")
+            }
+            End::InstructionLimit { instructions } => {
+                write!(f, "stopped after {instructions} instructions (--max-instructions)")
+            }
+            End::TimeLimit { time } => write!(f, "stopped after {time} of simulated time (--max-time)"),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! A process: its memory, its threads, its files, and the kernel that serves it.
+
+mod clock;
+mod end;
+mod exit;
+mod futex;
+mod report;
+mod run;
+mod start;
+mod thread;
+mod wait;
+
+pub use clock::{Clock, TimeSpec};
+pub use end::End;
+pub use futex::WakeOp;
+pub use start::{Options, StartError};
+pub use thread::{Call, State, Thread, Wait, What};
+
+use crate::{
+    Tid, Trap,
+    files::Files,
+    memory::AddressSpace,
+    program::Symbols,
+    signal::{Actions, SigInfo},
+};
+use mem::Bytes;
+use rand_pcg::Pcg64Mcg;
+use std::collections::BTreeSet;
+use x86::Blocks;
+
+/// The number of the process; its first thread has the same.
+pub const PID: u32 = 1000;
+
+/// A Linux process inside the simulator.
+pub struct Process {
+    pub space: AddressSpace,
+    blocks: Blocks<AddressSpace>,
+    /// Those that have not ended, by the order in which they began. The first may have ended before others.
+    pub(crate) threads: Vec<Thread>,
+    next_tid: u32,
+    /// Who has run last.
+    turn: usize,
+    next_futex_turn: u64,
+    /// The running thread gave the rest of its turn away.
+    pub(crate) yielded: bool,
+    pub(crate) clock: Clock,
+    pub(crate) files: Files,
+    pub(crate) actions: Actions,
+    /// Signals to the process that no thread has taken yet.
+    pub(crate) pending: Vec<SigInfo>,
+    pub(crate) heap: Heap,
+    pub(crate) random: Pcg64Mcg,
+    pub(crate) driver: Box<dyn Trap>,
+    pub(crate) cpus: u32,
+    /// When SIGALRM is due, and how long after that again.
+    pub(crate) alarm: Option<Alarm>,
+    pub(crate) end: Option<End>,
+    limits: Limits,
+    symbols: Symbols,
+    /// Unknown system calls that have been named.
+    pub(crate) named: BTreeSet<u64>,
+    /// What has been said about the simulator's own limits.
+    pub(crate) explained: BTreeSet<&'static str>,
+    /// What `/proc/self/cmdline` holds.
+    pub(crate) command_line: Vec<u8>,
+    calls: u64,
+}
+
+/// The heap of `brk`.
+#[derive(Clone, Copy, Debug)]
+pub struct Heap {
+    pub start: u64,
+    pub end: u64,
+}
+
+/// A timer that sends SIGALRM.
+#[derive(Clone, Copy, Debug)]
+pub struct Alarm {
+    pub at: engine::Time,
+    pub every: engine::Time,
+}
+
+/// How far a process may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub instructions: u64,
+    pub time: engine::Time,
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    pub instructions: u64,
+    pub system_calls: u64,
+    pub threads: u32,
+    pub page_faults: u64,
+    pub memory: Bytes,
+    pub time: engine::Time,
+}
+
+impl Process {
+    /// What it has taken so far.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            instructions: self.clock.instructions(),
+            system_calls: self.calls,
+            threads: self.next_tid - PID,
+            page_faults: self.space.faults(),
+            memory: self.space.used(),
+            time: self.clock.now(),
+        }
+    }
+
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// The place of a living thread in the list.
+    pub(crate) fn thread_index(&self, tid: Tid) -> Option<usize> {
+        self.threads.iter().position(|thread| thread.tid == tid)
+    }
+
+    /// The next number for a thread.
+    pub(crate) fn new_tid(&mut self) -> Tid {
+        let tid = Tid(self.next_tid);
+        self.next_tid += 1;
+        tid
+    }
+
+    /// What [`Process::new_tid`] will give.
+    pub(crate) fn peek_tid(&self) -> u32 {
+        self.next_tid
+    }
+
+    pub(crate) fn new_futex_turn(&mut self) -> u64 {
+        self.next_futex_turn += 1;
+        self.next_futex_turn
+    }
+}

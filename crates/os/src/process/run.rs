@@ -1,0 +1,171 @@
+//! The scheduler: one host thread runs the guest's threads in turn, always in the same order.
+//!
+//! A turn is a fixed number of instructions. It is long while only one thread can run, and ends early when the thread
+//! waits, ends, or when a timer is due.
+
+use super::{End, Process, State, What};
+use crate::calls::Flow;
+use engine::Time;
+use x86::{Exit, Reg};
+
+/// A turn while others could run, in instructions.
+const SHARED_TURN: u64 = 10_000;
+
+/// A turn while nobody else can.
+const LONE_TURN: u64 = 1_000_000;
+
+/// What devices may do between two turns, in instructions of theirs.
+const DEVICE_TURN: u64 = 100_000;
+
+impl Process {
+    /// Runs to the end.
+    pub fn run(&mut self) -> End {
+        loop {
+            self.end_waits_that_are_due();
+            if let Some(end) = self.limit_reached() {
+                return end;
+            }
+            match self.next_thread() {
+                Some(index) => self.take_turn(index),
+                None if self.let_devices_work() => {}
+                None => self.wait_for_something(),
+            }
+            if let Some(end) = self.end.take() {
+                return end;
+            }
+        }
+    }
+
+    fn limit_reached(&self) -> Option<End> {
+        if self.clock.instructions() >= self.limits.instructions {
+            return Some(End::InstructionLimit { instructions: self.clock.instructions() });
+        }
+        (self.clock.now() >= self.limits.time).then_some(End::TimeLimit { time: self.limits.time })
+    }
+
+    /// The next thread that can run, after the one that ran last.
+    fn next_thread(&self) -> Option<usize> {
+        let count = self.threads.len();
+        (1..=count).map(|step| (self.turn + step) % count).find(|index| self.threads[*index].can_run())
+    }
+
+    fn take_turn(&mut self, index: usize) {
+        self.turn = index;
+        let tid = self.threads[index].tid;
+        let alone = self.threads.iter().filter(|thread| thread.can_run()).count() == 1;
+        let mut left = if alone { LONE_TURN } else { SHARED_TURN };
+        left = left.min(self.clock.instructions_until(self.next_deadline().min(self.limits.time)));
+        left = left.min(self.limits.instructions.saturating_sub(self.clock.instructions()));
+        while left > 0 && self.end.is_none() {
+            // The list changes when threads begin and end.
+            let Some(index) = self.thread_index(tid) else { return };
+            self.turn = index;
+            if !self.threads[index].can_run() || std::mem::take(&mut self.yielded) {
+                break;
+            }
+            if self.threads[index].state == State::Retrying {
+                self.threads[index].state = State::Running;
+                self.clock.executed(1);
+                left -= 1;
+                self.do_call(index);
+                continue;
+            }
+            if self.has_signal(index) {
+                self.deliver_signals(index);
+                continue;
+            }
+            left -= self.execute(index, left).min(left);
+        }
+        self.let_devices_work();
+    }
+
+    /// Runs a thread until something happens; answers with the instructions executed.
+    fn execute(&mut self, index: usize, budget: u64) -> u64 {
+        let thread = &mut self.threads[index];
+        let cpu = &mut thread.cpu;
+        let before = cpu.instructions;
+        cpu.tsc_offset = self.clock.time_stamp().wrapping_sub(before);
+        let exit = cpu.run(&mut self.space, &mut self.blocks, budget);
+        let executed = cpu.instructions - before;
+        self.clock.executed(executed);
+        match exit {
+            Exit::Limit => {}
+            Exit::Wait => unreachable!("an address space never waits for lines"),
+            Exit::Syscall => {
+                use Reg::{R8, R9, R10, Rax, Rdi, Rdx, Rsi};
+                let gpr = &thread.cpu.gpr;
+                thread.call.number = gpr[Rax];
+                thread.call.args = [Rdi, Rsi, Rdx, R10, R8, R9].map(|register| gpr[register]);
+                thread.call.deadline = None;
+                self.do_call(index);
+            }
+            Exit::Fault(exception) => self.fault(index, exception),
+        }
+        // Time goes on whatever happens: a fault that is repaired and comes back for ever is a run-away too.
+        if executed == 0 {
+            self.clock.executed(1);
+        }
+        executed.max(1)
+    }
+
+    fn do_call(&mut self, index: usize) {
+        self.calls += 1;
+        let tid = self.threads[index].tid;
+        let flow = self.call(index);
+        if self.space.exhausted() && self.end.is_none() {
+            self.end = Some(End::OutOfMemory { limit: self.space.limit() });
+        }
+        let Some(index) = self.thread_index(tid) else { return };
+        let thread = &mut self.threads[index];
+        match flow {
+            Ok(Flow::Return(value)) => thread.cpu.gpr[Reg::Rax] = value,
+            Ok(Flow::Wait(wait)) => thread.state = State::Waiting(wait),
+            Ok(Flow::Resumed) => {}
+            Err(error) => thread.cpu.gpr[Reg::Rax] = error.to_rax(),
+        }
+    }
+
+    /// The next moment at which something happens by itself.
+    fn next_deadline(&self) -> Time {
+        let waits = self.threads.iter().map(|thread| thread.deadline()).min().unwrap_or(Time::NEVER);
+        self.alarm.map_or(waits, |alarm| waits.min(alarm.at))
+    }
+
+    /// Nobody can run: time goes on to the next deadline, or nothing can ever happen.
+    fn wait_for_something(&mut self) {
+        match self.next_deadline() {
+            Time::NEVER => self.end = Some(self.deadlock()),
+            time => self.clock.skip_to(time.min(self.limits.time)),
+        }
+    }
+
+    /// Lets the driver's devices work; says whether they did anything.
+    fn let_devices_work(&mut self) -> bool {
+        let all_wait = !self.threads.iter().any(|thread| thread.can_run());
+        let done = self.driver.work(&mut self.space, self.clock.now(), DEVICE_TURN);
+        if done == 0 {
+            return false;
+        }
+        if all_wait {
+            self.clock.skip_to(self.clock.now() + Time::nanos(done));
+        }
+        self.retry(|what| what == What::Driver);
+        true
+    }
+
+    fn end_waits_that_are_due(&mut self) {
+        let now = self.clock.now();
+        if let Some(alarm) = self.alarm
+            && alarm.at <= now
+        {
+            self.ring(alarm);
+        }
+        for index in 0..self.threads.len() {
+            if let State::Waiting(wait) = self.threads[index].state
+                && wait.deadline <= now
+            {
+                self.time_out(index, wait.what);
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Setting up a process from a program file.
+
+use super::{Heap, Limits, PID, Process, Thread};
+use crate::{
+    Tid, Trap,
+    files::{Files, Found, Mount, MountError, Namespace, Stdio},
+    guest::NoDriver,
+    memory::AddressSpace,
+    program::{Image, ProgramError, StackError, Start, set_up_stack},
+    signal::Actions,
+};
+use engine::Time;
+use mem::Bytes;
+use rand_pcg::{Pcg64Mcg, rand_core::RngCore};
+use std::path::PathBuf;
+use thiserror::Error;
+use x86::{Blocks, Cpu, Reg};
+
+/// Every run draws the same random numbers.
+const SEED: u128 = 0xc0_4e51_0c04_e510;
+
+/// How a process is to be started.
+pub struct Options {
+    /// The program's path as the guest knows it.
+    pub path: String,
+    /// The first is the program's name.
+    pub arguments: Vec<Vec<u8>>,
+    pub environment: Vec<Vec<u8>>,
+    pub mounts: Vec<Mount>,
+    /// The working folder, as the guest's path; it must lie in a mount.
+    pub folder: PathBuf,
+    pub stdio: Stdio,
+    pub memory: Bytes,
+    /// The longest file, and all that may be written.
+    pub longest_file: Bytes,
+    pub most_written: Bytes,
+    /// How many processors the program is told there are.
+    pub cpus: u32,
+    pub max_instructions: u64,
+    pub max_time: Time,
+    pub driver: Box<dyn Trap>,
+}
+
+impl Options {
+    /// A program by itself: no files, no driver, the usual limits.
+    pub fn new(path: impl Into<String>) -> Options {
+        let path = path.into();
+        Options {
+            arguments: vec![path.clone().into_bytes()],
+            path,
+            environment: Vec::new(),
+            mounts: Vec::new(),
+            folder: "/".into(),
+            stdio: Stdio::inherit(),
+            memory: Bytes(4 << 30),
+            longest_file: Bytes(4 << 30),
+            most_written: Bytes(16 << 30),
+            cpus: 4,
+            max_instructions: u64::MAX,
+            max_time: Time::NEVER,
+            driver: Box::new(NoDriver),
+        }
+    }
+}
+
+/// Why a process could not be started.
+#[derive(Debug, Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error(transparent)]
+    Stack(#[from] StackError),
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    #[error("the working folder '{0}' is not in any folder that is shown to the program")]
+    Folder(String),
+}
+
+impl Process {
+    /// Sets a process up, ready to run.
+    pub fn start(program: &[u8], options: Options) -> Result<Process, StartError> {
+        let mut space = AddressSpace::new(options.memory);
+        let image = Image::load(program, &mut space)?;
+        let mut random = Pcg64Mcg::new(SEED);
+        let mut seed = [0; 16];
+        random.fill_bytes(&mut seed);
+        let start = Start {
+            arguments: &options.arguments,
+            environment: &options.environment,
+            path: options.path.as_bytes(),
+            random: seed,
+            uid: 1000,
+            gid: 1000,
+        };
+        let stack = set_up_stack(&mut space, &image, &start)?;
+        let namespace = Namespace::new(&options.mounts)?;
+        let folder = options.folder.display().to_string();
+        let root = vec![namespace.root()];
+        let steps = match namespace.walk(&root, folder.as_bytes(), true) {
+            Ok(Found::Folder(steps)) => steps,
+            _ => return Err(StartError::Folder(folder)),
+        };
+        let mut files = Files::new(namespace, options.stdio, steps, (options.path, program.into()));
+        files.longest_file = options.longest_file.0;
+        files.left_to_write = options.most_written.0;
+        let mut cpu = Cpu::new();
+        cpu.rip = image.entry;
+        cpu.gpr[Reg::Rsp] = stack;
+        let mut command_line = options.arguments.join(&0);
+        command_line.push(0);
+        Ok(Process {
+            space,
+            blocks: Blocks::new(),
+            threads: vec![Thread::new(Tid(PID), cpu)],
+            next_tid: PID + 1,
+            turn: 0,
+            next_futex_turn: 0,
+            yielded: false,
+            clock: Default::default(),
+            files,
+            actions: Actions::default(),
+            pending: Vec::new(),
+            heap: Heap { start: image.end, end: image.end },
+            random,
+            driver: options.driver,
+            cpus: options.cpus.max(1),
+            alarm: None,
+            end: None,
+            limits: Limits { instructions: options.max_instructions, time: options.max_time },
+            symbols: image.symbols,
+            command_line,
+            named: Default::default(),
+            explained: Default::default(),
+            calls: 0,
+        })
+    }
+}

@@ -1,0 +1,9 @@
+//! Programs: ELF files, and how a process is set up from one.
+
+mod elf;
+mod stack;
+mod symbols;
+
+pub use elf::{Image, ProgramError};
+pub use stack::{STACK_SIZE, StackError, Start, set_up_stack};
+pub use symbols::Symbols;

@@ -1,0 +1,71 @@
+//! From what went wrong in an instruction to a signal.
+
+use super::{Detail, SigInfo, Signal};
+use crate::{
+    memory::BadAccess,
+    process::{End, Process},
+};
+use x86::{Exception, Fault};
+
+/// What a handler finds in its context about the last fault (REG_TRAPNO, REG_ERR, REG_CR2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrapState {
+    pub number: u64,
+    pub error: u64,
+    pub address: u64,
+}
+
+impl Process {
+    pub(crate) fn fault(&mut self, index: usize, exception: Exception) {
+        let Exception { rip, fault } = exception;
+        let at_instruction = |signal, code| SigInfo { signal, code, detail: Detail::Fault { address: rip } };
+        let trap = &mut self.threads[index].trap;
+        trap.number = fault.vector().into();
+        trap.error = fault.error_code();
+        let info = match fault {
+            Fault::Page { address, access, .. } => {
+                trap.address = address;
+                let at = |signal, code| SigInfo { signal, code, detail: Detail::Fault { address } };
+                match self.space.why(address, access) {
+                    // The page has come by now.
+                    None => return,
+                    Some(BadAccess::NotMapped) if !is_canonical(address) => SigInfo::from_kernel(Signal::SEGV),
+                    Some(BadAccess::NotMapped) => at(Signal::SEGV, 1),
+                    Some(BadAccess::Forbidden) => at(Signal::SEGV, 2),
+                    Some(BadAccess::PastEndOfFile) => at(Signal::BUS, 2),
+                    Some(BadAccess::NoMemory) => {
+                        self.end = Some(End::OutOfMemory { limit: self.space.limit() });
+                        return;
+                    }
+                }
+            }
+            Fault::Divide => at_instruction(Signal::FPE, 1),
+            Fault::Simd => at_instruction(Signal::FPE, float_code(self.threads[index].cpu.mxcsr.0)),
+            Fault::X87 => at_instruction(Signal::FPE, float_code(self.threads[index].cpu.x87.status.into())),
+            Fault::InvalidOpcode { .. } => at_instruction(Signal::ILL, 2),
+            Fault::Breakpoint => SigInfo::from_kernel(Signal::TRAP),
+            Fault::GeneralProtection => SigInfo::from_kernel(Signal::SEGV),
+            Fault::Stack => SigInfo::from_kernel(Signal::BUS),
+        };
+        self.force_signal(index, info);
+    }
+}
+
+fn is_canonical(address: u64) -> bool {
+    (address as i64) << 16 >> 16 == address as i64
+}
+
+/// The code of SIGFPE for the flags of either floating-point unit (they lie at the same places).
+fn float_code(flags: u32) -> i32 {
+    const INVALID: u32 = 1;
+    const DIVIDE: u32 = 4;
+    const OVERFLOW: u32 = 8;
+    const UNDERFLOW: u32 = 16 | 2;
+    match flags {
+        flags if flags & INVALID != 0 => 7,
+        flags if flags & DIVIDE != 0 => 3,
+        flags if flags & OVERFLOW != 0 => 4,
+        flags if flags & UNDERFLOW != 0 => 5,
+        _ => 6,
+    }
+}

@@ -1,0 +1,35 @@
+//! Sets of signals, as the kernel's 64 bits.
+
+use super::Signal;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SigSet(pub u64);
+
+impl SigSet {
+    pub const EMPTY: SigSet = SigSet(0);
+
+    fn bit(signal: Signal) -> u64 {
+        1 << (signal.0 - 1)
+    }
+
+    pub fn has(self, signal: Signal) -> bool {
+        self.0 & SigSet::bit(signal) != 0
+    }
+
+    pub fn with(self, signal: Signal) -> SigSet {
+        SigSet(self.0 | SigSet::bit(signal))
+    }
+
+    pub fn union(self, other: SigSet) -> SigSet {
+        SigSet(self.0 | other.0)
+    }
+
+    pub fn without(self, other: SigSet) -> SigSet {
+        SigSet(self.0 & !other.0)
+    }
+
+    /// What can be blocked: everything but SIGKILL and SIGSTOP.
+    pub fn blockable(self) -> SigSet {
+        SigSet(self.0 & !(SigSet::bit(Signal::KILL) | SigSet::bit(Signal::STOP)))
+    }
+}

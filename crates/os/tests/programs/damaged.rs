@@ -1,0 +1,55 @@
+//! Files that are not programs.
+
+use crate::support::GUESTS;
+use os::{Options, Process};
+
+fn refusal(program: &[u8]) -> String {
+    match Process::start(program, Options::new("/guest")) {
+        Ok(_) => panic!("it was taken for a program"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn changed(at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut program = GUESTS.to_vec();
+    program[at..at + bytes.len()].copy_from_slice(bytes);
+    program
+}
+
+#[test]
+fn what_is_wrong_and_what_would_be_right_is_said() {
+    assert!(refusal(b"").contains("not an ELF file"));
+    assert!(refusal(b"#!/bin/sh\n").contains("script"));
+    assert!(refusal(&changed(4, &[1])).contains("32-bit program; compile it for x86-64"));
+    assert!(refusal(&changed(18, &[183, 0])).contains("for AArch64"));
+    assert!(refusal(&changed(18, &[224, 0])).contains("cohesim launch"));
+    assert!(refusal(&changed(16, &[1, 0])).contains("object file"));
+    assert!(refusal(&changed(24, &[0; 8])).contains("entry point lies outside its code"));
+    assert!(refusal(&GUESTS[..100]).contains("program headers lie outside"));
+    assert!(refusal(&GUESTS[..8000]).contains("a segment lies outside"));
+}
+
+#[test]
+fn a_dynamically_linked_program_is_told_to_be_static() {
+    // The first program header becomes PT_INTERP.
+    let headers = u64::from_le_bytes(GUESTS[32..40].try_into().unwrap()) as usize;
+    assert!(refusal(&changed(headers, &[3, 0, 0, 0])).contains("link it with -static"));
+}
+
+#[test]
+fn a_program_larger_than_its_memory_is_refused() {
+    let mut options = Options::new("/guest");
+    options.memory = mem::Bytes(64 << 10);
+    let error = Process::start(GUESTS, options).err().expect("it can't fit").to_string();
+    assert!(error.contains("--memory"), "{error}");
+}
+
+#[test]
+fn no_damage_upsets_the_loader() {
+    for place in 0..64 + 56 * 8 {
+        for value in [0, 1, 0x7f, 0x80, 0xff] {
+            // Whatever comes of it, it must not panic.
+            let _ = Process::start(&changed(place, &[value]), Options::new("/guest"));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Whole programs. The guests are built with musl and committed (`tests/guests/build.sh` makes them anew); those that need
+//! another compiler are built here if it is installed.
+
+mod compiled;
+mod damaged;
+mod endings;
+mod files;
+mod guests;
+mod support;

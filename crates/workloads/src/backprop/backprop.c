@@ -1,0 +1,161 @@
+// Back-propagation, by the GPU or by both: the first layer's many weights are shared out, its last inputs to the CPU;
+// the few units behind it are the host's in any case.
+#include "guest.h"
+
+#include <math.h>
+#include <string.h>
+
+KERNELS(backprop);
+
+#define HIDDEN 16
+#define ROWS 16
+static const float RATE = 0.3f, MOMENTUM = 0.3f, TARGET = 0.1f;
+
+// A part of the first layer; weights lead from input i to hidden unit h as weights[i * HIDDEN + h].
+typedef struct {
+    const float *inputs, *errors;
+    float *weights, *changes, *sums;
+} Layer;
+
+// For groups of 16 inputs: what they bring to each hidden unit, added in the order of the kernel's tree.
+static void forward(void *context, size_t first, size_t end)
+{
+    const Layer *layer = context;
+    for (size_t group = first; group < end; group++) {
+        const float *inputs = layer->inputs + group * ROWS, *weights = layer->weights + group * ROWS * HIDDEN;
+        float products[ROWS * HIDDEN];
+        for (size_t w = 0; w < ROWS * HIDDEN; w++)
+            products[w] = inputs[w / HIDDEN] * weights[w];
+        for (size_t left = ROWS / 2; left > 0; left /= 2)
+            for (size_t i = 0; i < left * HIDDEN; i++)
+                products[i] += products[i + left * HIDDEN];
+        memcpy(layer->sums + group * HIDDEN, products, HIDDEN * sizeof(float));
+    }
+}
+
+static void adjust(void *context, size_t first, size_t end)
+{
+    const Layer *layer = context;
+    for (size_t w = first * ROWS * HIDDEN; w < end * ROWS * HIDDEN; w++) {
+        float change = RATE * layer->errors[w % HIDDEN] * layer->inputs[w / HIDDEN] + MOMENTUM * layer->changes[w];
+        layer->weights[w] += change;
+        layer->changes[w] = change;
+    }
+}
+
+static void add_sums(float totals[HIDDEN], const float *sums, size_t groups)
+{
+    for (size_t i = 0; i < groups * HIDDEN; i++)
+        totals[i % HIDDEN] += sums[i];
+}
+
+static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+
+// The part behind the first layer: the output, its error, the errors of the hidden units.
+static void learn(const float totals[HIDDEN], float output_weights[HIDDEN], float errors[HIDDEN])
+{
+    float hidden[HIDDEN], sum = 0.0f;
+    for (int h = 0; h < HIDDEN; h++) {
+        hidden[h] = sigmoid(totals[h]);
+        sum += hidden[h] * output_weights[h];
+    }
+    float output = sigmoid(sum), error = output * (1.0f - output) * (TARGET - output);
+    for (int h = 0; h < HIDDEN; h++) {
+        errors[h] = hidden[h] * (1.0f - hidden[h]) * (output_weights[h] * error);
+        output_weights[h] += RATE * error * hidden[h];
+    }
+}
+
+static void run(const Options *options)
+{
+    size_t n = options->size[0], weights_count = cells(n, HIDDEN, 1);
+    require(n % ROWS == 0, "--size %zu: the number of inputs must be a multiple of %d", n, ROWS);
+    size_t by_cpu = share_of_cpu(options, n, ROWS), by_gpu = n - by_cpu, cpu_groups = by_cpu / ROWS;
+    size_t gpu_groups = by_gpu / ROWS;
+    Random random = seeded(27);
+    const float *inputs = random_floats(&random, n, 0.0f, 1.0f);
+    float *expected_weights = host_array(float, weights_count), *expected_changes = host_array(float, weights_count);
+    float output_weights[HIDDEN], expected_output_weights[HIDDEN];
+    for (size_t w = 0; w < weights_count; w++)
+        expected_weights[w] = random_f32(&random, -0.01f, 0.01f);
+    for (int h = 0; h < HIDDEN; h++)
+        output_weights[h] = expected_output_weights[h] = random_f32(&random, -1.0f, 1.0f);
+
+    Split weights = svm_split(by_gpu * HIDDEN, by_cpu * HIDDEN, sizeof(float));
+    Split changes = svm_split(by_gpu * HIDDEN, by_cpu * HIDDEN, sizeof(float));
+    Split sums = svm_split(gpu_groups * HIDDEN, cpu_groups * HIDDEN, sizeof(float));
+    float *errors = svm_array(float, HIDDEN);
+    map_to_write(weights.gpu), map_to_write(weights.cpu), map_to_write(changes.gpu), map_to_write(changes.cpu);
+    if (by_gpu) {
+        memcpy(weights.gpu, expected_weights, by_gpu * HIDDEN * sizeof(float));
+        memset(changes.gpu, 0, by_gpu * HIDDEN * sizeof(float));
+    }
+    if (by_cpu) {
+        memcpy(weights.cpu, expected_weights + by_gpu * HIDDEN, by_cpu * HIDDEN * sizeof(float));
+        memset(changes.cpu, 0, by_cpu * HIDDEN * sizeof(float));
+    }
+
+    region_begin();
+    Layer share = {inputs + by_gpu, errors, weights.cpu, changes.cpu, sums.cpu};
+    if (by_cpu)
+        map_to_read(inputs), map_to_update(share.weights), map_to_update(share.changes), map_to_update(share.sums);
+    Range range = plane(HIDDEN, by_gpu, HIDDEN, ROWS);
+    for (unsigned i = 0; i < options->iterations; i++) {
+        if (by_gpu) {
+            launch("forward", range, svm(inputs), svm(weights.gpu), svm(sums.gpu));
+            start();
+        }
+        parallel(cpu_groups, options->chunk, forward, &share);
+        float totals[HIDDEN] = {0};
+        map_to_read(sums.gpu);
+        add_sums(totals, sums.gpu, gpu_groups);
+        add_sums(totals, sums.cpu, cpu_groups);
+        unmap(sums.gpu);
+        map_to_write(errors);
+        learn(totals, output_weights, errors);
+        unmap(errors);
+
+        if (by_cpu)
+            map_to_read(errors);
+        if (by_gpu) {
+            launch("adjust", range, svm(inputs), svm(errors), svm(weights.gpu), svm(changes.gpu), f32(RATE),
+                   f32(MOMENTUM));
+            start();
+        }
+        parallel(cpu_groups, options->chunk, adjust, &share);
+        if (by_cpu)
+            unmap(errors);
+    }
+    map_to_read(weights.gpu);
+    region_end();
+
+    if (!options->check)
+        return;
+    if (!by_cpu)
+        map_to_read(inputs);
+    float expected_errors[HIDDEN];
+    Layer whole = {inputs, expected_errors, expected_weights, expected_changes, host_array(float, n / ROWS * HIDDEN)};
+    for (unsigned i = 0; i < options->iterations; i++) {
+        parallel(n / ROWS, 0, forward, &whole);
+        float totals[HIDDEN] = {0};
+        add_sums(totals, whole.sums, n / ROWS);
+        learn(totals, expected_output_weights, expected_errors);
+        parallel(n / ROWS, 0, adjust, &whole);
+    }
+    check_equal("weights", weights.gpu, expected_weights, by_gpu * HIDDEN);
+    check_equal("weights of the CPU", weights.cpu, expected_weights + by_gpu * HIDDEN, by_cpu * HIDDEN);
+    check_equal("weights of the output", output_weights, expected_output_weights, HIDDEN);
+}
+
+const Program backprop_program = {
+    .name = "backprop",
+    .about = "trains a network of one hidden layer: the GPU has the first layer, the host the rest",
+    .size_means = "inputs, a multiple of 16",
+    .tiny = {480},
+    .full = {65536},
+    .iterations = 2,
+    .chunk = 16,
+    .chunk_means = "groups of 16 inputs",
+    .kernels = &kernels,
+    .run = run,
+};

@@ -1,0 +1,47 @@
+// A histogram: atomic operations in local memory, most of them on a few bins, then in global memory.
+#include "guest.h"
+
+#include <string.h>
+
+KERNELS(histogram);
+
+#define BINS 256
+
+static void run(const Options *options)
+{
+    size_t n = options->size[0], words = n / 4;
+    require(n % 4 == 0, "--size %zu: the number of bytes must be a multiple of 4", n);
+    Random random = seeded(12);
+    uint8_t *bytes = input_array(uint8_t, n);
+    uint32_t *counts = input_array(uint32_t, BINS);
+    // The smaller of two random bytes: low values are much more frequent than high ones.
+    for (size_t i = 0; i < n; i++) {
+        uint32_t word = random_u32(&random);
+        uint8_t a = (uint8_t)(word >> 8), b = (uint8_t)(word >> 24);
+        bytes[i] = a < b ? a : b;
+    }
+    memset(counts, 0, BINS * sizeof *counts);
+
+    region_begin();
+    launch("histogram", line(words < 16 ? 1 : words / 16, BINS), svm(bytes), svm(counts), u32(words));
+    map_to_read(counts);
+    region_end();
+
+    if (!options->check)
+        return;
+    map_to_read(bytes);
+    uint32_t expected[BINS] = {0};
+    for (size_t i = 0; i < n; i++)
+        expected[bytes[i]]++;
+    check_equal("counts", counts, expected, BINS);
+}
+
+const Program histogram_program = {
+    .name = "histogram",
+    .about = "counts how often each byte occurs, by atomic operations",
+    .size_means = "bytes, a multiple of 4",
+    .tiny = {8000},
+    .full = {1 << 24},
+    .kernels = &kernels,
+    .run = run,
+};

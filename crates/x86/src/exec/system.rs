@@ -1,0 +1,58 @@
+//! Instructions that concern the machine rather than the program's data.
+
+use crate::exit::Trouble;
+use crate::insn::{Halted, Insn, NEXT, Outcome};
+use crate::{Cpu, Fault, Memory, Reg};
+
+/// `nop`, `endbr64`, `pause`, prefetches and fences: the order of accesses is a timing model's affair.
+pub(crate) fn nop<M: Memory>(_: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome {
+    NEXT
+}
+
+/// `syscall`: RCX and R11 are overwritten, and the driver takes over. The immediate is the address after it.
+pub(crate) fn syscall<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
+    cpu.gpr[Reg::Rcx] = insn.immediate;
+    cpu.gpr[Reg::R11] = cpu.flags.get();
+    cpu.rip = insn.immediate;
+    cpu.trouble = Trouble::Syscall;
+    Err(Halted)
+}
+
+/// `int3`.
+pub(crate) fn breakpoint<M: Memory>(cpu: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome {
+    Err(cpu.fault(Fault::Breakpoint))
+}
+
+/// `hlt` and others that only a kernel may execute.
+pub(crate) fn privileged<M: Memory>(cpu: &mut Cpu, _: &mut M, _: &Insn<M>) -> Outcome {
+    Err(cpu.fault(Fault::GeneralProtection))
+}
+
+/// `ud2`, and everything that this CPU does not know. The bytes lie where a memory operand would.
+pub(crate) fn invalid<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
+    let mut bytes = [0; 15];
+    bytes[..8].copy_from_slice(&insn.displacement.to_le_bytes());
+    bytes[8..].copy_from_slice(&insn.immediate.to_le_bytes()[..7]);
+    Err(cpu.fault(Fault::InvalidOpcode { bytes, length: insn.length.min(15) }))
+}
+
+/// The immediate is the number of instructions of this block before this one.
+pub(crate) fn rdtsc<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
+    let now = cpu.tsc_offset.wrapping_add(cpu.instructions).wrapping_add(insn.immediate);
+    cpu.gpr[Reg::Rax] = now & 0xffff_ffff;
+    cpu.gpr[Reg::Rdx] = now >> 32;
+    NEXT
+}
+
+/// Also tells the processor's number: 0.
+pub(crate) fn rdtscp<M: Memory>(cpu: &mut Cpu, memory: &mut M, insn: &Insn<M>) -> Outcome {
+    rdtsc(cpu, memory, insn)?;
+    cpu.gpr[Reg::Rcx] = 0;
+    NEXT
+}
+
+/// `cld` and `std`.
+pub(crate) fn direction<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
+    cpu.flags.put_df(insn.immediate != 0);
+    NEXT
+}

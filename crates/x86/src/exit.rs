@@ -1,0 +1,127 @@
+//! Why a CPU came back to whoever drives it.
+
+use crate::{Access, Stop};
+use thiserror::Error;
+
+/// Why [`Cpu::run`](crate::Cpu::run) ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// A `syscall`. It is done as far as the CPU goes: `rip` (and `rcx`) is the address after it, `r11` holds the flags.
+    Syscall,
+    /// An instruction could not be executed. `rip` is its address, and nothing of it has happened.
+    Fault(Exception),
+    /// The budget is used up.
+    Limit,
+    /// Memory said [`Stop::Wait`]: run again when the line has come.
+    Wait,
+}
+
+/// An instruction that could not be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{fault} at rip {rip:#x}")]
+pub struct Exception {
+    /// The address of the instruction; after a breakpoint, the address after it.
+    pub rip: u64,
+    pub fault: Fault,
+}
+
+/// What the processor calls an exception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    #[error("division by zero, or a quotient too large")]
+    Divide,
+    #[error("breakpoint")]
+    Breakpoint,
+    #[error("instruction [{}] is undefined or not supported", hex(&bytes[..*length as usize]))]
+    InvalidOpcode { bytes: [u8; 15], length: u8 },
+    /// As [`Fault::GeneralProtection`], for the stack: an address that no page table can translate.
+    #[error("stack fault")]
+    Stack,
+    #[error("general protection fault")]
+    GeneralProtection,
+    #[error("page fault: {access:?} of {address:#x}, page {}", if *present { "present" } else { "not present" })]
+    Page { address: u64, access: Access, present: bool },
+    #[error("x87 floating-point exception")]
+    X87,
+    #[error("SIMD floating-point exception")]
+    Simd,
+}
+
+impl Fault {
+    /// The number of the exception in the processor's table, as `ucontext` reports it (REG_TRAPNO).
+    pub fn vector(&self) -> u8 {
+        match self {
+            Fault::Divide => 0,
+            Fault::Breakpoint => 3,
+            Fault::InvalidOpcode { .. } => 6,
+            Fault::Stack => 12,
+            Fault::GeneralProtection => 13,
+            Fault::Page { .. } => 14,
+            Fault::X87 => 16,
+            Fault::Simd => 19,
+        }
+    }
+
+    /// The error code that goes with it, as `ucontext` reports it (REG_ERR): for page faults bit 0 says that the page
+    /// was present, bit 1 write, bit 2 user mode, bit 4 instruction fetch. Of the kernel's half of the addresses, Linux
+    /// always says that it is present.
+    pub fn error_code(&self) -> u64 {
+        match *self {
+            Fault::Page { address, access, present } => {
+                let present = present || address >> 63 != 0;
+                let access = match access {
+                    Access::Read => 0,
+                    Access::Write => 2,
+                    Access::Execute => 16,
+                };
+                4 | access | present as u64
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// Why an instruction did not finish, before its address is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    Fault(Fault),
+    /// Bits 47 to 63 of an address are not equal: which fault that is depends on the segment.
+    NotCanonical,
+    Wait,
+    Syscall,
+}
+
+impl From<Stop> for Trouble {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::PageFault { address, access: Access::Read | Access::Write, .. } if !canonical(address) => {
+                Trouble::NotCanonical
+            }
+            Stop::PageFault { address, access, present } => Trouble::Fault(Fault::Page { address, access, present }),
+            Stop::Wait => Trouble::Wait,
+        }
+    }
+}
+
+/// Whether bits 47 to 63 of an address are equal.
+#[inline(always)]
+pub(crate) fn canonical(address: u64) -> bool {
+    ((address << 16) as i64 >> 16) as u64 == address
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_instruction_names_its_bytes_and_address() {
+        let mut bytes = [0; 15];
+        bytes[..2].copy_from_slice(&[0x0f, 0x0b]);
+        let exception = Exception { rip: 0x401000, fault: Fault::InvalidOpcode { bytes, length: 2 } };
+        assert_eq!(exception.to_string(), "instruction [0f 0b] is undefined or not supported at rip 0x401000");
+    }
+}

@@ -1,0 +1,264 @@
+//! Addition to square root on [`F80`], comparison, and the handful of operations that only move the exponent. NaNs,
+//! unsupported operands and denormals are sorted out here; what is left are [`Number`]s.
+
+use super::{Class, Exact, F80, Flags, Format, Number, Rounding};
+use std::cmp::Ordering;
+
+/// What the control word says about an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    pub rounding: Rounding,
+    /// 24, 53 or 64 bits.
+    pub precision: u32,
+    /// Exceptions to be answered with a default result.
+    pub masked: Flags,
+}
+
+impl Settings {
+    /// From a control word.
+    pub fn from_control(control: u16) -> Settings {
+        let precision = match control >> 8 & 3 {
+            0 => 24,
+            2 => 53,
+            _ => 64,
+        };
+        let rounding = Rounding::from_bits(u32::from(control >> 10));
+        Settings { rounding, precision, masked: Flags(control as u8) & Flags::ALL }
+    }
+
+    /// All exceptions masked, to nearest, all 64 bits.
+    pub const DEFAULT: Settings = Settings { rounding: Rounding::Nearest, precision: 64, masked: Flags::ALL };
+
+    /// The same without precision control, for the operations that ignore it.
+    pub fn full(self) -> Settings {
+        Settings { precision: 64, ..self }
+    }
+}
+
+/// A result and what is to be said about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    pub value: F80,
+    pub flags: Flags,
+}
+
+impl Outcome {
+    pub(super) const INVALID: Outcome = Outcome { value: F80::INDEFINITE, flags: Flags::INVALID };
+
+    pub(super) fn exactly(value: F80) -> Outcome {
+        Outcome { value, flags: Flags::NONE }
+    }
+
+    pub(super) fn with(self, flags: Flags) -> Outcome {
+        Outcome { flags: self.flags | flags, ..self }
+    }
+}
+
+/// Operands as numbers, or the result that is clear from their classes alone.
+pub(super) enum Operands<const N: usize> {
+    Numbers([Number; N], Flags),
+    Settled(Outcome),
+}
+
+/// Sorts out what is no number: unsupported operands first, then NaNs, then denormals.
+pub(super) fn operands<const N: usize>(values: [F80; N]) -> Operands<N> {
+    let classes = values.map(F80::class);
+    if classes.contains(&Class::Unsupported) {
+        return Operands::Settled(Outcome::INVALID);
+    }
+    if let Some(value) = propagate(&values) {
+        let flags = Flags::INVALID.when(classes.contains(&Class::Signalling));
+        return Operands::Settled(Outcome { value, flags });
+    }
+    let mut flags = Flags::NONE;
+    let numbers = classes.map(|class| match class {
+        Class::Number(number) => number,
+        Class::Denormal(number) => {
+            flags = Flags::DENORMAL;
+            Number::Finite(number)
+        }
+        Class::Quiet | Class::Signalling | Class::Unsupported => unreachable!("sorted out above"),
+    });
+    Operands::Numbers(numbers, flags)
+}
+
+/// The NaN that comes out of an operation with a NaN among its operands: a quiet one before a signalling one, the larger
+/// significand before the smaller, the positive one before the negative.
+fn propagate(values: &[F80]) -> Option<F80> {
+    let nans = || values.iter().copied().filter(|value| value.is_nan());
+    let quiet_and_signalling =
+        nans().any(|value| value.class() == Class::Quiet) && nans().any(|value| value.class() == Class::Signalling);
+    nans()
+        .filter(|value| !quiet_and_signalling || value.class() == Class::Quiet)
+        .max_by_key(|value| (value.quieted().significand, !value.is_negative()))
+        .map(F80::quieted)
+}
+
+impl Number {
+    /// Rounded to what an x87 register holds.
+    pub(super) fn to_f80(self, settings: Settings) -> Outcome {
+        match self {
+            Number::Zero { negative } => Outcome::exactly(F80::zero(negative)),
+            Number::Infinity { negative } => Outcome::exactly(F80::infinity(negative)),
+            Number::Finite(number) => number.to_f80(settings),
+        }
+    }
+}
+
+impl Exact {
+    pub(super) fn to_f80(self, settings: Settings) -> Outcome {
+        let format = Format::EXTENDED.with_precision(settings.precision);
+        let rounded = self.round(format, settings.rounding, settings.masked);
+        Outcome { value: rounded.into(), flags: rounded.flags }
+    }
+}
+
+impl F80 {
+    /// FADD.
+    pub fn plus(self, other: F80, settings: Settings) -> Outcome {
+        match operands([self, other]) {
+            Operands::Settled(outcome) => outcome,
+            Operands::Numbers([a, b], flags) => match a.plus(b, settings.rounding) {
+                Some(sum) => sum.to_f80(settings).with(flags),
+                None => Outcome::INVALID,
+            },
+        }
+    }
+
+    /// FSUB.
+    pub fn minus(self, other: F80, settings: Settings) -> Outcome {
+        match operands([self, other]) {
+            Operands::Settled(outcome) => outcome,
+            Operands::Numbers([a, b], flags) => match a.plus(b.negated(), settings.rounding) {
+                Some(difference) => difference.to_f80(settings).with(flags),
+                None => Outcome::INVALID,
+            },
+        }
+    }
+
+    /// FMUL.
+    pub fn times(self, other: F80, settings: Settings) -> Outcome {
+        match operands([self, other]) {
+            Operands::Settled(outcome) => outcome,
+            Operands::Numbers([a, b], flags) => match a.times(b) {
+                Some(product) => product.to_f80(settings).with(flags),
+                None => Outcome::INVALID,
+            },
+        }
+    }
+
+    /// FDIV.
+    pub fn over(self, divisor: F80, settings: Settings) -> Outcome {
+        match operands([self, divisor]) {
+            Operands::Settled(outcome) => outcome,
+            Operands::Numbers([a, b], flags) => match a.over(b) {
+                // That the dividend is denormal is not said of a division by zero.
+                Some((quotient, Flags::DIVIDE)) => quotient.to_f80(settings).with(Flags::DIVIDE),
+                Some((quotient, _)) => quotient.to_f80(settings).with(flags),
+                None => Outcome::INVALID,
+            },
+        }
+    }
+
+    /// FSQRT.
+    pub fn root(self, settings: Settings) -> Outcome {
+        match operands([self]) {
+            Operands::Settled(outcome) => outcome,
+            Operands::Numbers([number], flags) => match number.root() {
+                Some(root) => root.to_f80(settings).with(flags),
+                None => Outcome::INVALID,
+            },
+        }
+    }
+
+    /// FRNDINT.
+    pub fn to_integral(self, settings: Settings) -> Outcome {
+        let (number, flags) = match operands([self]) {
+            Operands::Settled(outcome) => return outcome,
+            Operands::Numbers([Number::Finite(number)], flags) => (number, flags),
+            Operands::Numbers(..) => return Outcome::exactly(self),
+        };
+        if number.exponent >= 63 {
+            return Outcome::exactly(self);
+        }
+        let (magnitude, inexact) = number.to_integer(settings.rounding).expect("below 2^63");
+        let value = match Exact::new(number.negative, magnitude, 0) {
+            Some(integer) => integer.to_f80(settings.full()).value,
+            None => F80::zero(number.negative),
+        };
+        Outcome { value, flags: flags | inexact }
+    }
+
+    /// FSCALE: times two to the power of `places`, cut to a whole number.
+    pub fn scaled(self, places: F80, settings: Settings) -> Outcome {
+        let (a, b, flags) = match operands([self, places]) {
+            Operands::Settled(outcome) => return outcome,
+            Operands::Numbers([a, b], flags) => (a, b, flags),
+        };
+        let negative = a.is_negative();
+        match (a, b) {
+            (Number::Infinity { .. }, Number::Infinity { negative: true })
+            | (Number::Zero { .. }, Number::Infinity { negative: false }) => Outcome::INVALID,
+            (Number::Infinity { .. } | Number::Zero { .. }, _) => Outcome::exactly(self).with(flags),
+            (Number::Finite(_), Number::Infinity { negative: false }) => {
+                Outcome::exactly(F80::infinity(negative)).with(flags)
+            }
+            (Number::Finite(_), Number::Infinity { negative: true }) => {
+                Outcome::exactly(F80::zero(negative)).with(flags)
+            }
+            (Number::Finite(number), Number::Zero { .. }) => number.to_f80(settings.full()).with(flags),
+            (Number::Finite(number), Number::Finite(places)) => {
+                let magnitude = match places.exponent {
+                    ..0 => 0,
+                    0..17 => (places.significand >> (127 - places.exponent)) as i32,
+                    _ => 0x20000,
+                };
+                let places = if places.negative { -magnitude } else { magnitude };
+                number.scaled(places).to_f80(settings.full()).with(flags)
+            }
+        }
+    }
+
+    /// FXTRACT: exponent and significand.
+    pub fn extracted(self) -> (F80, Outcome) {
+        let settings = Settings::DEFAULT;
+        match operands([self]) {
+            Operands::Settled(outcome) => (outcome.value, outcome),
+            Operands::Numbers([Number::Zero { .. }], _) => {
+                (F80::infinity(true), Outcome { value: self, flags: Flags::DIVIDE })
+            }
+            Operands::Numbers([Number::Infinity { .. }], _) => (F80::infinity(false), Outcome::exactly(self)),
+            Operands::Numbers([Number::Finite(number)], flags) => {
+                let exponent = F80::from_i64(i64::from(number.exponent));
+                let significand = Exact { exponent: 0, ..number };
+                (exponent, significand.to_f80(settings).with(flags))
+            }
+        }
+    }
+
+    /// FXAM's C3 C2 C0, as bits 2, 1 and 0, for a register that is not empty.
+    pub fn examined(self) -> u8 {
+        match self.class() {
+            Class::Unsupported => 0b000,
+            Class::Quiet | Class::Signalling => 0b001,
+            Class::Number(Number::Finite(_)) => 0b010,
+            Class::Number(Number::Infinity { .. }) => 0b011,
+            Class::Number(Number::Zero { .. }) => 0b100,
+            Class::Denormal(_) => 0b110,
+        }
+    }
+
+    /// The unbiased exponent of a normal number.
+    #[cfg(test)]
+    pub(super) fn exponent(self) -> i32 {
+        i32::from(self.exponent_field()) - super::BIAS
+    }
+}
+
+/// How two numbers stand to each other, `None` when unordered; `quietly` when quiet NaNs are no invalid operands (FUCOM).
+pub fn compare(a: F80, b: F80, quietly: bool) -> (Option<Ordering>, Flags) {
+    match operands([a, b]) {
+        Operands::Numbers([a, b], flags) => (Some(a.compare(b)), flags),
+        Operands::Settled(outcome) => (None, outcome.flags | Flags::INVALID.when(!quietly)),
+    }
+}

@@ -1,0 +1,104 @@
+//! The simplest memory: one piece of bytes.
+//!
+//! For tests and for trying instructions out; processes have [`Memory`]s with pages.
+
+use crate::{Access, Memory, Size, Stop};
+
+/// Bytes from an address on, which may be read, written and executed; everything else faults.
+pub struct Flat {
+    base: u64,
+    bytes: Vec<u8>,
+    version: u64,
+}
+
+impl Flat {
+    /// So many zeros from `base` on.
+    pub fn new(base: u64, length: usize) -> Self {
+        Flat { base, bytes: vec![0; length], version: 1 }
+    }
+
+    /// The bytes. Who changes code after it ran calls [`Flat::code_changed`].
+    pub fn bytes(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// Makes CPUs decode anew.
+    pub fn code_changed(&mut self) {
+        self.version += 1;
+    }
+
+    #[inline(always)]
+    fn place(&self, address: u64, bytes: u64, access: Access) -> Result<usize, Stop> {
+        let place = address.wrapping_sub(self.base);
+        let length = self.bytes.len() as u64;
+        if place <= length && length - place >= bytes {
+            return Ok(place as usize);
+        }
+        let address = if place < length { self.base.wrapping_add(length) } else { address };
+        Err(Stop::PageFault { address, access, present: false })
+    }
+
+    #[inline(always)]
+    fn part<const N: usize>(&self, place: usize) -> [u8; N] {
+        self.bytes[place..place + N].try_into().expect("as many as asked for")
+    }
+
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, place: usize, bytes: [u8; N]) {
+        self.bytes[place..place + N].copy_from_slice(&bytes);
+    }
+}
+
+impl Memory for Flat {
+    #[inline(always)]
+    fn load(&mut self, address: u64, size: Size) -> Result<u64, Stop> {
+        let place = self.place(address, size.bytes(), Access::Read)?;
+        Ok(match size {
+            Size::B1 => self.bytes[place] as u64,
+            Size::B2 => u16::from_le_bytes(self.part(place)) as u64,
+            Size::B4 => u32::from_le_bytes(self.part(place)) as u64,
+            Size::B8 => u64::from_le_bytes(self.part(place)),
+        })
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u64, size: Size, value: u64) -> Result<(), Stop> {
+        let place = self.place(address, size.bytes(), Access::Write)?;
+        match size {
+            Size::B1 => self.bytes[place] = value as u8,
+            Size::B2 => self.put(place, (value as u16).to_le_bytes()),
+            Size::B4 => self.put(place, (value as u32).to_le_bytes()),
+            Size::B8 => self.put(place, value.to_le_bytes()),
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn load128(&mut self, address: u64) -> Result<u128, Stop> {
+        let place = self.place(address, 16, Access::Read)?;
+        Ok(u128::from_le_bytes(self.part(place)))
+    }
+
+    #[inline(always)]
+    fn store128(&mut self, address: u64, value: u128) -> Result<(), Stop> {
+        let place = self.place(address, 16, Access::Write)?;
+        self.put(place, value.to_le_bytes());
+        Ok(())
+    }
+
+    fn probe_write(&mut self, address: u64, bytes: u64) -> Result<(), Stop> {
+        self.place(address, bytes, Access::Write).map(|_| ())
+    }
+
+    fn fetch(&mut self, address: u64, bytes: &mut [u8]) -> Result<usize, Stop> {
+        let place = self.place(address, 1, Access::Execute)?;
+        let count = bytes.len().min(self.bytes.len() - place);
+        bytes[..count].copy_from_slice(&self.bytes[place..place + count]);
+        Ok(count)
+    }
+
+    #[inline(always)]
+    fn code_version(&self) -> u64 {
+        self.version
+    }
+}

@@ -1,0 +1,118 @@
+//! The loop: blocks, one after the other.
+
+use crate::exit::Trouble;
+use crate::insn::{Flow, Halted, Insn};
+use crate::{Blocks, Cpu, Exception, Exit, Fault, Memory};
+
+impl Cpu {
+    /// Runs until something must be done about it, or `budget` instructions are executed. A repeated string instruction
+    /// counts once, when it is done; the budget pays for each of its parts.
+    pub fn run<M: Memory>(&mut self, memory: &mut M, blocks: &mut Blocks<M>, budget: u64) -> Exit {
+        let mut left = budget;
+        blocks.refresh(memory);
+        let mut id = match blocks.find(memory, self.rip) {
+            Ok(id) => id,
+            Err(stop) => return self.exit_by(stop.into()),
+        };
+        loop {
+            let block = blocks.block(id);
+            if block.count > left {
+                return self.run_singly(memory, blocks, left);
+            }
+            left -= block.count;
+            let insns = blocks.insns(block);
+            let mut rest = insns.iter();
+            let outcome = loop {
+                let Some(insn) = rest.next() else { break Ok(Flow::Next) };
+                match (insn.handler)(self, memory, insn) {
+                    Ok(Flow::Next) => {}
+                    other => break other,
+                }
+            };
+            let (count, next) = (block.count, block.next);
+            let followed = match outcome {
+                Ok(flow @ (Flow::Next | Flow::Taken)) => {
+                    let way = (flow == Flow::Taken) as usize;
+                    self.instructions += count;
+                    self.rip = next[way].address;
+                    Some((id, way))
+                }
+                Ok(Flow::Jump) => {
+                    self.instructions += count;
+                    None
+                }
+                Ok(Flow::Again) => {
+                    let last = insns.last().map_or(0, |insn| insn.length as u64);
+                    self.instructions += count - 1;
+                    self.rip = next[0].address.wrapping_sub(last);
+                    None
+                }
+                Err(Halted) => {
+                    let (start, executed) = (block.start, insns.len() - rest.len());
+                    return self.leave_block(start, &insns[..executed]);
+                }
+            };
+            let changed = blocks.refresh(memory);
+            let found = match followed {
+                Some((id, way)) if !changed => blocks.follow(memory, id, way),
+                _ => blocks.find(memory, self.rip),
+            };
+            id = match found {
+                Ok(id) => id,
+                Err(stop) => return self.exit_by(stop.into()),
+            };
+        }
+    }
+
+    /// Executes fewer instructions than the next block has.
+    #[cold]
+    fn run_singly<M: Memory>(&mut self, memory: &mut M, blocks: &mut Blocks<M>, left: u64) -> Exit {
+        for _ in 0..left {
+            if let Err(exit) = self.step(memory, blocks) {
+                return exit;
+            }
+        }
+        Exit::Limit
+    }
+
+    /// Leaves a block that begins at `start` at the last of `insns`, which did not finish.
+    #[cold]
+    fn leave_block<M: Memory>(&mut self, start: u64, insns: &[Insn<M>]) -> Exit {
+        let (last, before) = insns.split_last().expect("one did not finish");
+        self.instructions += before.iter().map(|insn| insn.count as u64).sum::<u64>();
+        let rip = start.wrapping_add(before.iter().map(|insn| insn.length as u64).sum());
+        self.leave(rip, last)
+    }
+
+    /// Gives the reason why the instruction at `rip` did not finish.
+    pub(crate) fn leave<M: Memory>(&mut self, rip: u64, insn: &Insn<M>) -> Exit {
+        let trouble = self.trouble;
+        match trouble {
+            Trouble::Syscall => {
+                self.instructions += 1;
+                return Exit::Syscall;
+            }
+            Trouble::NotCanonical => {
+                self.rip = rip;
+                let fault = if insn.uses_stack_segment() { Fault::Stack } else { Fault::GeneralProtection };
+                return self.exit_by(Trouble::Fault(fault));
+            }
+            // A trap: the instruction is done.
+            Trouble::Fault(Fault::Breakpoint) => {
+                self.instructions += 1;
+                self.rip = rip.wrapping_add(insn.length as u64);
+            }
+            _ => self.rip = rip,
+        }
+        self.exit_by(trouble)
+    }
+
+    pub(crate) fn exit_by(&self, trouble: Trouble) -> Exit {
+        match trouble {
+            Trouble::Fault(fault) => Exit::Fault(Exception { rip: self.rip, fault }),
+            Trouble::NotCanonical => Exit::Fault(Exception { rip: self.rip, fault: Fault::GeneralProtection }),
+            Trouble::Wait => Exit::Wait,
+            Trouble::Syscall => Exit::Syscall,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! One instruction at a time.
+
+use crate::decode::{Code, decode};
+use crate::insn::{Flow, Halted, Insn};
+use crate::trace::{Outline, outline};
+use crate::{Blocks, Cpu, Exit, Memory, Stop};
+use iced_x86::Instruction;
+use rustc_hash::FxHashMap;
+
+/// How many bytes a repeated string instruction moves in one step.
+const STRING_BYTES: u64 = 64;
+
+/// What became of an instruction that was executed alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stepped {
+    /// It jumped.
+    pub jumped: bool,
+    /// All of it is done: of a repeated string instruction, a step does a part.
+    pub whole: bool,
+}
+
+/// Instructions that run alone.
+pub(crate) struct Steps<M> {
+    /// By address. Looked up, never walked.
+    index: FxHashMap<u64, u32>,
+    steps: Vec<Step<M>>,
+}
+
+impl<M> Default for Steps<M> {
+    fn default() -> Self {
+        Steps { index: FxHashMap::default(), steps: Vec::new() }
+    }
+}
+
+struct Step<M> {
+    instruction: Instruction,
+    /// Made when it is first asked for.
+    outline: Option<Box<Outline>>,
+    insn: Insn<M>,
+    /// The addresses of the next instruction and of the jump's target.
+    next: [u64; 2],
+}
+
+impl<M: Memory> Steps<M> {
+    pub fn clear(&mut self) {
+        self.index.clear();
+        self.steps.clear();
+    }
+
+    /// The instruction at an address.
+    fn find(&mut self, memory: &mut M, address: u64) -> Result<&mut Step<M>, Stop> {
+        let id = match self.index.get(&address) {
+            Some(id) => *id,
+            None => self.add(memory, address)?,
+        };
+        Ok(&mut self.steps[id as usize])
+    }
+
+    fn add(&mut self, memory: &mut M, address: u64) -> Result<u32, Stop> {
+        let (instruction, bytes) = Code::new(address).next(memory)?;
+        let (mut insn, _) = decode::<M>(&instruction, &bytes);
+        if instruction.is_string_instruction() {
+            insn.immediate = STRING_BYTES / (instruction.memory_size().size() as u64).max(1);
+        }
+        let next = [instruction.next_ip(), instruction.near_branch_target()];
+        let id = self.steps.len() as u32;
+        self.steps.push(Step { instruction, outline: None, insn, next });
+        self.index.insert(address, id);
+        Ok(id)
+    }
+
+    pub fn outline(&mut self, memory: &mut M, address: u64) -> Result<&Outline, Stop> {
+        let Step { instruction, outline: made, .. } = self.find(memory, address)?;
+        Ok(made.get_or_insert_with(|| Box::new(outline(instruction))))
+    }
+}
+
+impl Cpu {
+    /// Executes one instruction (of a repeated string instruction, a part).
+    pub fn step<M: Memory>(&mut self, memory: &mut M, blocks: &mut Blocks<M>) -> Result<Stepped, Exit> {
+        blocks.refresh(memory);
+        let step = blocks.steps.find(memory, self.rip).map_err(|stop| self.exit_by(stop.into()))?;
+        let flow = match (step.insn.handler)(self, memory, &step.insn) {
+            Ok(flow) => flow,
+            Err(Halted) => return Err(self.leave(self.rip, &step.insn)),
+        };
+        match flow {
+            Flow::Next => self.rip = step.next[0],
+            Flow::Taken => self.rip = step.next[1],
+            Flow::Jump => {}
+            Flow::Again => return Ok(Stepped { jumped: false, whole: false }),
+        }
+        self.instructions += 1;
+        Ok(Stepped { jumped: flow != Flow::Next, whole: true })
+    }
+}

@@ -1,0 +1,62 @@
+//! What a timing model must know of an instruction.
+//!
+//! Part of it is known before the instruction runs: its [`Outline`], with its micro-operations, the registers that these
+//! read and write, and what it demands of the order of accesses. The rest comes with its execution by
+//! [`Cpu::step_traced`]: the accesses it made, and where it went. The semantics are the handlers', as in
+//! [`Cpu::run`](crate::Cpu::run): a [`Recorder`] around the memory notes what they do.
+
+mod class;
+mod outline;
+mod recorder;
+mod registers;
+mod rules;
+
+pub use class::Class;
+pub use outline::{Branch, MicroOp, Order, Outline, Work};
+pub use recorder::{MemOp, MemOpKind, Recorder};
+pub use registers::RegisterSet;
+
+pub(crate) use rules::outline;
+
+use crate::{Blocks, Cpu, Exit, Memory, Stop};
+
+/// An instruction that was executed.
+#[derive(Debug)]
+pub struct Retired<'a> {
+    /// Its address.
+    pub rip: u64,
+    /// The address of the next one.
+    pub next: u64,
+    /// Whether it jumped.
+    pub taken: bool,
+    /// Whether all of it is done: a repeated string instruction retires in parts.
+    pub whole: bool,
+    pub outline: &'a Outline,
+    /// Its accesses, in order.
+    pub accesses: &'a [MemOp],
+}
+
+impl Cpu {
+    /// Executes one instruction (of a repeated string instruction, a part of at most 64 bytes) and tells what it did.
+    /// A system call ends with [`Exit::Syscall`]; its outline can be asked for before.
+    pub fn step_traced<'a, M: Memory>(
+        &mut self,
+        memory: &'a mut Recorder<M>,
+        blocks: &'a mut Blocks<Recorder<M>>,
+    ) -> Result<Retired<'a>, Exit> {
+        memory.clear();
+        let rip = self.rip;
+        let flow = self.step(memory, blocks)?;
+        let outline = blocks.outline(memory, rip).map_err(|stop| self.exit_by(stop.into()))?;
+        let (taken, whole) = (flow.jumped, flow.whole);
+        Ok(Retired { rip, next: self.rip, taken, whole, outline, accesses: memory.accesses() })
+    }
+}
+
+impl<M: Memory> Blocks<M> {
+    /// What is known of the instruction at an address before it runs.
+    pub fn outline(&mut self, memory: &mut M, address: u64) -> Result<&Outline, Stop> {
+        self.refresh(memory);
+        self.steps.outline(memory, address)
+    }
+}

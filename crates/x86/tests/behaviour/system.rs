@@ -1,0 +1,59 @@
+use crate::machine::{CODE, machine};
+use x86::{Exception, Exit, Fault, Reg};
+
+#[test]
+fn a_system_call_leaves_its_traces_in_rcx_and_r11() {
+    let mut m = machine(&[0x0f, 0x05]); // syscall
+    assert_eq!(m.run(), Exit::Syscall);
+    assert_eq!((m.cpu.rip, m.cpu.gpr[Reg::Rcx], m.cpu.gpr[Reg::R11]), (CODE + 2, CODE + 2, m.cpu.flags.get()));
+    assert_eq!(m.cpu.instructions, 1);
+}
+
+#[test]
+fn a_breakpoint_is_behind_its_instruction() {
+    let mut m = machine(&[0xcc]); // int3
+    assert_eq!(m.run(), Exit::Fault(Exception { rip: CODE + 1, fault: Fault::Breakpoint }));
+}
+
+#[test]
+fn the_time_stamp_counts_instructions_from_where_the_driver_says() {
+    let code = [
+        0x90, // nop
+        0x0f, 0x31, // rdtsc
+        0x89, 0xc3, // mov ebx, eax
+        0x90, // nop
+        0x0f, 0x31, // rdtsc
+    ];
+    // Whether in one block or one by one.
+    for budget in [5, 1] {
+        let mut m = machine(&code);
+        m.cpu.tsc_offset = 1000;
+        for _ in 0..5 / budget {
+            m.run_for(budget);
+        }
+        assert_eq!((m.cpu.gpr[Reg::Rbx], m.cpu.gpr[Reg::Rax]), (1001, 1004));
+    }
+}
+
+#[test]
+fn more_than_sse2_is_announced_only_if_asked_for() {
+    for sse4 in [false, true] {
+        let mut m = machine(&[0xb8, 0x01, 0x00, 0x00, 0x00, 0x0f, 0xa2]); // mov eax, 1; cpuid
+        m.cpu.features.sse4 = sse4;
+        m.run_for(2);
+        assert_eq!((m.cpu.gpr[Reg::Rdx] >> 26 & 1, m.cpu.gpr[Reg::Rcx] >> 20 & 1), (1, sse4 as u64));
+    }
+}
+
+#[test]
+fn a_program_can_tell_the_processor_by_the_id_flag() {
+    let mut m = machine(&[
+        0x9d, // popfq
+        0x9c, // pushfq
+    ]);
+    let rsp = m.cpu.gpr[Reg::Rsp];
+    // ID, and the trap flag and I/O level that a program can't set.
+    m.put(rsp, &(1u64 << 21 | 1 << 12 | 0x44).to_le_bytes());
+    m.run_for(2);
+    assert_eq!(m.word(rsp), 1 << 21 | 0x246);
+}

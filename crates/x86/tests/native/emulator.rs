@@ -1,0 +1,161 @@
+//! A sequence in the emulator: from blocks, as programs run, or step by step behind a queue of stores, as a timing model
+//! runs them.
+
+use crate::state::{CODE, EXIT_POINTER, End, SCRATCH, SCRATCH_BYTES, State};
+use x86::{Access, Blocks, Cpu, Exit, Fault, Memory, Reg, Size, Stop, StoreQueue};
+
+/// Where the last jump goes: no code is there, so that the emulator stops.
+const EXIT: u64 = 0x1680_0000;
+
+pub struct Emulator {
+    memory: Bytes,
+    blocks: Blocks<Bytes>,
+    queue: StoreQueue<Bytes>,
+    steps: Blocks<StoreQueue<Bytes>>,
+}
+
+/// How the emulator runs a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Blocks,
+    Steps,
+}
+
+/// More than any sequence has.
+const LIMIT: u64 = 1_000_000;
+
+struct Bytes {
+    scratch: Box<[u8; SCRATCH_BYTES]>,
+    code: Vec<u8>,
+    version: u64,
+}
+
+const REGISTERS: [Reg; 16] = [
+    Reg::Rax,
+    Reg::Rcx,
+    Reg::Rdx,
+    Reg::Rbx,
+    Reg::Rsp,
+    Reg::Rbp,
+    Reg::Rsi,
+    Reg::Rdi,
+    Reg::R8,
+    Reg::R9,
+    Reg::R10,
+    Reg::R11,
+    Reg::R12,
+    Reg::R13,
+    Reg::R14,
+    Reg::R15,
+];
+
+impl Emulator {
+    pub fn new() -> Emulator {
+        let memory = || Bytes { scratch: Box::new([0; SCRATCH_BYTES]), code: Vec::new(), version: 0 };
+        Emulator { memory: memory(), blocks: Blocks::new(), queue: StoreQueue::new(memory()), steps: Blocks::new() }
+    }
+
+    pub fn run(&mut self, code: &[u8], start: &State, way: Way) -> (State, End) {
+        let mut cpu = Cpu::new();
+        cpu.rip = CODE;
+        for (register, value) in REGISTERS.into_iter().zip(start.gprs) {
+            cpu.gpr[register] = value;
+        }
+        cpu.flags.set(start.flags);
+        cpu.fxrstor(&start.fx);
+        let (exit, scratch) = match way {
+            Way::Blocks => {
+                self.memory.prepare(code, start);
+                let exit = cpu.run(&mut self.memory, &mut self.blocks, LIMIT);
+                (exit, self.memory.scratch.clone())
+            }
+            Way::Steps => {
+                self.queue.memory().prepare(code, start);
+                let stopped = (0..LIMIT).find_map(|_| cpu.step(&mut self.queue, &mut self.steps).err());
+                self.queue.drain().expect("what was executed can be performed");
+                (stopped.unwrap_or(Exit::Limit), self.queue.memory().scratch.clone())
+            }
+        };
+        let end = match exit {
+            Exit::Fault(exception) if exception.rip == EXIT => End::Finished,
+            Exit::Fault(exception) => {
+                let address = if let Fault::Page { address, .. } = exception.fault { address } else { 0 };
+                let (vector, code) = (exception.fault.vector(), exception.fault.error_code());
+                End::Fault { vector, code, address, rip: exception.rip }
+            }
+            other => panic!("a sequence ended with {other:?}"),
+        };
+        let gprs = REGISTERS.map(|register| cpu.gpr[register]);
+        let state = State { gprs, flags: cpu.flags.get(), fx: cpu.fxsave(), scratch };
+        (state, end)
+    }
+}
+
+impl Bytes {
+    fn prepare(&mut self, code: &[u8], start: &State) {
+        self.scratch.copy_from_slice(&*start.scratch);
+        self.code.clear();
+        self.code.extend_from_slice(code);
+        self.version += 1;
+    }
+
+    /// The range of `bytes` scratch bytes at `address`, or the fault at the first byte that is not there.
+    fn range(&self, address: u64, bytes: u64, access: Access) -> Result<std::ops::Range<usize>, Stop> {
+        let outside = |address: u64| address.wrapping_sub(SCRATCH) >= SCRATCH_BYTES as u64;
+        match (0..bytes).map(|i| address.wrapping_add(i)).find(|&address| outside(address)) {
+            Some(address) => Err(Stop::PageFault { address, access, present: false }),
+            None => {
+                let at = (address - SCRATCH) as usize;
+                Ok(at..at + bytes as usize)
+            }
+        }
+    }
+}
+
+impl Memory for Bytes {
+    fn load(&mut self, address: u64, size: Size) -> Result<u64, Stop> {
+        if address == EXIT_POINTER && size == Size::B8 {
+            return Ok(EXIT);
+        }
+        let range = self.range(address, size.bytes(), Access::Read)?;
+        let mut value = [0; 8];
+        value[..size.bytes() as usize].copy_from_slice(&self.scratch[range]);
+        Ok(u64::from_le_bytes(value))
+    }
+
+    fn store(&mut self, address: u64, size: Size, value: u64) -> Result<(), Stop> {
+        let range = self.range(address, size.bytes(), Access::Write)?;
+        self.scratch[range].copy_from_slice(&value.to_le_bytes()[..size.bytes() as usize]);
+        Ok(())
+    }
+
+    fn load128(&mut self, address: u64) -> Result<u128, Stop> {
+        let range = self.range(address, 16, Access::Read)?;
+        Ok(u128::from_le_bytes(self.scratch[range].try_into().expect("sixteen bytes")))
+    }
+
+    fn store128(&mut self, address: u64, value: u128) -> Result<(), Stop> {
+        let range = self.range(address, 16, Access::Write)?;
+        self.scratch[range].copy_from_slice(&value.to_le_bytes());
+        Ok(())
+    }
+
+    fn probe_write(&mut self, address: u64, bytes: u64) -> Result<(), Stop> {
+        self.range(address, bytes, Access::Write).map(|_| ())
+    }
+
+    fn fetch(&mut self, address: u64, bytes: &mut [u8]) -> Result<usize, Stop> {
+        let at = address.wrapping_sub(CODE);
+        if at >= self.code.len() as u64 {
+            return Err(Stop::PageFault { address, access: Access::Execute, present: false });
+        }
+        let rest = &self.code[at as usize..];
+        let count = rest.len().min(bytes.len());
+        bytes[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+
+    fn code_version(&self) -> u64 {
+        self.version
+    }
+}

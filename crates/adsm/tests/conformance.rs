@@ -36,7 +36,7 @@ fn line(host: &'static Host, table: &Table, state: u8) -> Line<2> {
 
 #[test]
 fn the_runtime_s_plans_are_the_checker_s_steps() {
-    let place = Place { me: Node(0), below: Node(1) };
+    let place = Place::new(Node(0), Node(1));
     for (chosen, host) in [(Protocol::Batch, &BATCH), (Protocol::Lazy, &LAZY), (Protocol::Rolling, &ROLLING)] {
         let (rules, table) = (Rules::of(chosen), Controller::<2>::table(host));
         let mut compared = 0;

@@ -166,3 +166,23 @@ fn a_trace_for_perfetto_names_faults_transfers_and_kernels() {
         assert!(events.iter().any(|event| event["name"] == name && event["dur"].is_number()), "{name}");
     }
 }
+
+#[test]
+fn valgrind_finds_neither_bad_accesses_nor_leaks() {
+    if !Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no valgrind");
+        return;
+    }
+    for (source, name) in [("examples/vecadd.c", "vecadd-valgrind"), ("tests/c/misuse.c", "misuse-valgrind")] {
+        let Some(program) = compile(source, name) else { return };
+        let mut valgrind = Command::new("valgrind");
+        // The thread of the simulated device runs to the end of the process: what it has is possibly lost, not lost. And
+        // registers must be right at every access, since any may be one whose fault is served.
+        valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite"]);
+        valgrind
+            .args(["--show-leak-kinds=definite", "--vex-iropt-register-updates=allregs-at-mem-access"])
+            .arg(&program);
+        valgrind.env("LD_LIBRARY_PATH", libraries()).env("ADSM_DEVICE", "sim").env("ADSM_BLOCK", "64K");
+        assert_eq!(text(&valgrind.output().expect("valgrind was found")), "right\n", "{source}");
+    }
+}

@@ -71,12 +71,15 @@ impl Backing {
         let (at, fixed) = over.map_or((ptr::null_mut(), 0), |at| (at as *mut u8, libc::MAP_FIXED));
         let base = map(&self.file, at, self.len, libc::PROT_READ | libc::PROT_WRITE, fixed)?;
         let view = View { base, len: self.len, over: over.is_some() };
-        if huge {
-            collapse(base, self.len);
-        }
         // Present pages make later openings cheap. A system too old for this populates on touch.
         // SAFETY: our own mapping.
         unsafe { libc::madvise(base.cast(), self.len, libc::MADV_POPULATE_WRITE) };
+        if huge {
+            // Only pages that are there can be made huge; those are put into the view at once.
+            collapse(base, self.len);
+            // SAFETY: as above.
+            unsafe { libc::madvise(base.cast(), self.len, libc::MADV_POPULATE_WRITE) };
+        }
         // SAFETY: as above.
         if unsafe { libc::mprotect(base.cast(), self.len, libc::PROT_READ) } != 0 {
             return Err(io::Error::last_os_error());

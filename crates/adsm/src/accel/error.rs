@@ -1,0 +1,16 @@
+//! What a device can say when something went wrong.
+
+/// An error of a device.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    #[error("{device} has no room for {asked} bytes{}", free.map(|f| format!(" ({f} are free)")).unwrap_or_default())]
+    OutOfMemory { device: String, asked: usize, free: Option<u64> },
+    #[error("{device} is lost: {why}; what only it had is gone; salvage() brings back what the CPU last had")]
+    Lost { device: String, why: String },
+    #[error("{device}: {what} failed: {why}")]
+    Failed { device: String, what: &'static str, why: String },
+    #[error("{device} can't be used: {why}")]
+    Unavailable { device: String, why: String },
+    #[error("kernel '{kernel}' has no {wanted} code, which {device} needs")]
+    NoCode { device: String, kernel: String, wanted: &'static str },
+}

@@ -1,0 +1,7 @@
+//! What a Rust program uses: shared slices, kernels, calls.
+
+mod call;
+mod shared;
+
+pub use call::{Call, Dim, InFlight, Kernel};
+pub use shared::{Pod, Shared};

@@ -1,0 +1,129 @@
+//! A slice that CPU and device share.
+
+use crate::{device::Device, memory::Object, os::Access};
+use std::{
+    fmt,
+    marker::PhantomData,
+    ops::{Deref, DerefMut},
+    sync::Arc,
+};
+
+/// Values that are nothing but their bytes: any bytes are a value, and a device may write them.
+///
+/// # Safety
+/// Every bit pattern must be a valid value, and there must be no padding.
+pub unsafe trait Pod: Copy + 'static {}
+
+macro_rules! pod {
+    ($($kind:ty)*) => {$(
+        // SAFETY: a number: every bit pattern is one.
+        unsafe impl Pod for $kind {}
+    )*};
+}
+pod!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
+// SAFETY: an array has no padding of its own.
+unsafe impl<T: Pod, const N: usize> Pod for [T; N] {}
+
+/// Shared elements: a slice for the CPU, and an argument of kernels. What is touched moves when it must.
+///
+/// While a call that uses it is in flight it is borrowed, so that an unsynchronised touch does not compile:
+///
+/// ```compile_fail
+/// # use adsm::{Runtime, KernelSource};
+/// # fn f(runtime: Runtime) -> adsm::Result<()> {
+/// let mut a = runtime.alloc::<f32>(64)?;
+/// let kernel = runtime.kernel(KernelSource::new("k"));
+/// let call = kernel.call(1, 64).write(&mut a).launch()?;
+/// a[0] = 1.0; // the kernel may be writing it
+/// call.sync()?;
+/// # Ok(()) }
+/// ```
+pub struct Shared<T: ?Sized> {
+    device: Arc<Device>,
+    object: Arc<Object>,
+    len: usize,
+    holds: PhantomData<T>,
+}
+
+// SAFETY: like a boxed slice; the states of its blocks are atomic.
+unsafe impl<T: Send> Send for Shared<[T]> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Shared<[T]> {}
+
+impl<T: Pod> Shared<[T]> {
+    pub(crate) fn new(device: Arc<Device>, object: Arc<Object>, len: usize) -> Self {
+        Self { device, object, len, holds: PhantomData }
+    }
+
+    /// Its address for kernels: the same as for the CPU unless it was allocated with
+    /// [`safe_alloc`](crate::Runtime::safe_alloc).
+    pub fn safe(&self) -> u64 {
+        self.object.memory.address
+    }
+
+    /// Sets every byte, on the device where whole blocks allow it.
+    pub fn fill_bytes(&mut self, byte: u8) -> crate::Result<()> {
+        self.device.fill(&self.object, 0..self.len * size_of::<T>(), byte)
+    }
+
+    /// After the device was lost: what the CPU last had counts again. Answers with how many bytes are older than what the
+    /// device had, and that nobody can bring back.
+    pub fn salvage(&mut self) -> usize {
+        self.device.salvage(&self.object)
+    }
+
+    /// Opens elements for a system call (such as `read` into them) where faults inside the kernel are not served.
+    pub fn touch(&mut self, elements: std::ops::Range<usize>) -> crate::Result<()> {
+        let bytes = elements.start * size_of::<T>()..elements.end.min(self.len) * size_of::<T>();
+        self.device.touch(&self.object, bytes, Access::Store)
+    }
+
+    /// If a call was forgotten (`mem::forget`), its end is awaited here: a borrow can be leaked, a data race can't.
+    fn settled(&self, access: Access) -> *mut T {
+        if self.object.is_in_flight() && (access == Access::Store || self.device.is_being_written(&self.object)) {
+            self.device.settle(&self.object);
+        }
+        self.object.base() as *mut T
+    }
+}
+
+impl<T: ?Sized> Shared<T> {
+    pub(crate) fn object(&self) -> &Arc<Object> {
+        &self.object
+    }
+
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+}
+
+impl<T: Pod> Deref for Shared<[T]> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the view is at least this long, lives as long as the object, is aligned to a page, and holds zeroes or what
+        // was written; a closed page is opened when it is touched.
+        unsafe { std::slice::from_raw_parts(self.settled(Access::Load), self.len) }
+    }
+}
+
+impl<T: Pod> DerefMut for Shared<[T]> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and borrowed for writing.
+        unsafe { std::slice::from_raw_parts_mut(self.settled(Access::Store), self.len) }
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Shared<[T]> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<T: ?Sized> Drop for Shared<T> {
+    fn drop(&mut self) {
+        self.device.settle(&self.object);
+        // In a forked child there is nothing to give back.
+        let _ = self.device.free(&self.object);
+    }
+}

@@ -1,0 +1,88 @@
+//! `adsm-bench`: the paper's measurements, on whatever device there is.
+//!
+//! Each program runs with explicit copies from pinned and from pageable memory, with managed memory with and without prefetch
+//! (CUDA), and with the protocols of this library, in turns, so that a slow moment of the machine meets all of them. One file
+//! that needs the C library and, for CUDA, the driver: it can be carried to a machine without Rust.
+
+mod kernels;
+mod measure;
+mod programs;
+mod selftest;
+mod store;
+
+use adsm::{Config, DeviceKind, Size};
+use clap::Parser;
+use measure::Plan;
+use std::{process::ExitCode, time::Instant};
+
+/// Measures shared memory for CPU and GPU against explicit copies and managed memory.
+#[derive(Parser)]
+#[command(name = "adsm-bench", version)]
+struct Options {
+    /// sim, opencl or cuda.
+    #[arg(long, default_value = "cuda")]
+    device: DeviceKind,
+    /// Small inputs and few runs.
+    #[arg(long)]
+    quick: bool,
+    /// Checks that results are right, in every setting, and measures nothing.
+    #[arg(long)]
+    selftest: bool,
+    /// How often each program runs in each way.
+    #[arg(long)]
+    runs: Option<usize>,
+    /// Only programs whose name contains one of these.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Bytes of a block, as ADSM_BLOCK.
+    #[arg(long)]
+    block: Option<Size>,
+    /// Also sweeps block and rolling sizes (Figs. 9, 11, 12).
+    #[arg(long)]
+    sweep: bool,
+    /// Results as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Stops after about so many seconds, with what there is.
+    #[arg(long)]
+    seconds: Option<u64>,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("adsm-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
+    let mut config = Config::from_env()?;
+    if let Some(Size(block)) = options.block {
+        config.block = block;
+    }
+    let config = config.checked()?;
+    if options.selftest {
+        return selftest::run(options.device, options.quick);
+    }
+    let plan = Plan {
+        device: options.device,
+        config,
+        quick: options.quick,
+        runs: options.runs.unwrap_or(if options.quick { 5 } else { 15 }),
+        only: options.only.clone(),
+        sweep: options.sweep,
+        end: options.seconds.map(|seconds| Instant::now() + std::time::Duration::from_secs(seconds)),
+    };
+    let report = measure::run(&plan)?;
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print!("{}", report.text());
+    }
+    Ok(report.wrong.is_empty())
+}

@@ -1,0 +1,324 @@
+//! The ways in which a program can share data with a device.
+//!
+//! A program is written once. It says where a hand-tuned program would copy (`sent`, `wanted`); only the ways that copy by hand
+//! listen, the others do what they do by themselves.
+
+use adsm::{
+    Config, Runtime, Stats, Value,
+    accel::{Accelerator, Argument, DeviceMemory, KernelHandle, KernelSource, cuda::Cuda},
+    device::{Device, Launch, Mode},
+    memory::Object,
+    os::Access,
+};
+use std::{ops::Range, ptr, sync::Arc};
+
+pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// An argument of a kernel.
+#[derive(Clone, Copy)]
+pub enum Arg {
+    /// A buffer that it reads.
+    In(usize),
+    /// A buffer that it may write.
+    Out(usize),
+    Value(Value),
+}
+
+impl<T: Into<Value>> From<T> for Arg {
+    fn from(value: T) -> Self {
+        Self::Value(value.into())
+    }
+}
+
+/// Buffers that CPU and device share in some way.
+pub trait Store {
+    /// A buffer as the CPU sees it.
+    fn host(&mut self, buffer: usize) -> &mut [u8];
+    /// Here a hand-tuned program copies these bytes to the device.
+    fn sent(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome;
+    /// Here it copies them back.
+    fn wanted(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome;
+    /// Before the bytes are given to a system call.
+    fn before_write(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome;
+    /// Runs a kernel to its end.
+    fn run(&mut self, kernel: &KernelSource, grid: [u32; 3], block: [u32; 3], arguments: &[Arg]) -> Outcome;
+    /// What the library counted, if it is the library.
+    fn stats(&self) -> Option<Stats>;
+
+    fn floats(&mut self, buffer: usize) -> &mut [f32] {
+        // SAFETY: any bytes are floats; buffers begin at a page.
+        unsafe { self.host(buffer).align_to_mut().1 }
+    }
+
+    fn words(&mut self, buffer: usize) -> &mut [u32] {
+        // SAFETY: any bytes are words; buffers begin at a page.
+        unsafe { self.host(buffer).align_to_mut().1 }
+    }
+}
+
+/// Kernels that a device has loaded, by name.
+#[derive(Default)]
+struct Loaded(Vec<(String, KernelHandle)>);
+
+impl Loaded {
+    fn get(&mut self, accel: &dyn Accelerator, source: &KernelSource) -> Outcome<KernelHandle> {
+        if let Some((_, handle)) = self.0.iter().find(|(name, _)| *name == source.name) {
+            return Ok(handle.clone());
+        }
+        let handle = accel.load(source)?;
+        self.0.push((source.name.clone(), handle.clone()));
+        Ok(handle)
+    }
+}
+
+/// Two copies of everything, and explicit transfers.
+pub struct Copies {
+    accel: Arc<dyn Accelerator>,
+    buffers: Vec<(*mut u8, usize, DeviceMemory)>,
+    pinned: bool,
+    loaded: Loaded,
+}
+
+impl Copies {
+    pub fn new(accel: &Arc<dyn Accelerator>, pinned: bool, sizes: &[usize]) -> Outcome<Self> {
+        let mut copies = Self { accel: Arc::clone(accel), buffers: Vec::new(), pinned, loaded: Loaded::default() };
+        for &size in sizes {
+            let len = size.next_multiple_of(4096);
+            let memory = accel.allocate(len)?;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: the kernel picks free addresses.
+            let host = unsafe { libc::mmap(ptr::null_mut(), len, protection, flags, -1, 0) };
+            if host == libc::MAP_FAILED {
+                return Err(std::io::Error::last_os_error().into());
+            }
+            copies.buffers.push((host.cast(), size, memory));
+            if pinned {
+                // SAFETY: mapped until this is dropped, which unregisters it.
+                unsafe { accel.register(host.cast(), len) }?;
+            }
+        }
+        Ok(copies)
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        for &(host, size, memory) in &self.buffers {
+            if self.pinned {
+                self.accel.unregister(host);
+            }
+            let _ = self.accel.free(memory);
+            // SAFETY: mapped by `new`.
+            unsafe { libc::munmap(host.cast(), size.next_multiple_of(4096)) };
+        }
+    }
+}
+
+impl Store for Copies {
+    fn host(&mut self, buffer: usize) -> &mut [u8] {
+        let (host, size, _) = self.buffers[buffer];
+        // SAFETY: mapped with this size; borrowed like the store.
+        unsafe { std::slice::from_raw_parts_mut(host, size) }
+    }
+
+    fn sent(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome {
+        let (host, _, memory) = self.buffers[buffer];
+        // SAFETY: the program does not write the buffer before the kernel that follows has ended.
+        unsafe { self.accel.upload(&memory, bytes.start, host.add(bytes.start), bytes.len()) }?;
+        Ok(())
+    }
+
+    fn wanted(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome {
+        let (host, _, memory) = self.buffers[buffer];
+        // SAFETY: the buffer is borrowed by nobody here.
+        unsafe { self.accel.download(&memory, bytes.start, host.add(bytes.start), bytes.len()) }?;
+        Ok(())
+    }
+
+    fn before_write(&mut self, _: usize, _: Range<usize>) -> Outcome {
+        Ok(())
+    }
+
+    fn run(&mut self, kernel: &KernelSource, grid: [u32; 3], block: [u32; 3], arguments: &[Arg]) -> Outcome {
+        let handle = self.loaded.get(&*self.accel, kernel)?;
+        let memory = |buffer: usize| self.buffers[buffer].2;
+        let arguments = resolve(arguments, memory);
+        let ticket = self.accel.launch(&handle, grid, block, &arguments)?;
+        Ok(self.accel.wait(ticket)?)
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        None
+    }
+}
+
+fn resolve(arguments: &[Arg], memory: impl Fn(usize) -> DeviceMemory) -> Vec<Argument> {
+    let one = |argument: &Arg| match *argument {
+        Arg::In(buffer) | Arg::Out(buffer) => Argument::Memory { memory: memory(buffer), offset: 0 },
+        Arg::Value(value) => Argument::Value(value),
+    };
+    arguments.iter().map(one).collect()
+}
+
+/// CUDA's managed memory, with or without prefetch where a hand-tuned program would copy.
+pub struct Managed {
+    cuda: Arc<Cuda>,
+    buffers: Vec<(u64, usize)>,
+    prefetch: bool,
+    loaded: Loaded,
+}
+
+impl Managed {
+    pub fn new(cuda: &Arc<Cuda>, prefetch: bool, sizes: &[usize]) -> Outcome<Self> {
+        cuda.enter()?;
+        let mut managed = Self { cuda: Arc::clone(cuda), buffers: Vec::new(), prefetch, loaded: Loaded::default() };
+        for &size in sizes {
+            let mut address = 0;
+            // SAFETY: an out-parameter; 1 makes it accessible from everywhere.
+            let code = unsafe { (cuda.driver.alloc_managed)(&mut address, size.next_multiple_of(4096), 1) };
+            cuda.check(code, "allocating managed memory")?;
+            managed.buffers.push((address, size));
+            managed.host(managed.buffers.len() - 1).fill(0);
+        }
+        Ok(managed)
+    }
+
+    fn prefetch(&self, buffer: usize, bytes: &Range<usize>, to: i32) -> Outcome {
+        if !self.prefetch {
+            return Ok(());
+        }
+        self.cuda.enter()?;
+        let (address, size) = self.buffers[buffer];
+        // Whole pages.
+        let (first, end) =
+            (bytes.start / 4096 * 4096, bytes.end.next_multiple_of(4096).min(size.next_multiple_of(4096)));
+        if first >= end {
+            return Ok(());
+        }
+        let (driver, stream) = (&self.cuda.driver, self.cuda.run);
+        // SAFETY: our own memory and stream.
+        unsafe {
+            let code = (driver.prefetch)(address + first as u64, end - first, to, stream);
+            self.cuda.check(code, "prefetching")?;
+            if to < 0 {
+                self.cuda.check((driver.stream_synchronize)(stream), "prefetching")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Managed {
+    fn drop(&mut self) {
+        for &(address, _) in &self.buffers {
+            // SAFETY: allocated by `new`.
+            unsafe { (self.cuda.driver.free)(address) };
+        }
+    }
+}
+
+impl Store for Managed {
+    fn host(&mut self, buffer: usize) -> &mut [u8] {
+        let (address, size) = self.buffers[buffer];
+        // SAFETY: managed memory can be used here while no kernel runs; borrowed like the store.
+        unsafe { std::slice::from_raw_parts_mut(address as *mut u8, size) }
+    }
+
+    fn sent(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome {
+        self.prefetch(buffer, &bytes, self.cuda.device)
+    }
+
+    fn wanted(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome {
+        self.prefetch(buffer, &bytes, -1)
+    }
+
+    fn before_write(&mut self, _: usize, _: Range<usize>) -> Outcome {
+        Ok(())
+    }
+
+    fn run(&mut self, kernel: &KernelSource, grid: [u32; 3], block: [u32; 3], arguments: &[Arg]) -> Outcome {
+        let handle = self.loaded.get(&*self.cuda, kernel)?;
+        let memory = |buffer: usize| {
+            let (address, len) = self.buffers[buffer];
+            DeviceMemory { address, len, host: Some(address as usize), handle: 0 }
+        };
+        let arguments = resolve(arguments, memory);
+        let ticket = self.cuda.launch(&handle, grid, block, &arguments)?;
+        Ok(self.cuda.wait(ticket)?)
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        None
+    }
+}
+
+/// This library.
+pub struct Adsm {
+    runtime: Runtime,
+    device: Arc<Device>,
+    objects: Vec<Arc<Object>>,
+    loaded: Loaded,
+}
+
+impl Adsm {
+    pub fn new(accel: &Arc<dyn Accelerator>, config: Config, sizes: &[usize]) -> Outcome<Self> {
+        let runtime = Runtime::with(vec![Arc::clone(accel)], config)?;
+        let device = Arc::clone(runtime.device(0)?);
+        let abilities = accel.abilities();
+        let one_pointer = abilities.one_pointer || abilities.shared_memory;
+        let mut adsm = Self { runtime, device, objects: Vec::new(), loaded: Loaded::default() };
+        for &size in sizes {
+            adsm.objects.push(adsm.device.allocate(size, one_pointer)?);
+        }
+        Ok(adsm)
+    }
+}
+
+impl Drop for Adsm {
+    fn drop(&mut self) {
+        for object in &self.objects {
+            let _ = self.device.free(object);
+        }
+    }
+}
+
+impl Store for Adsm {
+    fn host(&mut self, buffer: usize) -> &mut [u8] {
+        let object = &self.objects[buffer];
+        // SAFETY: an object of this size; a closed page is opened when it is touched; borrowed like the store.
+        unsafe { std::slice::from_raw_parts_mut(object.base() as *mut u8, object.len) }
+    }
+
+    fn sent(&mut self, _: usize, _: Range<usize>) -> Outcome {
+        Ok(())
+    }
+
+    fn wanted(&mut self, _: usize, _: Range<usize>) -> Outcome {
+        Ok(())
+    }
+
+    fn before_write(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome {
+        if self.device.serves_system_calls() {
+            return Ok(());
+        }
+        Ok(self.device.touch(&self.objects[buffer], bytes, Access::Load)?)
+    }
+
+    fn run(&mut self, kernel: &KernelSource, grid: [u32; 3], block: [u32; 3], arguments: &[Arg]) -> Outcome {
+        let handle = self.loaded.get(&*self.device.accel, kernel)?;
+        let object = |argument: &Arg| match *argument {
+            Arg::In(buffer) => Some((Arc::clone(&self.objects[buffer]), Mode::Reads)),
+            Arg::Out(buffer) => Some((Arc::clone(&self.objects[buffer]), Mode::Writes)),
+            Arg::Value(_) => None,
+        };
+        let objects = arguments.iter().filter_map(object).collect();
+        let arguments = resolve(arguments, |buffer| self.objects[buffer].memory);
+        let flight = self.device.call(Launch { kernel: &handle, grid, block, arguments: &arguments, objects })?;
+        Ok(self.device.sync(&flight)?)
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        Some(self.runtime.stats())
+    }
+}

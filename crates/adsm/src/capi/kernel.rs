@@ -1,0 +1,246 @@
+//! Kernels and calls, for C.
+
+use super::{give, object::place, runtime, tell};
+use crate::{
+    Error, Kernel, KernelSource, Result, Runtime,
+    accel::{Argument, Native, Value},
+    device::{Launch, Mode},
+    memory::Object,
+};
+use std::{
+    ffi::{CStr, c_char, c_int, c_void},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+};
+
+/// `adsm_kernel`.
+pub struct CKernel {
+    source: Mutex<KernelSource>,
+    bound: Mutex<Vec<Weak<Object>>>,
+    /// Made at the first call, with the code there is by then.
+    made: OnceLock<Kernel>,
+}
+
+/// `adsm_native`.
+#[repr(C)]
+pub struct CNative {
+    grid: [u32; 3],
+    block: [u32; 3],
+    memory_count: usize,
+    memory: *const *mut c_void,
+    memory_bytes: *const usize,
+    value_count: usize,
+    value: *const *const c_void,
+}
+
+/// `adsm_arg`.
+#[repr(C)]
+pub struct CArgument {
+    kind: c_int,
+    pointer: *const c_void,
+    bytes: usize,
+}
+
+/// `adsm_dim`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CDim {
+    x: u32,
+    y: u32,
+    z: u32,
+}
+
+fn refused(why: &'static str) -> Error {
+    Error::Argument { why: why.to_owned() }
+}
+
+/// # Safety
+/// `text` must be null or a C string.
+unsafe fn text(text: *const c_char) -> Result<String> {
+    if text.is_null() {
+        return Err(refused("a text is NULL"));
+    }
+    // SAFETY: the caller's word.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map(str::to_owned).map_err(|_| refused("a text is not UTF-8"))
+}
+
+/// # Safety
+/// `kernel` must be null or come from `adsm_kernel_new`, and not be freed.
+unsafe fn kernel<'a>(kernel: *mut CKernel) -> Result<&'a CKernel> {
+    // SAFETY: the caller's word.
+    unsafe { kernel.as_ref() }.ok_or_else(|| refused("the kernel is NULL"))
+}
+
+/// A kernel without code.
+///
+/// # Safety
+/// `name` must be a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_kernel_new(name: *const c_char) -> *mut CKernel {
+    // SAFETY: the caller's word.
+    give(unsafe { text(name) }.map(|name| {
+        let source = Mutex::new(KernelSource::new(name));
+        Box::into_raw(Box::new(CKernel { source, bound: Mutex::default(), made: OnceLock::new() }))
+    }))
+}
+
+/// # Safety
+/// As for [`kernel`].
+unsafe fn add_code(pointer: *mut CKernel, change: impl FnOnce(KernelSource) -> KernelSource) -> Result<()> {
+    // SAFETY: the caller's word.
+    let kernel = unsafe { kernel(pointer) }?;
+    if kernel.made.get().is_some() {
+        return Err(refused("a kernel that has been called can't get more code"));
+    }
+    let mut source = kernel.source.lock().unwrap_or_else(PoisonError::into_inner);
+    *source = change(std::mem::take(&mut *source));
+    Ok(())
+}
+
+/// Code for CUDA devices.
+///
+/// # Safety
+/// A kernel of ours and a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_kernel_ptx(kernel: *mut CKernel, code: *const c_char) -> c_int {
+    // SAFETY: the caller's word.
+    tell(unsafe { text(code).and_then(|code| add_code(kernel, |source| source.ptx(code))) })
+}
+
+/// Code for OpenCL devices.
+///
+/// # Safety
+/// A kernel of ours and a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_kernel_opencl(kernel: *mut CKernel, code: *const c_char) -> c_int {
+    // SAFETY: the caller's word.
+    tell(unsafe { text(code).and_then(|code| add_code(kernel, |source| source.opencl(code))) })
+}
+
+/// Code for the simulated device.
+///
+/// # Safety
+/// A kernel of ours; the function must be callable from any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_kernel_native(
+    kernel: *mut CKernel,
+    code: Option<extern "C" fn(*const CNative)>,
+) -> c_int {
+    let Some(code) = code else { return tell(Err(refused("the code is NULL"))) };
+    let run = move |call: &mut Native<'_>| {
+        let bytes: Vec<usize> = call.memory.iter().map(|memory| memory.len()).collect();
+        let memory: Vec<*mut c_void> = call.memory.iter_mut().map(|memory| memory.as_mut_ptr().cast()).collect();
+        let values: Vec<*const c_void> = call.values.iter().map(|value| value.bytes().as_ptr().cast()).collect();
+        code(&CNative {
+            grid: call.grid,
+            block: call.block,
+            memory_count: memory.len(),
+            memory: memory.as_ptr(),
+            memory_bytes: bytes.as_ptr(),
+            value_count: values.len(),
+            value: values.as_ptr(),
+        });
+    };
+    // SAFETY: the caller's word.
+    tell(unsafe { add_code(kernel, |source| source.native(run)) })
+}
+
+/// Gives a kernel back.
+///
+/// # Safety
+/// A kernel of ours that is not used again, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_kernel_free(kernel: *mut CKernel) {
+    if !kernel.is_null() {
+        // SAFETY: the caller's word.
+        drop(unsafe { Box::from_raw(kernel) });
+    }
+}
+
+/// The kernel uses the object, whatever its arguments are.
+///
+/// # Safety
+/// A kernel of ours.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_bind(pointer: *mut CKernel, object: *mut c_void) -> c_int {
+    tell(runtime().and_then(|runtime| {
+        // SAFETY: the caller's word.
+        let kernel = unsafe { kernel(pointer) }?;
+        let (object, _) = runtime.find(object as usize)?;
+        kernel.bound.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&object));
+        Ok(())
+    }))
+}
+
+/// Starts a kernel.
+///
+/// # Safety
+/// A kernel of ours, and `count` arguments as the header describes them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_call(
+    pointer: *mut CKernel,
+    grid: CDim,
+    block: CDim,
+    arguments: *const CArgument,
+    count: usize,
+) -> c_int {
+    tell(runtime().and_then(|runtime| {
+        // SAFETY: the caller's word; no arguments may be null.
+        let (kernel, arguments) = unsafe {
+            let arguments = if count == 0 { &[][..] } else { std::slice::from_raw_parts(arguments, count) };
+            (kernel(pointer)?, arguments)
+        };
+        // SAFETY: as above.
+        unsafe { call(runtime, kernel, grid, block, arguments) }
+    }))
+}
+
+/// # Safety
+/// The arguments must be as the header describes them.
+unsafe fn call(runtime: &Runtime, kernel: &CKernel, grid: CDim, block: CDim, arguments: &[CArgument]) -> Result<()> {
+    let mut given = Vec::with_capacity(arguments.len());
+    let mut objects: Vec<(Arc<Object>, Mode)> = Vec::new();
+    let mut anything = false;
+    for argument in arguments {
+        let mode = match argument.kind {
+            1 => Mode::Reads,
+            2 | 3 => Mode::Writes,
+            4 => {
+                // SAFETY: the caller's word.
+                let bytes = unsafe { std::slice::from_raw_parts(argument.pointer.cast::<u8>(), argument.bytes) };
+                let value = Value::from_bytes(bytes).ok_or_else(|| refused("a value has more than 16 bytes"))?;
+                given.push(Argument::Value(value));
+                continue;
+            }
+            _ => return Err(refused("an argument is of no known kind")),
+        };
+        anything |= argument.kind == 3;
+        let (object, _, bytes) = place(runtime, argument.pointer as usize, 0)?;
+        given.push(Argument::Memory { memory: object.memory, offset: bytes.start });
+        objects.push((object, mode));
+    }
+    // Objects that have been freed since are no longer bound.
+    let bound: Vec<Arc<Object>> =
+        kernel.bound.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
+    let mut device = None;
+    for object in objects.iter().map(|(object, _)| object).chain(&bound) {
+        let here = runtime.device(object.device)?;
+        let found = device.get_or_insert(here);
+        if !Arc::ptr_eq(found, here) {
+            return Err(Error::TwoDevices { one: found.accel.name(), other: here.accel.name() });
+        }
+    }
+    let device = device.map_or_else(|| runtime.chosen(), Ok)?;
+    if anything && bound.is_empty() {
+        // Nothing is known: every object may be used (3.3), except as the arguments say otherwise.
+        let known: Vec<usize> = objects.iter().map(|(object, _)| object.base()).collect();
+        objects.extend(device.objects().into_iter().filter(|o| !known.contains(&o.base())).map(|o| (o, Mode::Writes)));
+    }
+    objects.extend(bound.into_iter().map(|object| (object, Mode::Writes)));
+    let made = kernel
+        .made
+        .get_or_init(|| runtime.kernel(kernel.source.lock().unwrap_or_else(PoisonError::into_inner).clone()));
+    let handle = made.on(device)?;
+    let (grid, block) = ([grid.x, grid.y, grid.z], [block.x, block.y, block.z]);
+    device.call(Launch { kernel: &handle, grid, block, arguments: &given, objects }).map(drop)
+}

@@ -1,0 +1,144 @@
+//! Shared objects, for C.
+
+use super::{give, runtime, tell};
+use crate::{
+    Error, Result, Runtime,
+    device::Device,
+    memory::{self, Object},
+    os::Access,
+};
+use std::{
+    ffi::{c_int, c_void},
+    ops::Range,
+    ptr,
+    sync::Arc,
+};
+
+/// The object in which `bytes` from `address` on lie, and where in it.
+pub(super) fn place(
+    runtime: &Runtime,
+    address: usize,
+    bytes: usize,
+) -> Result<(Arc<Object>, &Arc<Device>, Range<usize>)> {
+    let (object, device) = runtime.find(address)?;
+    let (start, len) = (object.base(), object.len);
+    match (address - start).checked_add(bytes) {
+        Some(end) if end <= len => Ok((object, device, address - start..end)),
+        _ => Err(Error::Bounds { address, bytes, start, len }),
+    }
+}
+
+fn allocate(bytes: usize, one_pointer: bool) -> *mut c_void {
+    give(runtime().and_then(|runtime| {
+        let object = runtime.chosen()?.allocate(bytes, one_pointer)?;
+        Ok(object.base() as *mut c_void)
+    }))
+}
+
+/// Zeroes that CPU and kernels know by one address.
+#[unsafe(no_mangle)]
+pub extern "C" fn adsm_alloc(bytes: usize) -> *mut c_void {
+    allocate(bytes, true)
+}
+
+/// Zeroes that the CPU knows by one address and kernels by another.
+#[unsafe(no_mangle)]
+pub extern "C" fn adsm_safe_alloc(bytes: usize) -> *mut c_void {
+    allocate(bytes, false)
+}
+
+/// Gives an object back.
+#[unsafe(no_mangle)]
+pub extern "C" fn adsm_free(object: *mut c_void) -> c_int {
+    let address = object as usize;
+    tell(runtime().and_then(|runtime| {
+        let (object, device) = runtime.find(address)?;
+        if object.base() != address {
+            return Err(Error::Inside { address, start: object.base() });
+        }
+        device.free(&object)
+    }))
+}
+
+/// What a kernel is given for an address; 0 if it is not shared.
+#[unsafe(no_mangle)]
+pub extern "C" fn adsm_safe(address: *const c_void) -> u64 {
+    let translated = runtime().and_then(|runtime| {
+        let (object, _, bytes) = place(runtime, address as usize, 0)?;
+        Ok(object.memory.address + bytes.start as u64)
+    });
+    translated.unwrap_or_else(|error| {
+        tell(Err(error));
+        0
+    })
+}
+
+/// Sets bytes, shared or not.
+///
+/// # Safety
+/// There must be as many writable bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_memset(to: *mut c_void, byte: c_int, bytes: usize) -> c_int {
+    tell(runtime().and_then(|runtime| {
+        if memory::find(to as usize).is_err() {
+            // SAFETY: the caller's word.
+            unsafe { ptr::write_bytes(to.cast::<u8>(), byte as u8, bytes) };
+            return Ok(());
+        }
+        let (object, device, range) = place(runtime, to as usize, bytes)?;
+        device.fill(&object, range, byte as u8)
+    }))
+}
+
+/// Copies bytes that do not overlap, shared or not.
+///
+/// # Safety
+/// There must be as many readable and writable bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_memcpy(to: *mut c_void, from: *const c_void, bytes: usize) -> c_int {
+    // SAFETY: the caller's word.
+    tell(runtime().and_then(|runtime| unsafe { copy(runtime, to.cast(), from.cast(), bytes) }))
+}
+
+/// # Safety
+/// There must be as many readable and writable bytes.
+unsafe fn copy(runtime: &Runtime, to: *mut u8, from: *const u8, bytes: usize) -> Result<()> {
+    let (shared_to, shared_from) = (memory::find(to as usize).is_ok(), memory::find(from as usize).is_ok());
+    if !shared_to && !shared_from {
+        // SAFETY: the caller's word.
+        unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+        return Ok(());
+    }
+    if !shared_from {
+        let (object, device, range) = place(runtime, to as usize, bytes)?;
+        // SAFETY: as above.
+        return unsafe { device.write(&object, range, from) };
+    }
+    let (source, device, range) = place(runtime, from as usize, bytes)?;
+    if !shared_to {
+        // SAFETY: as above.
+        return unsafe { device.read(&source, range, to) };
+    }
+    // From one object to another, through a buffer of our own: no address of an object may be given to a device.
+    let (target, target_device, target_range) = place(runtime, to as usize, bytes)?;
+    let mut buffer = vec![0u8; bytes.min(4 << 20)];
+    for at in (0..bytes).step_by(buffer.len().max(1)) {
+        let len = buffer.len().min(bytes - at);
+        // SAFETY: the buffer has so many bytes.
+        unsafe {
+            device.read(&source, range.start + at..range.start + at + len, buffer.as_mut_ptr())?;
+            target_device.write(&target, target_range.start + at..target_range.start + at + len, buffer.as_ptr())?;
+        }
+    }
+    Ok(())
+}
+
+/// Opens shared memory for a system call.
+#[unsafe(no_mangle)]
+pub extern "C" fn adsm_touch(address: *mut c_void, bytes: usize, write: c_int) -> c_int {
+    tell(runtime().and_then(|runtime| {
+        let (object, device, range) = place(runtime, address as usize, bytes)?;
+        let access = if write == 0 { Access::Load } else { Access::Store };
+        device.touch(&object, range, access)
+    }))
+}

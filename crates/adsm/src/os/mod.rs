@@ -1,0 +1,14 @@
+//! What is asked of the operating system: memory that can be seen twice, and a word when somebody touches it.
+//!
+//! The paper's OS abstraction layer (`004_8a0710c761bcf477.txt`, 4.1, Fig. 5). A shared object's host copy is an anonymous file
+//! mapped twice: the program's view, whose pages are opened and closed, and a second, always open view that transfers use.
+
+mod backing;
+mod engine;
+mod futex;
+mod signal;
+mod uffd;
+
+pub use backing::{Backing, HUGE, View, page_size, round_up};
+pub use engine::{Access, Engines, FaultEngine, Part, Protection};
+pub(crate) use futex::{futex_wait, futex_wake};

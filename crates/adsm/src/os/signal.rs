@@ -1,0 +1,159 @@
+//! Page protection and SIGSEGV.
+//!
+//! The handler serves the fault where it happened: the access came from the program's own code, never from inside this library
+//! (which uses aliases), so it holds none of our locks, and the handler blocks every other signal. What it calls does not
+//! allocate. Faults that are none of ours go to the handler that was there before, or end the process as they would have.
+
+use super::{Access, FaultEngine, Part, Protection};
+use crate::memory::{self, Served};
+use std::{
+    cell::UnsafeCell,
+    io, mem, ptr,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// The engine. There is one handler, however many engines are made.
+pub struct Mprotect(());
+
+/// The handler that was there before ours.
+struct Before(UnsafeCell<mem::MaybeUninit<libc::sigaction>>);
+
+// SAFETY: written under `INSTALLING` before the handler that reads it can run, and again only when another handler has taken
+// our place.
+unsafe impl Sync for Before {}
+
+static BEFORE: Before = Before(UnsafeCell::new(mem::MaybeUninit::zeroed()));
+static INSTALLED: AtomicBool = AtomicBool::new(false);
+static INSTALLING: Mutex<()> = Mutex::new(());
+
+impl Mprotect {
+    /// Puts the handler in place, once.
+    pub fn install() -> io::Result<Self> {
+        put_in_front()?;
+        Ok(Self(()))
+    }
+}
+
+/// Our handler comes first; whoever was first is remembered.
+fn put_in_front() -> io::Result<()> {
+    let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: plain queries and changes of the process's signal table; `ours` is fully set.
+    unsafe {
+        let mut now: libc::sigaction = mem::zeroed();
+        if libc::sigaction(libc::SIGSEGV, ptr::null(), &mut now) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
+        if now.sa_sigaction == handler as *const () as usize {
+            return Ok(());
+        }
+        (*BEFORE.0.get()).write(now);
+        let mut ours: libc::sigaction = mem::zeroed();
+        ours.sa_sigaction = handler as *const () as usize;
+        // On the stack of the program: an alternative one, made for a report of a stack overflow, is too small for what
+        // device drivers do.
+        ours.sa_flags = libc::SA_SIGINFO;
+        libc::sigfillset(&mut ours.sa_mask);
+        if libc::sigaction(libc::SIGSEGV, &ours, ptr::null_mut()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    INSTALLED.store(true, Ordering::Release);
+    Ok(())
+}
+
+impl FaultEngine for Mprotect {
+    fn name(&self) -> &'static str {
+        "mprotect"
+    }
+
+    fn attach(&self, _: Part) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn detach(&self, _: Part) {}
+
+    fn protect(&self, part: Part, from: Protection, to: Protection) -> io::Result<()> {
+        if from == to {
+            return Ok(());
+        }
+        let flags = match to {
+            Protection::Closed => libc::PROT_NONE,
+            Protection::ReadOnly => libc::PROT_READ,
+            Protection::Open => libc::PROT_READ | libc::PROT_WRITE,
+        };
+        // SAFETY: a part of a view that this library has mapped.
+        if unsafe { libc::mprotect(part.view as *mut libc::c_void, part.len, flags) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    fn serves_system_calls(&self) -> bool {
+        false
+    }
+
+    fn likes_huge_pages(&self) -> bool {
+        true
+    }
+
+    fn refresh(&self) -> io::Result<()> {
+        put_in_front()
+    }
+}
+
+extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the address of this thread's own errno, kept for the interrupted code.
+    let errno = unsafe { *libc::__errno_location() };
+    // SAFETY: the kernel hands a valid siginfo to a handler with SA_SIGINFO.
+    let address = unsafe { (*info).si_addr() } as usize;
+    match memory::fault(address, access_of(context)) {
+        Served::Yes => {
+            // SAFETY: as above.
+            unsafe { *libc::__errno_location() = errno };
+        }
+        Served::NotOurs | Served::Failed => pass_on(signal, info, context),
+    }
+}
+
+/// Whether the access that faulted was a store. `None` where the machine does not say.
+fn access_of(context: *mut libc::c_void) -> Option<Access> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let context = context.cast::<libc::ucontext_t>();
+        // SAFETY: the kernel hands a valid context to a handler with SA_SIGINFO. Bit 1 of the error code: a write.
+        let error = unsafe { (*context).uc_mcontext.gregs[libc::REG_ERR as usize] };
+        Some(if error & 2 == 0 { Access::Load } else { Access::Store })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = context;
+        None
+    }
+}
+
+/// To the handler before ours; without one, the fault happens again and ends the process as if we had not been here.
+fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: set before our handler was installed.
+    let before = unsafe { (*BEFORE.0.get()).assume_init() };
+    match before.sa_sigaction {
+        libc::SIG_DFL | libc::SIG_IGN => {
+            // SAFETY: the default disposition for a signal that exists.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
+            // SAFETY: registered with SA_SIGINFO, so it has this type.
+            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+                unsafe { mem::transmute(handler) };
+            handler(signal, info, context);
+        }
+        handler => {
+            // SAFETY: registered without SA_SIGINFO, so it has this type.
+            let handler: extern "C" fn(i32) = unsafe { mem::transmute(handler) };
+            handler(signal);
+        }
+    }
+}

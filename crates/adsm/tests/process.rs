@@ -1,0 +1,233 @@
+//! What concerns the whole process: handlers of others, forks, accesses that nobody can serve. Each case is a process of its own.
+
+use adsm::{
+    Config, DeviceError, Error, KernelSource, Runtime,
+    accel::sim::{Operation, Sim, SimSpec},
+};
+use std::{
+    env,
+    os::unix::process::ExitStatusExt,
+    process::{Command, Output},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// Runs one of the cases below in a new process.
+fn case(name: &str) -> Output {
+    let test = env::current_exe().expect("a test knows itself");
+    Command::new(test).args(["--exact", name, "--ignored", "--nocapture"]).output().expect("it can be started")
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn runtime() -> (Arc<Sim>, Runtime) {
+    let sim = Arc::new(Sim::new(SimSpec::default()));
+    let runtime = Runtime::with(vec![Arc::<Sim>::clone(&sim)], Config::default()).unwrap();
+    (sim, runtime)
+}
+
+fn touch_device(runtime: &Runtime, x: &mut adsm::Shared<[u8]>) {
+    let kernel = runtime.kernel(KernelSource::new("nothing").native(|_| {}));
+    kernel.call(1, 1).write(x).launch().unwrap().sync().unwrap();
+}
+
+static FOREIGN: AtomicUsize = AtomicUsize::new(0);
+static OPENED: AtomicUsize = AtomicUsize::new(0);
+
+/// Somebody else's handler: opens a page of its own and counts.
+extern "C" fn foreign(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: a handler with SA_SIGINFO gets one; the page is the test's.
+    unsafe {
+        let page = OPENED.load(Ordering::Relaxed);
+        if (*info).si_addr() as usize == page {
+            libc::mprotect(page as *mut libc::c_void, 4096, libc::PROT_READ | libc::PROT_WRITE);
+            FOREIGN.fetch_add(1, Ordering::Relaxed);
+        } else {
+            libc::abort();
+        }
+    }
+}
+
+fn install_foreign() {
+    // SAFETY: a handler of the right type, in a process of its own.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = foreign;
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO;
+        libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut());
+    }
+}
+
+/// A closed page that the foreign handler opens.
+fn touch_foreign() {
+    // SAFETY: a new page; the handler opens it.
+    unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let page = libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_NONE, flags, -1, 0);
+        OPENED.store(page as usize, Ordering::Relaxed);
+        page.cast::<u8>().write_volatile(1);
+    }
+}
+
+#[test]
+fn a_handler_that_was_there_before_still_gets_its_faults() {
+    let output = case("case_handler_before");
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+#[test]
+#[ignore = "a case of its own process"]
+fn case_handler_before() {
+    install_foreign();
+    let (_, runtime) = runtime();
+    let mut x = runtime.alloc::<u8>(100).unwrap();
+    x[3] = 4;
+    touch_foreign();
+    touch_device(&runtime, &mut x);
+    assert_eq!((x[3], FOREIGN.load(Ordering::Relaxed)), (4, 1));
+}
+
+#[test]
+fn a_handler_installed_later_comes_second_from_the_next_call_on() {
+    let output = case("case_handler_later");
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+#[test]
+#[ignore = "a case of its own process"]
+fn case_handler_later() {
+    let (_, runtime) = runtime();
+    let mut x = runtime.alloc::<u8>(100).unwrap();
+    x[3] = 4;
+    install_foreign();
+    touch_device(&runtime, &mut x);
+    assert_eq!(x[3], 4);
+    touch_foreign();
+    assert_eq!(FOREIGN.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_bad_access_still_ends_the_process_by_sigsegv() {
+    let output = case("case_bad_access");
+    assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{}", told(&output));
+}
+
+#[test]
+#[ignore = "a case of its own process"]
+fn case_bad_access() {
+    let (_, _runtime) = runtime();
+    // SAFETY: none; this is the bad access that the test is about.
+    unsafe { std::ptr::without_provenance_mut::<u8>(64).write_volatile(1) };
+}
+
+#[test]
+fn bytes_that_cannot_be_had_end_the_process_with_a_word_why() {
+    let output = case("case_cannot_fetch");
+    assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{}", told(&output));
+    let told = told(&output);
+    assert!(told.contains("was touched and can't be had: the simulated device: a download failed: broken"), "{told}");
+}
+
+#[test]
+#[ignore = "a case of its own process"]
+fn case_cannot_fetch() {
+    let (sim, runtime) = runtime();
+    let mut x = runtime.alloc::<u8>(100).unwrap();
+    touch_device(&runtime, &mut x);
+    let (device, why) = ("the simulated device".to_owned(), "broken".to_owned());
+    sim.fail_after(0, Operation::Download, DeviceError::Failed { device, what: "a download", why });
+    assert_eq!(x[0], 0);
+}
+
+#[test]
+fn a_forked_child_has_no_objects_and_does_its_parent_no_harm() {
+    let output = case("case_fork");
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+#[test]
+#[ignore = "a case of its own process"]
+fn case_fork() {
+    let (_, runtime) = runtime();
+    let mut x = runtime.alloc::<u8>(100).unwrap();
+    x[0] = 1;
+    let kernel = runtime.kernel(KernelSource::new("nothing").native(|_| {}));
+    // SAFETY: the child only calls what is said to work there, and ends at once.
+    unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            let refused = matches!(runtime.alloc::<u8>(1), Err(Error::Forked))
+                && matches!(kernel.call(1, 1).write(&mut x).launch().map(drop), Err(Error::Forked))
+                && matches!(runtime.sync(), Err(Error::Forked));
+            libc::_exit(if refused { 0 } else { 1 });
+        }
+        let mut status = 0;
+        libc::waitpid(child, &mut status, 0);
+        assert_eq!(status, 0, "the child was refused everything");
+        // A touch in the child is a bad access there and nowhere else.
+        let child = libc::fork();
+        if child == 0 {
+            (x.as_ptr() as *mut u8).write_volatile(9);
+            libc::_exit(0);
+        }
+        libc::waitpid(child, &mut status, 0);
+        assert!(libc::WIFSIGNALED(status));
+    }
+    touch_device(&runtime, &mut x);
+    assert_eq!(x[0], 1);
+}
+
+#[test]
+fn more_mappings_than_the_system_has_open_the_whole_object() {
+    let output = case("case_mappings");
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+#[test]
+#[ignore = "a case of its own process"]
+fn case_mappings() {
+    const PAGE: usize = 4096;
+    let config = Config { block: PAGE, rolling: 10_000, ahead: 0, ..Config::default() };
+    let sim = Arc::new(Sim::new(SimSpec::default()));
+    let runtime = Runtime::with(vec![Arc::<Sim>::clone(&sim)], config).unwrap();
+    let blocks = 4_000;
+    let mut x = runtime.alloc::<u8>(blocks * PAGE).unwrap();
+    let add_one = runtime.kernel(KernelSource::new("add_one").native(|call| {
+        call.memory[0].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+    }));
+    use_up_mappings();
+    // Every other page would be a mapping of its own.
+    for block in (0..blocks).step_by(2) {
+        x[block * PAGE] = 4;
+    }
+    assert!(runtime.stats().coarsened > 0, "the limit was met");
+    add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+    assert!((0..blocks).all(|block| x[block * PAGE] == if block % 2 == 0 { 5 } else { 1 }));
+}
+
+/// Leaves about 500 mappings of what the system allows a process.
+fn use_up_mappings() {
+    let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+    let limit: usize = limit.trim().parse().unwrap();
+    let pages = limit + 16;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a range of our own, never touched; every other page gets another protection.
+    unsafe {
+        let base = libc::mmap(std::ptr::null_mut(), pages * 4096, libc::PROT_NONE, flags, -1, 0);
+        assert_ne!(base, libc::MAP_FAILED);
+        let page = |index: usize| base.cast::<u8>().add(index * 4096).cast();
+        let mut split = 1;
+        while split < pages && libc::mprotect(page(split), 4096, libc::PROT_READ) == 0 {
+            split += 2;
+        }
+        assert!(split < pages, "the limit was met");
+        for index in (split - 500..split - 2).step_by(2) {
+            libc::mprotect(page(index), 4096, libc::PROT_NONE);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Programs that must not compile: touches of what a kernel in flight may be using.
+
+#[test]
+fn unsynchronised_touches_do_not_compile() {
+    let tests = trybuild::TestCases::new();
+    tests.compile_fail("tests/refused/*.rs");
+}

@@ -25,22 +25,22 @@ struct Part {
 }
 
 impl Process {
-    pub(super) fn read(&mut self, index: usize, fd: u64, start: u64, size: u64) -> Outcome {
-        self.read_parts(index, fd, None, &[Part { start, size }])
+    pub(super) fn read(&mut self, fd: u64, start: u64, size: u64) -> Outcome {
+        self.read_parts(fd, None, &[Part { start, size }])
     }
 
-    pub(super) fn pread(&mut self, index: usize, fd: u64, start: u64, size: u64, at: u64) -> Outcome {
-        self.read_parts(index, fd, Some(position(at)?), &[Part { start, size }])
+    pub(super) fn pread(&mut self, fd: u64, start: u64, size: u64, at: u64) -> Outcome {
+        self.read_parts(fd, Some(position(at)?), &[Part { start, size }])
     }
 
-    pub(super) fn readv(&mut self, index: usize, fd: u64, parts: u64, count: u64) -> Outcome {
+    pub(super) fn readv(&mut self, fd: u64, parts: u64, count: u64) -> Outcome {
         let parts = self.parts(parts, count)?;
-        self.read_parts(index, fd, None, &parts)
+        self.read_parts(fd, None, &parts)
     }
 
-    pub(super) fn preadv(&mut self, index: usize, fd: u64, parts: u64, count: u64, at: u64) -> Outcome {
+    pub(super) fn preadv(&mut self, fd: u64, parts: u64, count: u64, at: u64) -> Outcome {
         let parts = self.parts(parts, count)?;
-        self.read_parts(index, fd, Some(position(at)?), &parts)
+        self.read_parts(fd, Some(position(at)?), &parts)
     }
 
     pub(super) fn write(&mut self, index: usize, fd: u64, start: u64, size: u64) -> Outcome {
@@ -78,7 +78,7 @@ impl Process {
         Ok(parts)
     }
 
-    fn read_parts(&mut self, index: usize, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
+    fn read_parts(&mut self, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
         let file = self.files.get(fd)?;
         let mut done = 0;
         for part in parts {
@@ -89,7 +89,7 @@ impl Process {
                         break;
                     }
                 }
-                Err(Errno::EAGAIN) if done == 0 => return self.would_wait(index, &file),
+                Err(Errno::EAGAIN) if done == 0 => return would_wait(&file),
                 Err(error) if done == 0 => return Err(error),
                 Err(_) => break,
             }
@@ -146,7 +146,7 @@ impl Process {
                         break;
                     }
                 }
-                Err(Errno::EAGAIN) if done == 0 => return self.would_wait(index, &file),
+                Err(Errno::EAGAIN) if done == 0 => return would_wait(&file),
                 Err(Errno::EPIPE) if done == 0 => {
                     self.send_to_thread(index, SigInfo::from_kernel(Signal::PIPE))?;
                     return Err(Errno::EPIPE);
@@ -181,15 +181,14 @@ impl Process {
             }
         }
     }
+}
 
-    /// A pipe that is empty or full: the thread waits, unless it asked not to.
-    fn would_wait(&mut self, index: usize, file: &OpenFile) -> Outcome {
-        debug_assert!(index < self.threads.len());
-        if file.has(flag::NON_BLOCKING) {
-            return Err(Errno::EAGAIN);
-        }
-        Ok(Flow::Wait(Wait { what: What::Files { restart: true }, deadline: Time::NEVER }))
+/// A pipe that is empty or full: the thread waits, unless it asked not to.
+fn would_wait(file: &OpenFile) -> Outcome {
+    if file.has(flag::NON_BLOCKING) {
+        return Err(Errno::EAGAIN);
     }
+    Ok(Flow::Wait(Wait { what: What::Files { restart: true }, deadline: Time::NEVER }))
 }
 
 /// A position in a file; negative ones do not exist.

@@ -6,36 +6,37 @@ use object::{
     read::elf::{FileHeader, Sym},
 };
 
-/// Functions by address.
+/// Functions and variables by address.
 #[derive(Default)]
 pub struct Symbols {
     /// (start, end, name), by start.
-    functions: Vec<(u64, u64, String)>,
+    named: Vec<(u64, u64, String)>,
 }
 
 impl Symbols {
     /// Those of a file that is loaded at `base`; none if it is stripped.
     pub fn read(file: &[u8], base: u64) -> Symbols {
-        let mut functions = functions(file, base).unwrap_or_default();
-        functions.sort();
-        Symbols { functions }
+        let mut named = named(file, base).unwrap_or_default();
+        named.sort();
+        Symbols { named }
     }
 
-    /// The function of an address, and how far into it that is: `main+0x12`.
+    /// The function or variable of an address, and how far into it that is: `main+0x12`.
     pub fn name(&self, address: u64) -> Option<String> {
-        let after = self.functions.partition_point(|(start, ..)| *start <= address);
-        let (start, end, name) = self.functions[..after].iter().rev().take(8).find(|(_, end, _)| address < *end)?;
-        debug_assert!(address < *end);
+        let after = self.named.partition_point(|(start, ..)| *start <= address);
+        let (start, _, name) = self.named[..after].iter().rev().take(8).find(|(_, end, _)| address < *end)?;
         Some(if address == *start { name.clone() } else { format!("{name}+{:#x}", address - start) })
     }
 }
 
-fn functions(file: &[u8], base: u64) -> Option<Vec<(u64, u64, String)>> {
+fn named(file: &[u8], base: u64) -> Option<Vec<(u64, u64, String)>> {
     let header = FileHeader64::<LittleEndian>::parse(file).ok()?;
     let sections = header.sections(LittleEndian, file).ok()?;
     let symbols = sections.symbols(LittleEndian, file, elf::SHT_SYMTAB).ok()?;
-    let functions = symbols.iter().filter(|symbol| matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC));
-    let named = functions.filter_map(|symbol| {
+    let named = symbols
+        .iter()
+        .filter(|symbol| matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC | elf::STT_OBJECT));
+    let named = named.filter_map(|symbol| {
         let name = symbols.symbol_name(LittleEndian, symbol).ok()?;
         let start = base.wrapping_add(symbol.st_value(LittleEndian));
         // Hand-written assembly often has no size.

@@ -4,6 +4,7 @@ mod argument;
 mod dump;
 mod gpu;
 mod scalar;
+mod timed;
 
 use crate::{
     files::{read_code_object, write},
@@ -20,6 +21,7 @@ use gpu::{Buffer, Gpu};
 use miette::{Context, IntoDiagnostic, bail, miette};
 use serde::Serialize;
 use std::{fmt::Write, num::NonZeroUsize, path::PathBuf, time::Instant};
+use timed::{Timed, Told};
 
 /// Run one kernel of a code object.
 #[derive(clap::Args)]
@@ -55,8 +57,10 @@ pub struct Launch {
     #[arg(short, long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Give up when one wavefront has executed so many instructions [default: never].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "system")]
     limit: Option<u64>,
+    #[command(flatten)]
+    timed: Timed,
 }
 
 /// Sizes along x, y and z, and how many of them were given.
@@ -78,6 +82,9 @@ struct Report<'a> {
     /// Of all launches together.
     wave_instructions: u64,
     dumps: Vec<Dumped>,
+    /// If it ran in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simulated: Option<Told>,
     /// Times are of this computer, not of the simulated one.
     host: Host,
 }
@@ -111,9 +118,14 @@ impl Launch {
         self.check_dumps(&buffers)?;
 
         let start = Instant::now();
-        let mut wave_instructions = 0;
-        for _ in 0..self.repeat {
-            wave_instructions += gpu.launch(&dispatch, Options { threads, limit: self.limit })?;
+        let (mut simulated, mut wave_instructions) = (None, 0);
+        if let Some(system) = &self.timed.system {
+            let (told, instructions) = self.timed.run(system, &mut gpu, &dispatch, self.repeat, threads, ui)?;
+            (simulated, wave_instructions) = (Some(told), instructions);
+        } else {
+            for _ in 0..self.repeat {
+                wave_instructions += gpu.launch(&dispatch, Options { threads, limit: self.limit })?;
+            }
         }
         let seconds = start.elapsed().as_secs_f64();
 
@@ -132,6 +144,7 @@ impl Launch {
             repeat: self.repeat,
             wave_instructions,
             dumps,
+            simulated,
             host: Host { seconds, threads },
         };
         ui.print(&report.text(kernel))?;
@@ -287,6 +300,7 @@ impl Report<'_> {
             self.wave_instructions
         )
         .expect("writing to a string can't fail");
+        text.push_str(self.simulated.as_ref().map_or("", Told::text));
         let declared: Vec<&Argument> = kernel.explicit_arguments().collect();
         for dump in &self.dumps {
             let name = declared.get(dump.argument).map(|argument| format!(" ({})", describe(argument)));

@@ -8,11 +8,13 @@ mod disasm;
 mod files;
 mod launch;
 mod list_protocols;
+mod list_systems;
 mod list_workloads;
 mod opencl;
 mod run;
 mod sdk;
 mod show_protocol;
+mod show_system;
 mod show_workload;
 mod ui;
 
@@ -30,6 +32,8 @@ Examples:
   cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
       --arg rand-f32:1024:1 --arg rand-f32:1024:2 --arg zero:4096 --dump 2:f32:0..8
                                          run it, and look at its results
+  cohesim launch ... --system skeleton --check
+                                         the same in time, on a machine, every read compared with what it must return
   cohesim show protocol vi               a coherence protocol, as a table
   cohesim check vi                       every interleaving of its messages on a small system
   cohesim bench gcn3                     how fast kernels run
@@ -76,12 +80,14 @@ enum Command {
 enum List {
     Workloads(list_workloads::ListWorkloads),
     Protocols(list_protocols::ListProtocols),
+    Systems(list_systems::ListSystems),
 }
 
 #[derive(Subcommand)]
 enum Show {
     Workload(show_workload::ShowWorkload),
     Protocol(show_protocol::ShowProtocol),
+    System(show_system::ShowSystem),
 }
 
 fn main() -> miette::Result<()> {
@@ -96,8 +102,10 @@ fn main() -> miette::Result<()> {
         Command::Check(command) => command.run(&ui),
         Command::List(List::Workloads(command)) => command.run(&ui),
         Command::List(List::Protocols(command)) => command.run(&ui),
+        Command::List(List::Systems(command)) => command.run(&ui),
         Command::Show(Show::Workload(command)) => command.run(&ui),
         Command::Show(Show::Protocol(command)) => command.run(&ui),
+        Command::Show(Show::System(command)) => command.run(&ui),
         Command::Bench(command) => command.run(&ui),
     }
 }

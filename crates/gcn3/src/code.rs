@@ -64,6 +64,11 @@ impl Code {
         Some(decode(&self.bytes, offset as usize))
     }
 
+    /// The instructions at every place where one may start, four bytes apart, as far as they decode.
+    pub fn instructions(&self) -> impl Iterator<Item = &Inst> {
+        self.slots.iter().map(|slot| &slot.inst)
+    }
+
     fn outside(&self) -> Fault {
         Fault::OutsideCode { start: self.start, end: self.end() }
     }

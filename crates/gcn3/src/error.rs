@@ -1,5 +1,6 @@
 //! What can go wrong while a kernel runs, told so that its author finds the place.
 
+use crate::{code::Code, dispatch::Places, object::Kernel};
 use thiserror::Error;
 
 /// What an instruction ran into.
@@ -73,4 +74,32 @@ pub struct ExecError {
     pub workgroup: [u32; 3],
     pub wavefront: u32,
     pub fault: Fault,
+}
+
+/// Where in a launch a fault happened.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub places: &'a Places,
+    pub workgroup: [u32; 3],
+    pub wavefront: u32,
+    pub pc: u64,
+}
+
+impl ExecError {
+    pub fn new(kernel: &Kernel, code: &Code, place: Place<'_>, fault: Fault) -> Self {
+        let text = match code.instruction(place.pc) {
+            Some(Ok(inst)) => inst.to_string(),
+            _ => "?".into(),
+        };
+        let entry = place.places.image.0.wrapping_add(kernel.descriptor.entry.0);
+        Self {
+            kernel: kernel.name.clone(),
+            pc: place.pc,
+            offset: place.pc.wrapping_sub(entry),
+            text,
+            workgroup: place.workgroup,
+            wavefront: place.wavefront,
+            fault,
+        }
+    }
 }

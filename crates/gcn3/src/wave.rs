@@ -6,6 +6,7 @@
 //! are neighbours in the host's memory.
 
 use crate::{
+    dispatch::WaveInit,
     error::Fault,
     exec::{
         float::Mode,
@@ -95,6 +96,24 @@ impl Wavefront {
         self.id = 0;
         self.executed = 0;
         self.set_exec(!0);
+    }
+
+    /// Fills in the registers with which this wavefront, reset before, starts as number `id` of its workgroup.
+    pub fn begin(&mut self, id: u32, init: &WaveInit) {
+        self.id = id;
+        self.pc = init.pc.0;
+        self.mode = Mode(init.mode);
+        self.apertures = Apertures {
+            shared_hi: (init.apertures.lds.0 >> 32) as u32,
+            private_hi: (init.apertures.scratch.0 >> 32) as u32,
+            scratch_base: init.apertures.hidden_private_base.0,
+        };
+        self.set_exec(init.exec);
+        let count = init.sgpr_count.min(init.sgprs.len());
+        self.scalars[..count].copy_from_slice(&init.sgprs[..count]);
+        for (row, ids) in self.vgprs.iter_mut().zip(&init.vgprs) {
+            row.0 = *ids;
+        }
     }
 
     #[inline(always)]

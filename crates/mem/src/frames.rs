@@ -14,9 +14,9 @@ pub const FRAME: usize = 64 << 10;
 pub struct FrameId(u32);
 
 /// A sparse physical memory.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Frames {
-    /// Looked up, never walked.
+    /// Walked only where the order does not matter.
     index: FxHashMap<u64, FrameId>,
     frames: Vec<Box<[u8; FRAME]>>,
 }
@@ -75,6 +75,16 @@ impl Frames {
             self.bytes_mut(frame)[place..place + count].copy_from_slice(&bytes[done..done + count]);
             done += count;
         }
+    }
+
+    /// Everything that has been written, cut at multiples of `size` (at most a frame's), in no particular order.
+    pub fn pieces(&self, size: u64) -> impl Iterator<Item = (PhysAddr, &[u8])> {
+        let size = size.min(FRAME as u64) as usize;
+        self.index.iter().flat_map(move |(number, frame)| {
+            let base = number * FRAME as u64;
+            let pieces = self.bytes(*frame).chunks(size).enumerate();
+            pieces.map(move |(n, bytes)| (PhysAddr(base + (n * size) as u64), bytes))
+        })
     }
 
     /// How much room the frames take up.

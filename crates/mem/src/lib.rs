@@ -1,12 +1,18 @@
 //! The words in which every part of cohesim speaks of memory.
 //!
-//! Addresses and sizes are types, never bare integers across a boundary, so that a virtual address can't be taken
-//! for a physical one. Requests and replies of the modelled memory system join them here when the timing model
-//! needs them.
+//! Addresses and sizes are types, never bare integers across a boundary, so that a virtual address can't be taken for a
+//! physical one. Bytes travel with a mask ([`Block`]); [`Request`] and [`Reply`] are what cores and compute units exchange
+//! with their first cache; [`Frames`] hold the bytes of a physical memory; an [`Observation`] is what a run is checked by.
 #![forbid(unsafe_code)]
 
 mod address;
+mod block;
 mod frames;
+mod observation;
+mod request;
 
 pub use address::{Bytes, LineAddr, PhysAddr, VirtAddr};
+pub use block::{Block, Mask};
 pub use frames::{FRAME, FrameId, Frames};
+pub use observation::{Observation, Observer, Seen};
+pub use request::{Access, Asid, LINE, Reply, Request, RequestId, Scope};

@@ -5,7 +5,7 @@
 //! `WriteFault` while a page fault brings a block back, `Rolling` while the oldest dirty block is sent early. Between call and
 //! return the program leaves shared objects alone, as release consistency asks of it: those cells are `x`.
 
-use crate::{Block, Controller, Kind, Line, Mask, Msg, Table, Work, common, protocol};
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, protocol};
 
 protocol! {
  /// Batch-update, Fig. 6 (a): everything goes over on a call and comes back on a return; accesses are not detected.
@@ -57,7 +57,7 @@ impl<const N: usize> Controller<N> for Host {
         self.0
     }
 
-    fn classify(&self, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use lazy::Event;
         let event = match msg.kind {
             Kind::Load => Event::Load,
@@ -120,7 +120,7 @@ impl<const N: usize> Controller<N> for Accelerator {
         &accelerator::TABLE
     }
 
-    fn classify(&self, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use accelerator::Event;
         let event = match msg.kind {
             Kind::Read => Event::Read,
@@ -180,9 +180,9 @@ mod tests {
         fn after(&mut self, kind: Kind) -> &'static str {
             let mut log = Log::new(self.host.0, 8);
             let data = if kind == Kind::Store { Block::one(0, 1) } else { Block::EMPTY };
-            let mut inbox = vec![Msg { from: Node(9), to: Node(0), kind, line: LineAddr(0), data }];
+            let mut inbox = vec![Msg::new(Node(9), Node(0), kind, LineAddr(0), data)];
             while let Some(msg) = inbox.pop() {
-                let place = Place { me: Node(0), below: Node(1) };
+                let place = Place::new(Node(0), Node(1));
                 let step = step(self.host, self.host.0, place, &mut self.line, &msg, &mut log).unwrap();
                 let Step::Sends(sends) = step else { panic!("{:?} stalls", msg.kind) };
                 for send in sends {
@@ -202,11 +202,14 @@ mod tests {
 
     #[test]
     fn a_call_waits_for_a_block_that_a_page_fault_brings_back() {
-        let mut line = Line::<2> { asked: Some(Node(9)), ..Line::new(lazy::State::ReadFault as u8) };
-        let call = Msg { from: Node(8), to: Node(0), kind: Kind::Call, line: LineAddr(0), data: Block::EMPTY };
-        let place = Place { me: Node(0), below: Node(1) };
-        let mut log = Log::new(&lazy::TABLE, 0);
-        assert_eq!(step(&LAZY, &lazy::TABLE, place, &mut line, &call, &mut log), Ok(Step::Stall));
+        for (host, state) in [(&LAZY, lazy::State::ReadFault as u8), (&ROLLING, rolling::State::ReadFault as u8)] {
+            let mut line = Line::<2> { asked: Some(Node(9)), ..Line::new(state) };
+            let before = line;
+            let call = Msg::new(Node(8), Node(0), Kind::Call, LineAddr(0), Block::EMPTY);
+            let mut log = Log::new(host.0, 0);
+            assert_eq!(step(host, host.0, Place::new(Node(0), Node(1)), &mut line, &call, &mut log), Ok(Step::Stall));
+            assert_eq!(line, before, "{}", host.0.name);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::{
     adsm::{self, Accelerator, Host},
     check::{BYTES, Member, Stage, System},
     memory::{self, Memory},
+    mesi,
     vi_l1::{self, ViL1},
     wb_l2::{self, WriteBackL2},
     wt_l2::{self, WriteThroughL2},
@@ -16,10 +17,18 @@ pub struct Protocol {
     pub about: &'static str,
     /// Its tables, from the core downwards.
     pub tables: &'static [&'static Table],
+    /// The systems it is checked on. What one of them can't show, another does: together they should meet every cell.
+    pub systems: &'static [Setup],
+}
+
+/// A kind of system that a protocol is checked on.
+pub struct Setup {
+    /// What sets it apart from the protocol's other systems, in a word.
+    pub name: &'static str,
     /// How often its stages are gone through before the last stretch of work, for every cell to be met.
     pub rounds: u8,
-    /// A system with so many caches and lines.
-    pub system: fn(caches: usize, lines: usize) -> System,
+    /// The system with so many caches and lines.
+    pub build: fn(caches: usize, lines: usize) -> System,
 }
 
 /// Every protocol.
@@ -28,43 +37,85 @@ pub static ALL: &[Protocol] = &[
         name: "vi",
         about: "write-through L1s over one write-back L2; L1s are invalidated when a kernel starts",
         tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
-        rounds: 1,
-        system: vi,
+        systems: &[Setup { name: "one-gpu", rounds: 1, build: vi }],
     },
     Protocol {
         name: "wb_nc",
         about: "no coherence: a write-back L2 per GPU, flushed at a kernel's end, invalidated at its start",
         tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
-        rounds: 1,
-        system: |caches, lines| not_coherent(&WriteBackL2, caches, lines),
+        systems: &[
+            Setup {
+                name: "gpus",
+                rounds: 1,
+                build: |caches, lines| not_coherent(&WriteBackL2, &one_each(caches), lines),
+            },
+            Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
+        ],
     },
     Protocol {
         name: "wt_nc",
         about: "no coherence: a write-through L2 per GPU, drained at a kernel's end, invalidated at its start",
         tables: &[&vi_l1::l1::TABLE, &wt_l2::wt::TABLE, &memory::memory::TABLE],
-        rounds: 1,
-        system: |caches, lines| not_coherent(&WriteThroughL2, caches, lines),
+        systems: &[
+            Setup {
+                name: "gpus",
+                rounds: 1,
+                build: |caches, lines| not_coherent(&WriteThroughL2, &one_each(caches), lines),
+            },
+            Setup {
+                name: "one-gpu",
+                rounds: 1,
+                build: |caches, lines| not_coherent(&WriteThroughL2, &[caches], lines),
+            },
+        ],
     },
     Protocol {
-        name: "adsm_batch",
-        about: "GMAC batch-update: every object moves on every call and return",
-        tables: &[&adsm::batch::TABLE, &adsm::accelerator::TABLE],
-        rounds: 2,
-        system: |caches, lines| adsm(&adsm::BATCH, adsm::batch::State::Dirty as u8, false, caches, lines),
+        name: "mesi",
+        about: "MESI with a directory for CPU cores and a GPU as one more core, in a shared last-level cache or at the \
+                memory controller",
+        tables: &[
+            &mesi::l1i::l1i::TABLE,
+            &mesi::l1d::l1d::TABLE,
+            &mesi::l2::l2::TABLE,
+            &mesi::l3::l3::TABLE,
+            &mesi::l1v::l1v::TABLE,
+            &mesi::gpu_l2::gpu_l2::TABLE,
+            &mesi::mc::mc::TABLE,
+            &memory::memory::TABLE,
+        ],
+        systems: &[
+            Setup { name: "gpu", rounds: 0, build: mesi::gpu },
+            Setup { name: "cores", rounds: 0, build: mesi::cores },
+            Setup { name: "fetch-apart", rounds: 0, build: mesi::fetch_apart },
+            Setup { name: "fetch", rounds: 0, build: mesi::fetches },
+            Setup { name: "apu", rounds: 0, build: mesi::apu },
+            Setup { name: "no-llc", rounds: 0, build: mesi::no_llc },
+            Setup { name: "fetch-no-llc", rounds: 0, build: mesi::fetch_no_llc },
+            Setup { name: "gpu-no-llc", rounds: 0, build: mesi::gpu_no_llc },
+        ],
     },
     Protocol {
-        name: "adsm_lazy",
-        about: "GMAC lazy-update: what the CPU modified moves on a call, what it accesses moves back",
-        tables: &[&adsm::lazy::TABLE, &adsm::accelerator::TABLE],
-        rounds: 2,
-        system: |caches, lines| adsm(&adsm::LAZY, adsm::lazy::State::ReadOnly as u8, false, caches, lines),
-    },
-    Protocol {
-        name: "adsm_rolling",
-        about: "GMAC rolling-update: lazy-update in blocks, of which the oldest dirty ones are sent early",
-        tables: &[&adsm::rolling::TABLE, &adsm::accelerator::TABLE],
-        rounds: 2,
-        system: |caches, lines| adsm(&adsm::ROLLING, adsm::rolling::State::ReadOnly as u8, true, caches, lines),
+        name: "adsm",
+        about: "GMAC: objects move between host and accelerators on calls, returns and page faults; as batch-, lazy- or \
+                rolling-update",
+        tables: &[&adsm::batch::TABLE, &adsm::lazy::TABLE, &adsm::rolling::TABLE, &adsm::accelerator::TABLE],
+        systems: &[
+            Setup {
+                name: "batch",
+                rounds: 2,
+                build: |caches, lines| adsm(&adsm::BATCH, adsm::batch::State::Dirty as u8, false, caches, lines),
+            },
+            Setup {
+                name: "lazy",
+                rounds: 2,
+                build: |caches, lines| adsm(&adsm::LAZY, adsm::lazy::State::ReadOnly as u8, false, caches, lines),
+            },
+            Setup {
+                name: "rolling",
+                rounds: 2,
+                build: |caches, lines| adsm(&adsm::ROLLING, adsm::rolling::State::ReadOnly as u8, true, caches, lines),
+            },
+        ],
     },
 ];
 
@@ -73,18 +124,20 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
     ALL.iter().find(|protocol| protocol.name == name)
 }
 
+impl Protocol {
+    /// Its system of that name.
+    pub fn system(&self, name: &str) -> Option<&'static Setup> {
+        self.systems.iter().find(|setup| setup.name == name)
+    }
+}
+
 fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize, below: Vec<Node>) -> Member {
     let uses = vec![true; below.len()];
-    Member { name, controller, table, initial: Line::new(0), below, core: None, uses }
+    Member { name, controller, table, initial: Line::new(0), below, above: Node(0), core: None, uses }
 }
 
 fn node(number: usize) -> Node {
     Node(u8::try_from(number).expect("a checked system is small"))
-}
-
-/// In a system of pairs of caches, the second-level cache of GPU `number`; its first-level cache stands before it.
-fn l2_of(number: usize) -> Node {
-    node(2 * number + 1)
 }
 
 fn memory_of(name: &str, lines: usize, number: usize) -> Member {
@@ -117,33 +170,51 @@ fn vi(caches: usize, lines: usize) -> System {
         ],
         whims: fences(l1s.iter().chain([&l2])),
         equals: l1s.into_iter().map(|l1| vec![l1]).collect(),
+        coherent: false,
     }
 }
 
-/// `caches` GPUs, each with a first-level and a second-level cache, and memory.
-fn not_coherent(l2: &'static dyn Controller<BYTES>, caches: usize, lines: usize) -> System {
-    let memory = node(2 * caches);
+/// So many GPUs with a first-level cache each.
+fn one_each(caches: usize) -> Vec<usize> {
+    vec![1; caches]
+}
+
+/// A GPU for each entry, with so many first-level caches, and a second-level cache each; and memory.
+fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], lines: usize) -> System {
+    let cores: usize = gpus.iter().sum();
+    let memory = node(cores + gpus.len());
     let mut members = Vec::new();
-    for gpu in 0..caches {
-        members.push(Member { core: Some(gpu), ..member(format!("l1.{gpu}"), &ViL1, 0, vec![l2_of(gpu); lines]) });
+    let (mut l1s, mut l2s) = (Vec::new(), Vec::new());
+    for (gpu, &l1s_here) in gpus.iter().enumerate() {
+        let below = node(members.len() + l1s_here);
+        for _ in 0..l1s_here {
+            let core = l1s.len();
+            l1s.push(node(members.len()));
+            members.push(Member { core: Some(core), ..member(format!("l1.{core}"), &ViL1, 0, vec![below; lines]) });
+        }
+        l2s.push(below);
         members.push(member(format!("l2.{gpu}"), l2, 1, vec![memory; lines]));
     }
-    members.push(memory_of("memory", lines, 2 * caches));
-    let l1s: Vec<_> = (0..caches).map(|gpu| node(2 * gpu)).collect();
-    let l2s: Vec<_> = (0..caches).map(l2_of).collect();
+    members.push(memory_of("memory", lines, memory.0.into()));
+    // GPUs change places, or the first-level caches of a GPU that stands alone.
+    let equals = match gpus {
+        [_] => l1s.iter().map(|&l1| vec![l1]).collect(),
+        _ => l1s.iter().zip(&l2s).map(|(&l1, &l2)| vec![l1, l2]).collect(),
+    };
     System {
         tables: vec![vi_l1::l1::TABLE.clone(), l2.table().clone(), memory::memory::TABLE.clone()],
         members,
-        cores: caches,
+        cores,
         lines,
         stages: vec![
-            Stage::Work { cores: (0..caches).collect() },
+            Stage::Work { cores: (0..cores).collect() },
             Stage::Tell { kind: Kind::Flush, members: l1s.clone() },
             Stage::Tell { kind: Kind::Flush, members: l2s.clone() },
             Stage::Tell { kind: Kind::Invalidate, members: l1s.iter().chain(&l2s).copied().collect() },
         ],
         whims: fences(l1s.iter().chain(&l2s)),
-        equals: l1s.into_iter().zip(l2s).map(|(l1, l2)| vec![l1, l2]).collect(),
+        equals,
+        coherent: false,
     }
 }
 
@@ -176,6 +247,7 @@ fn adsm(host: &'static Host, initial: u8, rolls: bool, caches: usize, lines: usi
         ],
         whims: if rolls { vec![(node(0), Kind::Roll)] } else { Vec::new() },
         equals: Vec::new(),
+        coherent: false,
     }
 }
 
@@ -187,11 +259,14 @@ mod tests {
     #[test]
     fn every_protocol_holds_with_two_caches_on_both_networks() {
         for protocol in ALL {
-            for network in [Network::Unordered, Network::Ordered { depth: 2 }] {
-                let report =
-                    check((protocol.system)(2, 1), network, Limits { rounds: protocol.rounds, ..Limits::default() });
-                let trace = report.counterexample.clone().unwrap_or_default();
-                assert!(report.holds(), "{} {network:?}: {:?}\n{trace}", protocol.name, report.properties);
+            for setup in protocol.systems {
+                for network in [Network::Unordered, Network::Ordered { depth: 2 }] {
+                    let limits = Limits { rounds: setup.rounds, ..Limits::default() };
+                    let report = check((setup.build)(2, 1), network, limits);
+                    let trace = report.counterexample.clone().unwrap_or_default();
+                    let name = format!("{}:{}", protocol.name, setup.name);
+                    assert!(report.holds(), "{name} {network:?}: {:?}\n{trace}", report.properties);
+                }
             }
         }
     }

@@ -6,17 +6,17 @@
 //!   tables are obeyed: by the checker, and by the caches of the timing model.
 //! - [`check`] searches every interleaving of a small system for a state that must not be.
 //!
-//! A table lies in the file of its controller: [`vi_l1`], [`wb_l2`], [`wt_l2`], [`memory`], [`adsm`]; [`catalogue`] names the
+//! A table lies in the file of its controller: [`vi_l1`], [`wb_l2`], [`wt_l2`], [`memory`], [`adsm`], [`mesi`]; [`catalogue`] names the
 //! protocols made of them.
 #![forbid(unsafe_code)]
 
 pub mod adsm;
-mod block;
 pub mod catalogue;
 pub mod check;
 mod common;
 mod macros;
 pub mod memory;
+pub mod mesi;
 mod message;
 mod step;
 mod table;
@@ -24,7 +24,9 @@ pub mod vi_l1;
 pub mod wb_l2;
 pub mod wt_l2;
 
-pub use block::{Block, Mask};
+pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
-pub use step::{Controller, Impossible, Line, Log, Past, Place, Step, Work, step};
-pub use table::{Cell, Table};
+pub use step::{
+    Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, look, step,
+};
+pub use table::{Cell, Part, Table};

@@ -3,7 +3,8 @@
 /// Writes a controller's table: states down, events across; `[Next action action]`, `z` to stall, `x` for what can't happen.
 ///
 /// The labels become the enums `State`, `Event` and `Action` of a module, so a state or an action that does not exist does
-/// not compile, and neither does a row with a cell too few or too many.
+/// not compile, and neither does a row with a cell too few or too many. A table too wide for one screen is written in parts,
+/// with a `;` between them: other events, the same states in the same order.
 ///
 /// ```
 /// protocol::protocol! { door actions(Ring)
@@ -16,7 +17,8 @@
 /// ```
 #[macro_export]
 macro_rules! protocol {
-    ($(#[$doc:meta])* $name:ident actions($($action:ident)*) on($($event:ident)*) $($state:ident { $($cell:tt)* })*) => {
+    ($(#[$doc:meta])* $name:ident actions($($action:ident)*) on($($event:ident)*) $($state:ident { $($cell:tt)* })*
+     $(; on($($more:ident)*) $($again:ident { $($further:tt)* })*)*) => {
         $(#[$doc])*
         pub mod $name {
             #[allow(unused_imports)]
@@ -25,19 +27,19 @@ macro_rules! protocol {
             /// What a line can be in.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[repr(u8)]
-            #[allow(dead_code)]
+            #[allow(dead_code, non_camel_case_types)]
             pub enum State { $($state),* }
 
             /// What can happen to it.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[repr(u8)]
-            #[allow(dead_code)]
-            pub enum Event { $($event),* }
+            #[allow(dead_code, non_camel_case_types)]
+            pub enum Event { $($event,)* $($($more,)*)* }
 
             /// What the controller then does.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[repr(u8)]
-            #[allow(dead_code)]
+            #[allow(dead_code, non_camel_case_types)]
             pub enum Action { $($action),* }
 
             #[allow(dead_code)]
@@ -55,10 +57,21 @@ macro_rules! protocol {
             pub static TABLE: $crate::Table = $crate::Table::new(
                 stringify!($name),
                 &[$(stringify!($state)),*],
-                &[$(stringify!($event)),*],
+                &[$(stringify!($event),)* $($(stringify!($more),)*)*],
                 &[$(stringify!($action)),*],
-                &[$([$($crate::protocol!(@cell $cell)),*]),*],
+                &[
+                    $crate::Part::new(&[$(stringify!($event)),*], &[$([$($crate::protocol!(@cell $cell)),*]),*]),
+                    $($crate::Part::new(&[$(stringify!($more)),*], &[$([$($crate::protocol!(@cell $further)),*]),*]),)*
+                ],
             );
+            $(const _: () = {
+                assert!(State::ALL.len() == [$(State::$again),*].len(), "a part of the table has a row too few or too many");
+                let mut row = 0;
+                while row < State::ALL.len() {
+                    assert!([$(State::$again as usize),*][row] == row, "the rows of a part stand in another order");
+                    row += 1;
+                }
+            };)*
         }
     };
     (@cell x) => { $crate::Cell::Never };

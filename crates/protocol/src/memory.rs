@@ -1,6 +1,6 @@
 //! Memory, the last to be asked: it has every byte and never stalls.
 
-use crate::{Controller, Kind, Line, Msg, Table, Work, common, protocol};
+use crate::{Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
 use memory::{Action, Event};
 
 protocol! { memory actions(Reply Take Ack)
@@ -16,7 +16,7 @@ impl<const N: usize> Controller<N> for Memory {
         &memory::TABLE
     }
 
-    fn classify(&self, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         match msg.kind {
             Kind::Read => Some(Event::Read as u8),
             Kind::Write => Some(Event::Write as u8),

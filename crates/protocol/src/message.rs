@@ -50,15 +50,71 @@ pub enum Kind {
     Data,
     /// Answers `Write`, with the bytes that have landed.
     Ack,
+    /// To the one who asked: a store has been performed (MESI; there each store is answered).
+    Stored,
+    /// The cache finds time to send a line of its write-back queue below (MESI).
+    Drain,
+    /// The cache tries a refused request of its retry queue again (MESI).
+    Retry,
+    /// A fetch: the line to read, never to write (MESI).
+    GetS,
+    /// A load: the line to read, exclusively if nobody else has it (MESI).
+    Get,
+    /// A store: the line to write (MESI).
+    GetX,
+    /// A store by somebody who has the line to read: the right to write it (MESI).
+    Upgrade,
+    /// The line to read.
+    PutS,
+    /// The line exclusively, as it is below.
+    PutClnX,
+    /// The line to write, once `acks` acknowledgements of invalidations have come.
+    PutX,
+    /// The right to write, once `acks` acknowledgements of invalidations have come.
+    UpgradeAck,
+    /// A request is refused: try again later.
+    Nack,
+    /// Give up a line that can be read, and acknowledge it to `of`.
+    Inval,
+    /// Give the line to `of` to read, and keep it to read.
+    GetFwd,
+    /// Give the line to `of` to write.
+    GetXFwd,
+    /// Give the line up and send it down.
+    CoreFlush,
+    /// Send the line down and keep it to read.
+    Downgrade,
+    /// A line comes back from above, changed.
+    WriteBack,
+    /// Answers `WriteBack`.
+    WriteBackAck,
+    /// Answers `Inval`.
+    InvAck,
+    /// Answers `GetFwd`: done, with the line if it had changed.
+    FwdAck,
+    /// Answers `GetXFwd`: done.
+    FwdAckX,
+    /// Answers `GetFwd`: the line is not here any more.
+    FwdNack,
+    /// Answers `GetXFwd`: the line is not here any more.
+    FwdNackX,
+    /// Answers `CoreFlush`, `Downgrade`, and an `Inval` by the cache right below; with the line if it had changed.
+    Flushed,
 }
 
 impl Kind {
     /// The lane its messages travel on.
     pub const fn lane(self) -> Lane {
         match self {
-            Kind::Loaded | Kind::Done | Kind::Data | Kind::Ack => Lane::Reply,
-            Kind::Evict | Kind::Flush | Kind::Invalidate | Kind::Call | Kind::Return | Kind::Roll => Lane::Coherence,
             Kind::Load | Kind::Store | Kind::Read | Kind::Write => Lane::Request,
+            Kind::GetS | Kind::Get | Kind::GetX | Kind::Upgrade => Lane::Request,
+            Kind::Loaded | Kind::Done | Kind::Data | Kind::Ack | Kind::Stored => Lane::Reply,
+            Kind::PutS | Kind::PutClnX | Kind::PutX | Kind::UpgradeAck | Kind::Nack | Kind::WriteBackAck => Lane::Reply,
+            Kind::InvAck | Kind::Flushed => Lane::Reply,
+            Kind::FwdAck | Kind::FwdAckX | Kind::FwdNack | Kind::FwdNackX => Lane::Reply,
+            Kind::Evict | Kind::Flush | Kind::Invalidate | Kind::Call | Kind::Return | Kind::Roll => Lane::Coherence,
+            Kind::Drain | Kind::Retry | Kind::WriteBack => Lane::Coherence,
+            Kind::Inval | Kind::GetFwd | Kind::GetXFwd | Kind::CoreFlush | Kind::Downgrade => Lane::Coherence,
         }
     }
 }
@@ -71,9 +127,18 @@ pub struct Msg<const N: usize> {
     pub kind: Kind,
     pub line: LineAddr,
     pub data: Block<N>,
+    /// On whose behalf, where that is not the sender: whom the data of a forward or the acknowledgement of an invalidation go to.
+    pub of: Option<Node>,
+    /// How many acknowledgements the receiver has to await from others.
+    pub acks: u8,
 }
 
 impl<const N: usize> Msg<N> {
+    /// A message on the sender's own behalf that asks for no acknowledgements.
+    pub const fn new(from: Node, to: Node, kind: Kind, line: LineAddr, data: Block<N>) -> Self {
+        Self { from, to, kind, line, data, of: None, acks: 0 }
+    }
+
     pub const fn lane(&self) -> Lane {
         self.kind.lane()
     }
@@ -86,6 +151,9 @@ impl<const N: usize> fmt::Display for Msg<N> {
         if !self.data.mask().is_empty() {
             let bytes: Vec<_> = (0..N).map(|b| self.data.get(b).map_or(".".to_owned(), |v| v.to_string())).collect();
             write!(f, " [{}]", bytes.join(" "))?;
+        }
+        if self.acks > 0 {
+            write!(f, " after {} acks", self.acks)?;
         }
         Ok(())
     }

@@ -23,13 +23,65 @@ pub struct Line<const N: usize> {
     pub acks: u8,
     /// Who waits for the answer that this line is fetching.
     pub asked: Option<Node>,
+    /// Those above who may hold it (directories).
+    pub sharers: Sharers,
+    /// On whose behalf it is being given up: who waits for the line, or for the acknowledgement (see [`Msg::of`]).
+    pub join: Option<Node>,
+    /// Acknowledgements that came before the answer that says how many there will be.
+    pub early: u8,
+}
+
+/// A set of those above a controller: bit n stands for the n-th of them (see [`Place::above`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sharers(pub u64);
+
+impl Sharers {
+    pub const NONE: Self = Self(0);
+
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub const fn len(self) -> u8 {
+        self.0.count_ones() as u8
+    }
+
+    /// Their numbers, in order.
+    pub fn numbers(self) -> impl Iterator<Item = u8> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let number = left.trailing_zeros() as u8;
+            left &= left.wrapping_sub(1);
+            (number < 64).then_some(number)
+        })
+    }
+}
+
+/// What a controller, with everything above it, may do to a line without asking below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    None,
+    Read,
+    Write,
+}
+
+/// What a directory has given out, or is about to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granted {
+    pub readers: Sharers,
+    pub writers: Sharers,
+}
+
+impl Granted {
+    pub const NOTHING: Self = Self { readers: Sharers::NONE, writers: Sharers::NONE };
 }
 
 impl<const N: usize> Line<N> {
     /// A line of which nothing is held, in the given state.
     pub const fn new(state: u8) -> Self {
         let (data, none) = (Block::EMPTY, Mask::NONE);
-        Self { state, data, dirty: none, in_flight: none, acks: 0, asked: None }
+        let sharers = Sharers::NONE;
+        Self { state, data, dirty: none, in_flight: none, acks: 0, asked: None, sharers, join: None, early: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -61,6 +113,20 @@ impl<const N: usize> Line<N> {
 pub struct Place {
     pub me: Node,
     pub below: Node,
+    /// The first of those above; the others have the numbers that follow. A directory can have 64.
+    pub above: Node,
+}
+
+impl Place {
+    /// For a controller that keeps no record of who is above it.
+    pub const fn new(me: Node, below: Node) -> Self {
+        Self { me, below, above: Node(0) }
+    }
+
+    /// The set with just this one of those above.
+    pub const fn sharer(&self, node: Node) -> Sharers {
+        Sharers(1 << (node.0.wrapping_sub(self.above.0) & 63))
+    }
 }
 
 /// What comes of a message.
@@ -77,10 +143,26 @@ pub trait Controller<const N: usize>: Sync {
     fn table(&self) -> &'static Table;
 
     /// Which event this message is to this line; `None` if the protocol has no such message here.
-    fn classify(&self, line: &Line<N>, msg: &Msg<N>) -> Option<u8>;
+    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8>;
 
     /// Whether the line holds what its state says: a valid line its bytes, a fetching one somebody who waits.
     fn fits(&self, line: &Line<N>) -> bool;
+
+    /// Whether a line in this state takes up room in a cache: it holds bytes or awaits them. A line that only waits for
+    /// acknowledgements of what it sent does not.
+    fn takes_room(&self, state: u8) -> bool {
+        state != 0
+    }
+
+    /// What may be done to the line here; only of protocols that keep caches coherent at all times.
+    fn access(&self, _: &Line<N>) -> Access {
+        Access::None
+    }
+
+    /// What those above may do to the line, as far as a directory knows; `None` if it keeps no record.
+    fn granted(&self, _: Place, _: &Line<N>) -> Option<Granted> {
+        None
+    }
 
     /// Does one action. `Err` says why it makes no sense for this line; that is a hole in the table.
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str>;
@@ -97,7 +179,23 @@ pub struct Work<'a, const N: usize> {
 impl<const N: usize> Work<'_, N> {
     /// Says something about this line to somebody.
     pub fn send(&mut self, to: Node, kind: Kind, data: Block<N>) {
-        self.sends.push(Msg { from: self.place.me, to, kind, line: self.msg.line, data });
+        self.sends.push(Msg::new(self.place.me, to, kind, self.msg.line, data));
+    }
+
+    /// Says something on another's behalf, or something that has others acknowledge.
+    pub fn send_for(&mut self, to: Node, kind: Kind, data: Block<N>, of: Option<Node>, acks: u8) {
+        self.sends.push(Msg { of, acks, ..Msg::new(self.place.me, to, kind, self.msg.line, data) });
+    }
+}
+
+/// Whoever watches the steps of controllers with one table.
+pub trait Witness {
+    /// An event met a line in a state.
+    fn note(&mut self, table: &Table, line: LineAddr, state: u8, event: u8);
+
+    /// The latest steps of a line, oldest first, as far as they are remembered.
+    fn history(&self, _: LineAddr) -> Vec<Past> {
+        Vec::new()
     }
 }
 
@@ -134,7 +232,9 @@ impl Log {
             *mine += theirs;
         }
     }
+}
 
+impl Witness for Log {
     fn note(&mut self, table: &Table, line: LineAddr, state: u8, event: u8) {
         self.counts[table.index(state, event)] += 1;
         if self.keep > 0 {
@@ -168,6 +268,17 @@ fn told(history: &[Past]) -> String {
     history.iter().map(|past| format!("\n  line {} in {} met {}", past.line, past.state, past.event)).collect()
 }
 
+/// What would come of a message, without doing it: the cell it meets; `None` if the protocol has no such message here.
+pub fn look<'t, const N: usize>(
+    controller: &dyn Controller<N>,
+    table: &'t Table,
+    place: Place,
+    line: &Line<N>,
+    msg: &Msg<N>,
+) -> Option<&'t Cell> {
+    Some(table.cell(line.state, controller.classify(place, line, msg)?))
+}
+
 /// Shows a message to a line. The line changes only if the answer is [`Step::Sends`].
 pub fn step<const N: usize>(
     controller: &dyn Controller<N>,
@@ -175,21 +286,22 @@ pub fn step<const N: usize>(
     place: Place,
     line: &mut Line<N>,
     msg: &Msg<N>,
-    log: &mut Log,
+    log: &mut impl Witness,
 ) -> Result<Step<N>, Box<Impossible>> {
     let state = line.state;
-    let impossible = |event: String, why: String, log: &Log| {
+    let impossible = |event: String, why: String, history: Vec<Past>| {
         let state = table.states[state as usize];
-        Box::new(Impossible { table: table.name, state, event, why, history: log.history(msg.line) })
+        Box::new(Impossible { table: table.name, state, event, why, history })
     };
-    let Some(event) = controller.classify(line, msg) else {
-        return Err(impossible(format!("{:?}", msg.kind), "it has no event for this message".to_owned(), log));
+    let Some(event) = controller.classify(place, line, msg) else {
+        let (event, why) = (format!("{:?}", msg.kind), "it has no event for this message".to_owned());
+        return Err(impossible(event, why, log.history(msg.line)));
     };
     let event_name = || table.events[event as usize].to_owned();
     log.note(table, msg.line, state, event);
     let (next, actions) = match table.cell(state, event) {
         Cell::Stall => return Ok(Step::Stall),
-        Cell::Never => return Err(impossible(event_name(), "its cell is x".to_owned(), log)),
+        Cell::Never => return Err(impossible(event_name(), "its cell is x".to_owned(), log.history(msg.line))),
         Cell::Go(next, actions) => (*next, actions),
     };
     let mut changed = *line;
@@ -197,7 +309,7 @@ pub fn step<const N: usize>(
     for &action in actions.iter() {
         if let Err(why) = controller.act(action, &mut work) {
             let why = format!("{} {why}", table.actions[action as usize]);
-            return Err(impossible(event_name(), why, log));
+            return Err(impossible(event_name(), why, log.history(msg.line)));
         }
     }
     let sends = work.sends;
@@ -211,10 +323,10 @@ mod tests {
     use super::*;
     use crate::vi_l1::{ViL1, l1};
 
-    const PLACE: Place = Place { me: Node(0), below: Node(1) };
+    const PLACE: Place = Place::new(Node(0), Node(1));
 
     fn msg(kind: Kind, data: Block<2>) -> Msg<2> {
-        Msg { from: Node(9), to: PLACE.me, kind, line: LineAddr(0x40), data }
+        Msg::new(Node(9), PLACE.me, kind, LineAddr(0x40), data)
     }
 
     #[test]

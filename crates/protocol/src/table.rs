@@ -17,6 +17,23 @@ pub enum Cell {
     Go(u8, Cow<'static, [u8]>),
 }
 
+/// Some of a table's columns: as many as fit beside each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    events: usize,
+    rows: &'static [Cell],
+}
+
+impl Part {
+    /// A row for each state and in it a cell for each event: the array types see to it.
+    pub const fn new<const STATES: usize, const EVENTS: usize>(
+        _: &'static [&'static str; EVENTS],
+        rows: &'static [[Cell; EVENTS]; STATES],
+    ) -> Self {
+        Self { events: EVENTS, rows: rows.as_flattened() }
+    }
+}
+
 /// The table of one controller. Made by [`protocol!`](crate::protocol).
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -24,23 +41,35 @@ pub struct Table {
     pub states: &'static [&'static str],
     pub events: &'static [&'static str],
     pub actions: &'static [&'static str],
-    cells: Cow<'static, [Cell]>,
+    parts: &'static [Part],
+    /// Cells that differ from those written down: see [`Table::with`].
+    changed: Vec<(u8, u8, Cell)>,
 }
 
 impl Table {
-    /// A row for each state and in it a cell for each event: the array types see to it.
-    pub const fn new<const STATES: usize, const EVENTS: usize>(
+    pub const fn new(
         name: &'static str,
-        states: &'static [&'static str; STATES],
-        events: &'static [&'static str; EVENTS],
+        states: &'static [&'static str],
+        events: &'static [&'static str],
         actions: &'static [&'static str],
-        rows: &'static [[Cell; EVENTS]; STATES],
+        parts: &'static [Part],
     ) -> Self {
-        Self { name, states, events, actions, cells: Cow::Borrowed(rows.as_flattened()) }
+        Self { name, states, events, actions, parts, changed: Vec::new() }
     }
 
     pub fn cell(&self, state: u8, event: u8) -> &Cell {
-        &self.cells[self.index(state, event)]
+        let changed = self.changed.iter().find(|&&(s, e, _)| (s, e) == (state, event));
+        if let Some((.., cell)) = changed {
+            return cell;
+        }
+        let mut column = event as usize;
+        for part in self.parts {
+            if column < part.events {
+                return &part.rows[state as usize * part.events + column];
+            }
+            column -= part.events;
+        }
+        unreachable!("{} has no event {event}", self.name)
     }
 
     /// Where a cell stands when the rows are written one after another.
@@ -48,17 +77,24 @@ impl Table {
         state as usize * self.events.len() + event as usize
     }
 
+    /// Whether a line in this state has nothing under way: no event has to wait for it.
+    pub fn at_rest(&self, state: u8) -> bool {
+        (0..self.events.len()).all(|event| *self.cell(state, event as u8) != Cell::Stall)
+    }
+
     /// Every cell with its state and its event, row by row.
     pub fn cells(&self) -> impl Iterator<Item = (u8, u8, &Cell)> {
-        let events = self.events.len();
-        self.cells.iter().enumerate().map(move |(i, cell)| ((i / events) as u8, (i % events) as u8, cell))
+        let states = 0..self.states.len() as u8;
+        states.flat_map(move |state| {
+            (0..self.events.len() as u8).map(move |event| (state, event, self.cell(state, event)))
+        })
     }
 
     /// The same table with one cell changed.
     pub fn with(&self, state: u8, event: u8, cell: Cell) -> Self {
         let mut changed = self.clone();
-        let index = self.index(state, event);
-        changed.cells.to_mut()[index] = cell;
+        changed.changed.retain(|&(s, e, _)| (s, e) != (state, event));
+        changed.changed.push((state, event, cell));
         changed
     }
 
@@ -80,54 +116,71 @@ impl Table {
 
     /// For a terminal: columns of equal width.
     pub fn text(&self) -> String {
-        let grid = self.grid();
-        let width = |column: usize| grid.iter().map(|row| row[column].len()).max().unwrap_or(0);
-        let widths: Vec<_> = (0..=self.events.len()).map(width).collect();
         let mut out = format!("{}\n", self.name);
-        for row in &grid {
-            let line: Vec<_> = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
-            let _ = writeln!(out, "  {}", line.join("  ").trim_end());
+        for (number, grid) in self.grids().enumerate() {
+            let width = |column: usize| grid.iter().map(|row| row[column].len()).max().unwrap_or(0);
+            let widths: Vec<_> = (0..grid[0].len()).map(width).collect();
+            if number > 0 {
+                out.push('\n');
+            }
+            for row in &grid {
+                let line: Vec<_> = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
+                let _ = writeln!(out, "  {}", line.join("  ").trim_end());
+            }
         }
         out
     }
 
     /// For a document.
     pub fn markdown(&self) -> String {
-        let mut out = format!("### {}\n\n", self.name);
-        for (number, row) in self.grid().iter().enumerate() {
-            let _ = writeln!(out, "| {} |", row.join(" | "));
-            if number == 0 {
-                let _ = writeln!(out, "|{}", " --- |".repeat(row.len()));
+        let mut out = format!("### {}\n", self.name);
+        for grid in self.grids() {
+            out.push('\n');
+            for (number, row) in grid.iter().enumerate() {
+                let _ = writeln!(out, "| {} |", row.join(" | "));
+                if number == 0 {
+                    let _ = writeln!(out, "|{}", " --- |".repeat(row.len()));
+                }
             }
         }
         out
     }
 
-    /// For a page: a `table` element with the name as its caption. Labels are identifiers, so nothing needs escaping.
+    /// For a page: `table` elements with the name as their caption. Labels are identifiers, so nothing needs escaping.
     pub fn html(&self) -> String {
-        let mut out = format!("<table>\n<caption>{}</caption>\n", self.name);
-        for (number, row) in self.grid().iter().enumerate() {
-            out.push_str("<tr>");
-            for (column, cell) in row.iter().enumerate() {
-                let tag = if number == 0 || column == 0 { "th" } else { "td" };
-                let _ = write!(out, "<{tag}>{cell}</{tag}>");
+        let mut out = String::new();
+        for grid in self.grids() {
+            let _ = writeln!(out, "<table>\n<caption>{}</caption>", self.name);
+            for (number, row) in grid.iter().enumerate() {
+                out.push_str("<tr>");
+                for (column, cell) in row.iter().enumerate() {
+                    let tag = if number == 0 || column == 0 { "th" } else { "td" };
+                    let _ = write!(out, "<{tag}>{cell}</{tag}>");
+                }
+                out.push_str("</tr>\n");
             }
-            out.push_str("</tr>\n");
+            out.push_str("</table>\n");
         }
-        out.push_str("</table>\n");
         out
     }
 
-    /// The heading and the rows, as text.
-    fn grid(&self) -> Vec<Vec<String>> {
-        let mut grid = vec![vec![String::new()]];
-        grid[0].extend(self.events.iter().map(|event| (*event).to_owned()));
-        for (state, row) in self.states.iter().zip(self.cells.chunks(self.events.len())) {
-            let mut line = vec![(*state).to_owned()];
-            line.extend(row.iter().map(|cell| self.cell_text(cell)));
-            grid.push(line);
-        }
-        grid
+    /// The heading and the rows of each part, as text.
+    fn grids(&self) -> impl Iterator<Item = Vec<Vec<String>>> {
+        let starts = self.parts.iter().scan(0, |next, part| {
+            let start = *next;
+            *next += part.events;
+            Some(start..*next)
+        });
+        starts.map(|events| {
+            let mut grid = vec![vec![String::new()]];
+            grid[0].extend(self.events[events.clone()].iter().map(|event| (*event).to_owned()));
+            for (state, name) in self.states.iter().enumerate() {
+                let mut line = vec![(*name).to_owned()];
+                line.extend(events.clone().map(|event| self.cell_text(self.cell(state as u8, event as u8))));
+                grid.push(line);
+            }
+            grid
+        })
     }
 }
 
@@ -160,6 +213,32 @@ door
         assert_eq!(door::TABLE.markdown(), markdown);
         let html = door::TABLE.html();
         assert!(html.contains("<tr><th>Shut</th><td>Open Ring</td><td>Locked</td></tr>"), "{html}");
+    }
+
+    crate::protocol! { gate actions(Creak)
+     on(     Push     )
+     Open  { [Shut]   }
+     Shut  { [Open]   };
+     on(     Lock  Kick )
+     Open  { z     x    }
+     Shut  { x     z    }
+    }
+
+    #[test]
+    fn a_table_in_parts_is_one_table_and_prints_in_parts() {
+        assert_eq!(gate::TABLE.events, ["Push", "Lock", "Kick"]);
+        assert_eq!(gate::TABLE.cell(gate::State::Open as u8, gate::Event::Lock as u8), &Cell::Stall);
+        let expected = "\
+gate
+        Push
+  Open  Shut
+  Shut  Open
+
+        Lock  Kick
+  Open  z     x
+  Shut  x     z
+";
+        assert_eq!(gate::TABLE.text(), expected);
     }
 
     #[test]

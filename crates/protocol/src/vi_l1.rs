@@ -4,7 +4,7 @@
 //! meanwhile waits for them, and so does a second store to a byte in flight: on a network that keeps no order the old byte
 //! could arrive last. Stores to other bytes of the line go ahead.
 
-use crate::{Block, Controller, Kind, Line, Msg, Table, Work, common, protocol};
+use crate::{Block, Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
 use l1::{Action, Event, State};
 
 protocol! { l1 actions(Ask Fetch Fill Answer Hit Merge Through Landed Drop Done)
@@ -24,7 +24,7 @@ impl<const N: usize> Controller<N> for ViL1 {
         &l1::TABLE
     }
 
-    fn classify(&self, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Load => Event::Load,
             Kind::Store if line.in_flight.and(msg.data.mask()).is_empty() => Event::Store,
@@ -50,6 +50,10 @@ impl<const N: usize> Controller<N> for ViL1 {
         };
         let held = if holds { line.data.is_full() } else { line.is_empty() };
         held && !line.is_dirty() && line.is_asked() == asked && line.is_writing() == writing
+    }
+
+    fn takes_room(&self, state: u8) -> bool {
+        state != State::I as u8 && state != State::IW as u8
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {

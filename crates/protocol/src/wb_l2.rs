@@ -3,7 +3,7 @@
 //! `P` holds only bytes that were written, `D` the whole line. A read of a partial line fetches the rest from below and lays
 //! it under what was written. `C` in a state's name: being cleaned, that is flushed with the line kept until it has landed.
 
-use crate::{Block, Controller, Kind, Line, Mask, Msg, Table, Work, common, protocol};
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, protocol};
 use wb::{Action, Event, State};
 
 protocol! { wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked)
@@ -27,7 +27,7 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
         &wb::TABLE
     }
 
-    fn classify(&self, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Read => Event::Read,
             Kind::Write => Event::Write,
@@ -53,6 +53,10 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
             State::DC => (whole && dirty, true),
         };
         held && line.is_asked() == asked
+    }
+
+    fn takes_room(&self, state: u8) -> bool {
+        state != State::I as u8 && state != State::W as u8
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {

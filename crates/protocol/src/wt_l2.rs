@@ -2,7 +2,7 @@
 //!
 //! It acknowledges a write to the cache above when it takes it, and a flush only when everything has landed in memory.
 
-use crate::{Block, Controller, Kind, Line, Msg, Table, Work, common, protocol};
+use crate::{Block, Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
 use wt::{Action, Event, State};
 
 protocol! { wt actions(Ask Fetch Fill Answer Reply Merge Through Ack Landed Drop Done)
@@ -22,7 +22,7 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
         &wt::TABLE
     }
 
-    fn classify(&self, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Read => Event::Read,
             Kind::Write if line.in_flight.and(msg.data.mask()).is_empty() => Event::Write,
@@ -48,6 +48,10 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
         };
         let held = if holds { line.data.is_full() } else { line.is_empty() };
         held && !line.is_dirty() && line.is_asked() == asked && line.is_writing() == writing
+    }
+
+    fn takes_room(&self, state: u8) -> bool {
+        state != State::I as u8 && state != State::IW as u8
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
@@ -78,8 +82,8 @@ mod tests {
     fn reads_and_writes_wait_for_a_line_that_is_being_fetched() {
         for (kind, data) in [(Kind::Read, Block::EMPTY), (Kind::Write, Block::<2>::one(0, 1))] {
             let mut line = Line { asked: Some(Node(3)), ..Line::new(State::F as u8) };
-            let msg = Msg { from: Node(4), to: Node(0), kind, line: LineAddr(0), data };
-            let place = Place { me: Node(0), below: Node(1) };
+            let msg = Msg::new(Node(4), Node(0), kind, LineAddr(0), data);
+            let place = Place::new(Node(0), Node(1));
             let mut log = Log::new(&wt::TABLE, 0);
             assert_eq!(step(&WriteThroughL2, &wt::TABLE, place, &mut line, &msg, &mut log), Ok(Step::Stall));
         }

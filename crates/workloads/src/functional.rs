@@ -16,9 +16,9 @@ use crate::gpu::{Arg, Buffer, Gpu, GpuError, NdRange};
 
 /// A functional GPU that holds one code object.
 pub struct Functional {
-    gpu: functional::Gpu,
+    pub(crate) gpu: functional::Gpu,
     object: CodeObject,
-    program: Program,
+    pub(crate) program: Program,
     options: Options,
     buffers: Vec<(VirtAddr, Bytes)>,
     wave_instructions: u64,
@@ -60,6 +60,14 @@ impl Functional {
         }
     }
 
+    /// A kernel with its grid and arguments.
+    pub(crate) fn dispatch(&self, kernel: &str, range: NdRange, args: &[Arg]) -> Result<Dispatch, GpuError> {
+        let mut dispatch = Dispatch::new(self.object.kernel(kernel)?, range.grid, range.group, [0; 3])?;
+        let values = args.iter().map(|arg| self.argument(arg)).collect::<Result<Vec<_>, _>>()?;
+        dispatch.set_arguments(&values)?;
+        Ok(dispatch)
+    }
+
     fn argument(&self, arg: &Arg) -> Result<ArgumentValue, GpuError> {
         Ok(match *arg {
             Arg::Buffer(buffer) => ArgumentValue::Pointer(self.place(buffer, 0)?),
@@ -88,9 +96,7 @@ impl Gpu for Functional {
     }
 
     fn launch(&mut self, kernel: &str, range: NdRange, args: &[Arg]) -> Result<(), GpuError> {
-        let mut dispatch = Dispatch::new(self.object.kernel(kernel)?, range.grid, range.group, [0; 3])?;
-        let values = args.iter().map(|arg| self.argument(arg)).collect::<Result<Vec<_>, _>>()?;
-        dispatch.set_arguments(&values)?;
+        let dispatch = self.dispatch(kernel, range, args)?;
         let start = Instant::now();
         let run = self.gpu.launch(&self.program, &dispatch, self.options)?;
         self.time += start.elapsed();

@@ -10,8 +10,8 @@
 //! - `mod.rs`: inputs (from a fixed seed), the sequence of launches, the reference and the comparison;
 //! - `NAME.c`: the same as a whole program for the simulated computer, CPU and GPU ([`guest`]).
 //!
-//! A workload speaks to a [`Gpu`] and does not know which: the functional GPU of `gcn3` ([`Functional`]), a timing
-//! model, or another OpenCL implementation all run the same description.
+//! A workload speaks to a [`Gpu`] and does not know which: the functional GPU of `gcn3` ([`Functional`]), a
+//! machine in time ([`Timed`]), or another OpenCL implementation all run the same description.
 #![forbid(unsafe_code)]
 
 mod catalogue;
@@ -20,6 +20,7 @@ mod functional;
 mod gpu;
 mod guest;
 mod input;
+mod timed;
 mod workload;
 
 mod aes;
@@ -57,4 +58,5 @@ pub use functional::Functional;
 pub use gpu::{Arg, Buffer, Element, Gpu, GpuError, NdRange};
 pub use guest::guest;
 pub use input::Rng;
+pub use timed::Timed;
 pub use workload::{Size, Workload, WorkloadError};

@@ -5,7 +5,8 @@ use gcn3::{
     functional::{self, Options, Program},
     object::{CodeObject, Function},
 };
-use mem::{Bytes, VirtAddr};
+use machine::{Machine, Work, work::take_back};
+use mem::{Bytes, Frames, VirtAddr};
 use miette::{IntoDiagnostic, WrapErr};
 
 /// A functional GPU with one program.
@@ -54,12 +55,27 @@ impl Gpu {
         Ok(bytes)
     }
 
-    /// Runs a kernel to its end; answers with the wavefront instructions it took.
-    pub fn launch(&mut self, dispatch: &Dispatch, options: Options) -> miette::Result<u64> {
-        let dispatch = match self.printf {
+    /// What a machine needs to run a kernel so many times.
+    pub fn stage(&mut self, dispatch: &Dispatch, repeat: u32, machine: &Machine) -> miette::Result<Work> {
+        let dispatch = self.with_printf(dispatch);
+        Work::stage(&mut self.gpu, &self.program, dispatch, repeat as usize, machine).into_diagnostic()
+    }
+
+    /// Takes over what a machine left in memory.
+    pub fn take_back(&mut self, memory: &Frames) -> miette::Result<()> {
+        take_back(&mut self.gpu, memory).into_diagnostic()
+    }
+
+    fn with_printf(&self, dispatch: &Dispatch) -> Dispatch {
+        match self.printf {
             Some(buffer) => dispatch.clone().with_printf_buffer(buffer.address),
             None => dispatch.clone(),
-        };
+        }
+    }
+
+    /// Runs a kernel to its end; answers with the wavefront instructions it took.
+    pub fn launch(&mut self, dispatch: &Dispatch, options: Options) -> miette::Result<u64> {
+        let dispatch = self.with_printf(dispatch);
         let run = self.gpu.launch(&self.program, &dispatch, options).into_diagnostic();
         Ok(run.wrap_err("the launch failed")?.instructions)
     }

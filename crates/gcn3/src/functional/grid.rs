@@ -18,7 +18,7 @@ use super::{
 use crate::{
     code::Code,
     dispatch::{Apertures, Dispatch, Places},
-    error::ExecError,
+    error::{ExecError, Place},
 };
 
 /// Wavefront instructions after which a workgroup lets others run.
@@ -52,6 +52,12 @@ impl Plan {
         let slots = u64::from(resident) * threads * u64::from(waves);
         let scratch_size = dispatch.scratch_per_wave() * slots;
         Self { groups, waves, resident, scratch_size, limit: options.limit.unwrap_or(u64::MAX) }
+    }
+
+    /// For a launch that has so many wavefronts under way at most.
+    pub fn for_waves(dispatch: &Dispatch, waves: u64) -> Self {
+        let scratch_size = dispatch.scratch_per_wave() * waves;
+        Self { scratch_size, ..Self::new(dispatch, Options::default()) }
     }
 
     /// The bytes that arguments, packet, queue and scratch of a launch take up in memory.
@@ -181,20 +187,9 @@ impl Worker {
             }
             Ok(false) => self.parked.push_back(resident),
             Err(stopped) => {
-                let text = match job.code.instruction(stopped.pc) {
-                    Some(Ok(inst)) => inst.to_string(),
-                    _ => "?".into(),
-                };
-                let entry = job.places.image + Bytes(job.dispatch.kernel().descriptor.entry.0);
-                let error = ExecError {
-                    kernel: job.dispatch.kernel().name.clone(),
-                    pc: stopped.pc,
-                    offset: stopped.pc.wrapping_sub(entry.0),
-                    text,
-                    workgroup: job.group_id(resident.index),
-                    wavefront: stopped.wavefront,
-                    fault: stopped.fault,
-                };
+                let (places, workgroup) = (job.places, job.group_id(resident.index));
+                let place = Place { places, workgroup, wavefront: stopped.wavefront, pc: stopped.pc };
+                let error = ExecError::new(job.dispatch.kernel(), job.code, place, stopped.fault);
                 deal.fail(resident.index, Box::new(error).into());
                 self.spare.push(resident);
             }

@@ -1,6 +1,7 @@
 //! Programs, buffers and launches.
 
 use mem::{Bytes, VirtAddr};
+use std::sync::Arc;
 use thiserror::Error;
 
 use super::{
@@ -62,20 +63,21 @@ pub struct Run {
 #[derive(Debug)]
 pub struct Program {
     pub image: Image,
-    codes: Vec<Code>,
+    codes: Vec<Arc<Code>>,
 }
 
 impl Program {
     /// Decodes the code of an image, which somebody has put or will put in memory.
     pub fn new(image: Image) -> Self {
         let executable = image.segments.iter().filter(|segment| segment.executable && !segment.bytes.is_empty());
-        let codes = executable.map(|segment| Code::new(segment.address.0, &segment.bytes)).collect();
+        let codes = executable.map(|segment| Arc::new(Code::new(segment.address.0, &segment.bytes))).collect();
         Self { image, codes }
     }
 
-    pub(super) fn code_of(&self, kernel: &Kernel) -> Result<&Code, LaunchError> {
+    /// The code that a kernel starts in.
+    pub fn code_of(&self, kernel: &Kernel) -> Result<&Arc<Code>, LaunchError> {
         let entry = self.image.kernel_entry(kernel);
-        let holds = |code: &&Code| code.start() <= entry.0 && entry.0 < code.end();
+        let holds = |code: &&Arc<Code>| code.start() <= entry.0 && entry.0 < code.end();
         self.codes.iter().find(holds).ok_or_else(|| LaunchError::NoCode { kernel: kernel.name.clone(), entry })
     }
 }
@@ -133,6 +135,14 @@ impl Gpu {
             Some(error) => Err(error),
             None => Ok(run),
         }
+    }
+
+    /// Puts what a launch needs in memory, for somebody else to run it with at most `waves` wavefronts under way at a time.
+    pub fn stage(&mut self, program: &Program, dispatch: &Dispatch, waves: u64) -> Result<Places, LaunchError> {
+        let parts = self.place_parts(program, dispatch, &Plan::for_waves(dispatch, waves));
+        let end = self.memory.end();
+        self.next = self.next.max((end.0 + GAP).next_multiple_of(GAP));
+        Ok(parts?.places)
     }
 
     fn run_all(&self, job: Job<'_>, deal: &Deal, threads: usize) -> Run {

@@ -139,6 +139,16 @@ impl Memory {
         Ok(())
     }
 
+    /// What is mapped, by address: where, how much, and whether it can be written.
+    pub fn regions(&self) -> impl Iterator<Item = (VirtAddr, Bytes, bool)> {
+        self.regions.iter().map(|region| (VirtAddr(region.base), Bytes(region.len()), region.writable))
+    }
+
+    /// The first address behind everything mapped.
+    pub fn end(&self) -> VirtAddr {
+        VirtAddr(self.regions.last().map_or(0, |last| last.base + last.len()))
+    }
+
     /// Removes the region that starts at `base`; says whether there was one.
     pub fn unmap(&mut self, base: VirtAddr) -> bool {
         let before = self.regions.len();

@@ -5,8 +5,8 @@ use crate::{
     code::Code,
     dispatch::WaveInit,
     error::Fault,
-    exec::{Group, Step, float::Mode},
-    wave::{Apertures, Wavefront},
+    exec::{Group, Step},
+    wave::Wavefront,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,21 +53,7 @@ impl Workgroup {
 
     /// Fills in the registers with which wavefront `n` starts.
     pub fn init_wave(&mut self, n: usize, init: &WaveInit) {
-        let wave = &mut self.waves[n];
-        wave.id = n as u32;
-        wave.pc = init.pc.0;
-        wave.mode = Mode(init.mode);
-        wave.apertures = Apertures {
-            shared_hi: (init.apertures.lds.0 >> 32) as u32,
-            private_hi: (init.apertures.scratch.0 >> 32) as u32,
-            scratch_base: init.apertures.hidden_private_base.0,
-        };
-        wave.set_exec(init.exec);
-        let count = init.sgpr_count.min(init.sgprs.len());
-        wave.scalars[..count].copy_from_slice(&init.sgprs[..count]);
-        for (row, ids) in wave.vgprs.iter_mut().zip(&init.vgprs) {
-            row.0 = *ids;
-        }
+        self.waves[n].begin(n as u32, init);
     }
 
     /// Wavefront instructions executed by all wavefronts since they started.

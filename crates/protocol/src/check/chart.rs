@@ -2,31 +2,31 @@
 
 use super::{
     model::{Check, Move},
-    system::{BYTES, CORES},
+    system::{BYTES, CORES, Stage},
     world::{Trouble, World},
 };
 use crate::{Msg, Node};
 use std::fmt::Write;
 
-const COLUMN: usize = 9;
-
-/// Draws a trace from the start of a system.
+/// Draws a trace from the start of a system; what is left undone at its end stands below.
 pub fn chart(check: &Check, trace: &[(Move, World)]) -> String {
     let members = &check.system.members;
+    let column = members.iter().map(|member| member.name.len() + 2).max().unwrap_or(0).max(9);
+    let lifelines = Lifelines { members: members.len(), column };
     let mut out = String::from("  ");
     for member in members {
-        let _ = write!(out, "{:^COLUMN$}", member.name);
+        let _ = write!(out, "{:^column$}", member.name);
     }
-    out.push('\n');
+    out = out.trim_end().to_owned() + "\n";
     let mut before = World::new(&check.system);
     for (action, after) in trace {
         let (lane, label) = match action {
-            Move::Deliver(msg) => (arrow(members.len(), Some(msg.from), msg.to), label(check, msg, &before, after)),
+            Move::Deliver(msg) => (lifelines.arrow(msg.from, msg.to), label(check, msg, &before, after)),
             Move::Ask(msg) => {
                 let label = format!("{}: {}", check.system.name(msg.from), label(check, msg, &before, after));
-                (arrow(members.len(), None, msg.to), label)
+                (lifelines.star(msg.to), label)
             }
-            Move::Advance => (arrow(members.len(), None, Node(CORES)), "the next stage begins".to_owned()),
+            Move::Advance => (lifelines.row(), format!("-- {}", stage(check, after))),
         };
         let _ = writeln!(out, "  {lane}  {label}");
         if let Some(Trouble::Impossible(what) | Trouble::Value(what)) = &after.trouble {
@@ -34,30 +34,81 @@ pub fn chart(check: &Check, trace: &[(Move, World)]) -> String {
         }
         before = after.clone();
     }
+    if before.trouble.is_none() {
+        out += &left(check, &before);
+    }
     out
 }
 
-/// `Write 0x0 [1 .]  (I -> P)`: the message and what it did to the line.
+/// What is under way at the end: what can't go on shows here.
+fn left(check: &Check, world: &World) -> String {
+    let name = |node| check.system.name(node);
+    let mut out = String::new();
+    for msg in &world.network {
+        let _ = writeln!(out, "  still under way: {msg} from {} to {}", name(msg.from), name(msg.to));
+    }
+    for (place, _) in world.loading.iter().enumerate().filter(|(_, loading)| **loading) {
+        let _ =
+            writeln!(out, "  core{} still waits for line {}", place % check.system.cores, place / check.system.cores);
+    }
+    out
+}
+
+/// What the stage that begins is about.
+fn stage(check: &Check, world: &World) -> String {
+    match &check.system.stages[world.stage] {
+        Stage::Work { .. } => "work begins".to_owned(),
+        Stage::Tell { kind, members } => {
+            let names: Vec<_> = members.iter().map(|&member| check.system.name(member)).collect();
+            format!("{kind:?} begins, of {}", names.join(", "))
+        }
+    }
+}
+
+/// `Write 0x0 [1 .]  (l1.0 I -> P)`: the message and what it did to the line.
 fn label(check: &Check, msg: &Msg<BYTES>, before: &World, after: &World) -> String {
     let member = &check.system.members[msg.to.0 as usize];
     let place = msg.line.0 as usize / BYTES * check.system.members.len() + msg.to.0 as usize;
     let name = |world: &World| check.system.tables[member.table].states[world.lines[place].state as usize];
-    format!("{msg}  ({} {} -> {})", member.name, name(before), name(after))
+    match (name(before), name(after)) {
+        (old, new) if old == new => format!("{msg}  ({} {old})", member.name),
+        (old, new) => format!("{msg}  ({} {old} -> {new})", member.name),
+    }
 }
 
-/// The lifelines, with an arrow from one to another, or a star where a core or the driver asks.
-fn arrow(members: usize, from: Option<Node>, to: Node) -> String {
-    let middle = |node: Node| node.0 as usize * COLUMN + COLUMN / 2;
-    let mut row: Vec<char> =
-        (0..members * COLUMN).map(|at| if at % COLUMN == COLUMN / 2 { '|' } else { ' ' }).collect();
-    match from.map(middle) {
-        Some(from) => {
-            let to = middle(to);
-            (from.min(to)..from.max(to)).skip(1).for_each(|at| row[at] = '-');
-            row[if from < to { to - 1 } else { to + 1 }] = if from < to { '>' } else { '<' };
-        }
-        None if middle(to) < row.len() => row[middle(to)] = '*',
-        None => {}
+/// The lifelines of the members, side by side.
+struct Lifelines {
+    members: usize,
+    column: usize,
+}
+
+impl Lifelines {
+    fn middle(&self, node: Node) -> usize {
+        node.0 as usize * self.column + self.column / 2
     }
-    row.into_iter().collect()
+
+    fn blank(&self) -> Vec<char> {
+        let middle = |at: usize| at % self.column == self.column / 2;
+        (0..self.members * self.column).map(|at| if middle(at) { '|' } else { ' ' }).collect()
+    }
+
+    fn row(&self) -> String {
+        self.blank().into_iter().collect()
+    }
+
+    /// With an arrow from one to another.
+    fn arrow(&self, from: Node, to: Node) -> String {
+        debug_assert!(from.0 < CORES && to.0 < CORES, "messages of cores are asked, not delivered");
+        let (mut row, from, to) = (self.blank(), self.middle(from), self.middle(to));
+        (from.min(to)..from.max(to)).skip(1).for_each(|at| row[at] = '-');
+        row[if from < to { to - 1 } else { to + 1 }] = if from < to { '>' } else { '<' };
+        row.into_iter().collect()
+    }
+
+    /// With a star where a core or the driver asks.
+    fn star(&self, to: Node) -> String {
+        let mut row = self.blank();
+        row[self.middle(to)] = '*';
+        row.into_iter().collect()
+    }
 }

@@ -6,6 +6,7 @@
 //! one, and so that a state is missed, is below 1 in 100,000.
 
 mod chart;
+mod fingerprint;
 mod model;
 mod mutants;
 mod oracle;
@@ -15,8 +16,9 @@ mod system;
 mod world;
 
 pub use model::{Check, Move};
-pub use mutants::{Mutant, mutants};
-pub use report::{Limits, Property, Report, check};
-pub use search::{Found, Violation, search};
+pub use mutants::{Mutant, Trial, mutants, try_mutants};
+pub use oracle::NEWEST;
+pub use report::{Coverage, Limits, Property, Report, check, check_watched};
+pub use search::{Explore, Found, Progress, Run, Violation, search};
 pub use system::{BYTES, Member, Network, Stage, System};
 pub use world::{Trouble, World};

@@ -1,16 +1,20 @@
 //! A system as a `stateright::Model`: what may happen next, and what must hold.
 
 use super::{
-    oracle::Oracle,
+    fingerprint::Fingerprint,
+    oracle::{self, Oracle},
     search::Explore,
-    system::{BYTES, CORES, DRIVER, Network, Stage, System},
+    system::{BYTES, CORES, DRIVER, Network, STORED, Stage, System},
     world::{Renaming, Told, Trouble, World},
 };
-use crate::{Block, Cell, Impossible, Kind, Log, Msg, Node, Place, Step, step};
+use crate::{Access, Block, Cell, Impossible, Kind, Line, Msg, Node, Place, Step, Table, Witness, step};
 use mem::LineAddr;
-use rustc_hash::FxHasher;
+use smallvec::SmallVec;
 use stateright::{Model, Property};
-use std::{hash::Hasher, sync::Mutex};
+use std::{
+    hash::Hasher,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 /// Something that may happen.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,20 +36,33 @@ pub struct Check {
     /// How often the stages are gone through before the last stretch of work.
     pub rounds: u8,
     renamings: Vec<Renaming>,
-    logs: Mutex<Vec<Log>>,
+    /// By table, then by cell: it was met.
+    met: Vec<Vec<AtomicBool>>,
+}
+
+/// Sees which cells are met, from any thread.
+struct Meter<'a>(&'a [AtomicBool]);
+
+impl Witness for Meter<'_> {
+    fn note(&mut self, table: &Table, _: LineAddr, state: u8, event: u8) {
+        let met = &self.0[table.index(state, event)];
+        if !met.load(Relaxed) {
+            met.store(true, Relaxed);
+        }
+    }
 }
 
 impl Check {
     pub fn new(system: System, network: Network, values: u8, rounds: u8) -> Self {
         assert!(values < 8, "the oracle's sets hold the values 0 to 7");
         let renamings = Renaming::all(&system);
-        let logs = Mutex::new(system.tables.iter().map(|table| Log::new(table, 0)).collect());
-        Self { system, network, values, rounds, renamings, logs }
+        let met = system.tables.iter().map(|table| table.cells().map(|_| AtomicBool::new(false)).collect()).collect();
+        Self { system, network, values, rounds, renamings, met }
     }
 
-    /// How often each cell was met, by table.
-    pub fn logs(&self) -> Vec<Log> {
-        self.logs.lock().expect("nobody panics while counting").clone()
+    /// By table, then by cell, row after row: whether it was met.
+    pub fn met(&self) -> Vec<Vec<bool>> {
+        self.met.iter().map(|table| table.iter().map(|met| met.load(Relaxed)).collect()).collect()
     }
 
     fn members(&self) -> usize {
@@ -57,21 +74,44 @@ impl Check {
     }
 
     fn ask(&self, from: Node, to: Node, kind: Kind, line: usize, data: Block<BYTES>) -> Msg<BYTES> {
-        Msg { from, to, kind, line: LineAddr((line * BYTES) as u64), data }
+        Msg::new(from, to, kind, LineAddr((line * BYTES) as u64), data)
+    }
+
+    fn place(&self, me: Node, line: usize) -> Place {
+        let member = &self.system.members[me.0 as usize];
+        Place { me, below: member.below[line], above: member.above }
     }
 
     /// What the cell says that this message would meet; `None` if the protocol has no such message there.
     fn cell(&self, world: &World, msg: &Msg<BYTES>) -> Option<&Cell> {
         let member = &self.system.members[msg.to.0 as usize];
-        let line = &world.lines[self.line_of(msg.line) * self.members() + msg.to.0 as usize];
-        let event = member.controller.classify(line, msg)?;
+        let line = self.line(world, msg);
+        let event = member.controller.classify(self.place(msg.to, self.line_of(msg.line)), line, msg)?;
         Some(self.system.tables[member.table].cell(line.state, event))
     }
 
+    /// The cell that this message would meet says `z`. Counts as met: a stall is a step, too.
+    fn stalls(&self, world: &World, msg: &Msg<BYTES>) -> bool {
+        let member = &self.system.members[msg.to.0 as usize];
+        let (table, line) = (&self.system.tables[member.table], self.line(world, msg));
+        let Some(event) = member.controller.classify(self.place(msg.to, self.line_of(msg.line)), line, msg) else {
+            return false;
+        };
+        let stalls = *table.cell(line.state, event) == Cell::Stall;
+        if stalls {
+            Meter(&self.met[member.table]).note(table, msg.line, line.state, event);
+        }
+        stalls
+    }
+
+    fn line<'w>(&self, world: &'w World, msg: &Msg<BYTES>) -> &'w Line<BYTES> {
+        &world.lines[self.line_of(msg.line) * self.members() + msg.to.0 as usize]
+    }
+
     /// What cores may ask in this world.
-    fn requests(&self, world: &World) -> Vec<Msg<BYTES>> {
-        let Stage::Work { cores } = &self.system.stages[world.stage] else { return Vec::new() };
-        let mut requests = Vec::new();
+    fn requests(&self, world: &World) -> SmallVec<[Msg<BYTES>; 16]> {
+        let Stage::Work { cores } = &self.system.stages[world.stage] else { return SmallVec::new() };
+        let mut requests = SmallVec::new();
         for (number, member) in self.system.members.iter().enumerate() {
             let Some(core) = member.core.filter(|core| cores.contains(core)) else { continue };
             let (from, to) = (Node(CORES + core as u8), Node(number as u8));
@@ -80,7 +120,10 @@ impl Check {
                     continue;
                 }
                 requests.push(self.ask(from, to, Kind::Load, line, Block::EMPTY));
-                if world.stores < self.values {
+                if self.system.coherent {
+                    let store = self.ask(from, to, Kind::Store, line, Block::one(STORED, oracle::waiting(core)));
+                    requests.extend(self.cell(world, &store).map(|_| store));
+                } else if world.stores < self.values {
                     let store = |byte| self.ask(from, to, Kind::Store, line, Block::one(byte, world.stores + 1));
                     requests.extend((0..BYTES).map(store));
                 }
@@ -90,27 +133,27 @@ impl Check {
     }
 
     /// What the system may do of its own accord.
-    fn whims(&self, world: &World) -> Vec<Msg<BYTES>> {
-        let everybody = (0..self.members()).map(|member| (Node(member as u8), Kind::Evict));
+    fn whims<'a>(&'a self, world: &'a World) -> impl Iterator<Item = Msg<BYTES>> {
+        let member = |member| [(Node(member as u8), Kind::Evict), (Node(member as u8), Kind::Drain)];
+        let everybody = (0..self.members()).flat_map(member);
         let working = matches!(self.system.stages[world.stage], Stage::Work { .. });
-        let whims = everybody.chain(self.system.whims.iter().copied().filter(|_| working));
-        let each_line = whims.flat_map(|whim| (0..self.system.lines).map(move |line| (whim, line)));
-        let asks = each_line.map(|((to, kind), line)| self.ask(DRIVER, to, kind, line, Block::EMPTY));
-        let busy = |msg: &Msg<BYTES>| {
-            msg.kind != Kind::Evict
+        let whims = everybody.chain(self.system.whims.iter().copied().filter(move |_| working));
+        let each_line = whims.flat_map(move |whim| (0..self.system.lines).map(move |line| (whim, line)));
+        let asks = each_line.map(move |((to, kind), line)| self.ask(DRIVER, to, kind, line, Block::EMPTY));
+        let busy = move |msg: &Msg<BYTES>| {
+            !matches!(msg.kind, Kind::Evict | Kind::Drain)
                 && world.told[self.line_of(msg.line) * self.members() + msg.to.0 as usize] == Told::Busy
         };
-        asks.filter(|msg| match self.cell(world, msg) {
+        asks.filter(move |msg| match self.cell(world, msg) {
             Some(Cell::Go(..)) => !busy(msg),
             Some(Cell::Stall) => true,
             Some(Cell::Never) | None => false,
         })
-        .collect()
     }
 
-    /// What brings the system nearer to rest: messages arrive, and members are told what their stage is about.
-    fn progress(&self, world: &World) -> Vec<Move> {
-        let mut moves: Vec<Move> = Vec::new();
+    /// What brings the system nearer to rest: messages arrive, members are told what their stage is about, and only then are
+    /// refused requests tried again.
+    fn progress(&self, world: &World, moves: &mut Vec<Move>) {
         let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
         for (place, msg) in world.network.iter().enumerate() {
             let earlier = &world.network[..place];
@@ -132,12 +175,20 @@ impl Check {
                 moves.push(Move::Advance);
             }
         }
-        moves
+        if self.system.coherent {
+            let places = (0..self.system.lines).flat_map(|line| (0..self.members()).map(move |member| (line, member)));
+            for (line, member) in places {
+                let retry = self.ask(DRIVER, Node(member as u8), Kind::Retry, line, Block::EMPTY);
+                if matches!(self.cell(world, &retry), Some(Cell::Go(..) | Cell::Stall)) {
+                    moves.push(Move::Ask(retry));
+                }
+            }
+        }
     }
 
     /// Nothing is under way, nobody waits, and no stage is half done.
     fn is_quiet(&self, world: &World) -> bool {
-        let at_rest = |line: &crate::Line<BYTES>| line.asked.is_none() && line.acks == 0;
+        let at_rest = |line: &Line<BYTES>| line.asked.is_none() && line.acks == 0 && line.join.is_none();
         world.network.is_empty()
             && !world.loading.contains(&true)
             && !world.told.contains(&Told::Busy)
@@ -149,10 +200,9 @@ impl Check {
     fn take(&self, world: &mut World, msg: &Msg<BYTES>) -> bool {
         let member = &self.system.members[msg.to.0 as usize];
         let (table, line) = (&self.system.tables[member.table], self.line_of(msg.line));
-        let place = Place { me: msg.to, below: member.below[line] };
+        let place = self.place(msg.to, line);
         let state = &mut world.lines[line * self.members() + msg.to.0 as usize];
-        let log = &mut self.logs.lock().expect("nobody panics while counting")[member.table];
-        match step(member.controller, table, place, state, msg, log) {
+        match step(member.controller, table, place, state, msg, &mut Meter(&self.met[member.table])) {
             Ok(Step::Stall) => false,
             Ok(Step::Sends(sends)) => sends.into_iter().all(|send| self.send(world, send)),
             Err(error) => {
@@ -171,6 +221,12 @@ impl Check {
             if *told == Told::Busy {
                 *told = if telling { Told::Done } else { Told::NotYet };
             }
+        } else if msg.to.0 >= CORES && msg.kind == Kind::Stored {
+            let core = (msg.to.0 - CORES) as usize;
+            world.loading[line * self.system.cores + core] = false;
+            if !world.perform_store(line, self.members(), core, msg.from.0 as usize) {
+                world.trouble = Some(Trouble::Value(format!("core{core} stored into a stale line {line}")));
+            }
         } else if msg.to.0 >= CORES {
             self.loaded(world, line, (msg.to.0 - CORES) as usize, &msg);
         } else {
@@ -187,12 +243,44 @@ impl Check {
     fn loaded(&self, world: &mut World, line: usize, core: usize, msg: &Msg<BYTES>) {
         world.loading[line * self.system.cores + core] = false;
         for byte in 0..BYTES {
-            let oracle: &Oracle = &world.oracles[line * BYTES + byte];
-            if !msg.data.get(byte).is_some_and(|value| oracle.may_read(core, value)) {
+            let may_read = |value| match self.system.coherent {
+                true => value == oracle::NEWEST,
+                false => world.oracles[line * BYTES + byte].may_read(core, value),
+            };
+            if !msg.data.get(byte).is_some_and(may_read) {
                 let got = msg.data.get(byte).map_or("nothing".to_owned(), |value| value.to_string());
                 world.trouble = Some(Trouble::Value(format!("core{core} read {got} from byte {byte} of line {line}")));
             }
         }
+    }
+
+    /// Whoever may write has the line for itself, among the caches that cores work on.
+    fn has_single_writer(&self, row: &[Line<BYTES>]) -> bool {
+        let first_level = self.system.members.iter().zip(row).filter(|(member, _)| member.core.is_some());
+        let accesses = first_level.map(|(member, line)| member.controller.access(line));
+        let (mut readers, mut writers) = (0, 0);
+        for access in accesses {
+            readers += usize::from(access == Access::Read);
+            writers += usize::from(access == Access::Write);
+        }
+        writers == 0 || (writers == 1 && readers == 0)
+    }
+
+    /// Nobody can do more than those below it know of.
+    fn directories_agree(&self, line: usize, lines: &[Line<BYTES>]) -> bool {
+        let row = &lines[line * self.members()..(line + 1) * self.members()];
+        self.system.members.iter().zip(row).enumerate().all(|(number, (member, held))| {
+            let below = member.below[line];
+            let place = self.place(below, line);
+            let directory = self.system.members[below.0 as usize].controller;
+            let Some(granted) = directory.granted(place, &row[below.0 as usize]) else { return true };
+            let me = place.sharer(Node(number as u8)).0;
+            match member.controller.access(held) {
+                Access::Write => granted.writers.0 & me != 0,
+                Access::Read => (granted.readers.0 | granted.writers.0) & me != 0,
+                Access::None => true,
+            }
+        })
     }
 
     fn advance(&self, world: &mut World) {
@@ -228,10 +316,10 @@ impl Model for Check {
         if world.trouble.is_some() {
             return;
         }
-        moves.extend(self.progress(world));
+        self.progress(world, moves);
         moves.extend(self.requests(world).into_iter().map(Move::Ask));
-        moves.extend(self.whims(world).into_iter().map(Move::Ask));
-        let more = world.rounds < self.rounds || world.stage > 0;
+        moves.extend(self.whims(world).map(Move::Ask));
+        let more = !self.system.coherent && (world.rounds < self.rounds || world.stage > 0);
         let working = matches!(self.system.stages[world.stage], Stage::Work { .. });
         if working && more && !world.loading.contains(&true) && !world.told.contains(&Told::Busy) {
             moves.push(Move::Advance);
@@ -240,37 +328,7 @@ impl Model for Check {
 
     fn next_state(&self, world: &World, action: Move) -> Option<World> {
         let mut next = world.clone();
-        match &action {
-            Move::Advance => self.advance(&mut next),
-            Move::Ask(msg) => {
-                let line = self.line_of(msg.line);
-                match msg.kind {
-                    Kind::Load => next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true,
-                    Kind::Store => {
-                        next.stores += 1;
-                        for byte in 0..BYTES {
-                            if let Some(value) = msg.data.get(byte) {
-                                next.oracles[line * BYTES + byte].write((msg.from.0 - CORES) as usize, value);
-                            }
-                        }
-                    }
-                    Kind::Evict | Kind::Roll => {}
-                    _ => next.told[line * self.members() + msg.to.0 as usize] = Told::Busy,
-                }
-                if !self.take(&mut next, msg) {
-                    return None;
-                }
-            }
-            Move::Deliver(msg) => {
-                let place = next.network.iter().position(|other| other == msg)?;
-                next.network.remove(place);
-                if !self.take(&mut next, msg) {
-                    return None;
-                }
-            }
-        }
-        self.sort(&mut next.network);
-        Some(next)
+        self.follow(world, &action, &mut next).then_some(next)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
@@ -289,6 +347,7 @@ impl Model for Check {
             Property::always("a whole line answers a read at once", |check: &Check, world: &World| {
                 let members = check.members();
                 world.trouble.is_some()
+                    || check.system.coherent
                     || world.lines.iter().enumerate().all(|(place, line)| {
                         let ask = |kind| {
                             check.ask(DRIVER, Node((place % members) as u8), kind, place / members, Block::EMPTY)
@@ -297,16 +356,18 @@ impl Model for Check {
                         !line.data.is_full() || line.is_partial() || !stalls(Kind::Load) && !stalls(Kind::Read)
                     })
             }),
-            Property::always("some message can always move", |check: &Check, world: &World| {
+            Property::always("single writer", |check: &Check, world: &World| {
+                world.trouble.is_some() || world.lines.chunks(check.members()).all(|row| check.has_single_writer(row))
+            }),
+            Property::always("directory agrees", |check: &Check, world: &World| {
                 world.trouble.is_some()
-                    || check.is_quiet(world)
-                    || check.progress(world).into_iter().any(|action| check.next_state(world, action).is_some())
+                    || (0..check.system.lines).all(|line| check.directories_agree(line, &world.lines))
             }),
             Property::always("a line at rest takes any request", |check: &Check, world: &World| {
                 let taken = |msg: &Msg<BYTES>| !matches!(check.cell(world, msg), Some(Cell::Stall));
                 world.trouble.is_some()
                     || !check.is_quiet(world)
-                    || check.requests(world).iter().chain(&check.whims(world)).all(taken)
+                    || check.requests(world).into_iter().chain(check.whims(world)).all(|msg| taken(&msg))
             }),
         ]
     }
@@ -315,18 +376,70 @@ impl Model for Check {
 impl Explore for Check {
     fn fingerprint(&self, world: &World) -> u64 {
         let hash = |renaming| {
-            let mut hasher = FxHasher::default();
+            let mut hasher = Fingerprint::default();
             world.hash_renamed(renaming, |network| self.sort(network), &mut hasher);
             hasher.finish()
         };
-        self.renamings.iter().map(hash).min().expect("there is always the renaming that changes nothing")
+        let signature = |set: &Vec<Node>| world.signature(&self.system, set);
+        let signatures: SmallVec<[_; 8]> = self.system.equals.iter().map(signature).collect();
+        let sorting = self.renamings.iter().filter(|renaming| renaming.sorts(&signatures));
+        sorting.map(hash).min().expect("some order is sorted")
+    }
+
+    fn follow(&self, world: &World, action: &Move, next: &mut World) -> bool {
+        if let Move::Ask(msg) | Move::Deliver(msg) = action
+            && self.stalls(world, msg)
+        {
+            return false;
+        }
+        next.clone_from(world);
+        match action {
+            Move::Advance => self.advance(next),
+            Move::Ask(msg) => {
+                let line = self.line_of(msg.line);
+                match msg.kind {
+                    Kind::Load => next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true,
+                    Kind::Store if self.system.coherent => {
+                        next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true;
+                    }
+                    Kind::Store => {
+                        next.stores += 1;
+                        for byte in 0..BYTES {
+                            if let Some(value) = msg.data.get(byte) {
+                                next.oracles[line * BYTES + byte].write((msg.from.0 - CORES) as usize, value);
+                            }
+                        }
+                    }
+                    Kind::Evict | Kind::Drain | Kind::Retry | Kind::Roll => {}
+                    _ => next.told[line * self.members() + msg.to.0 as usize] = Told::Busy,
+                }
+                if !self.take(next, msg) {
+                    return false;
+                }
+            }
+            Move::Deliver(msg) => {
+                let place = next.network.iter().position(|other| other == msg);
+                let Some(place) = place else { return false };
+                next.network.remove(place);
+                if !self.take(next, msg) {
+                    return false;
+                }
+            }
+        }
+        self.sort(&mut next.network);
+        true
     }
 
     fn drained(&self, world: &World) -> bool {
         world.trouble.is_some() || self.is_quiet(world)
     }
 
-    fn drains_to(&self, world: &World) -> Option<World> {
-        self.progress(world).into_iter().find_map(|action| self.next_state(world, action))
+    fn progresses(&self, world: &World, action: &Move) -> bool {
+        let telling = matches!(self.system.stages[world.stage], Stage::Tell { .. });
+        match action {
+            Move::Deliver(_) => true,
+            Move::Ask(msg) => msg.kind == Kind::Retry || telling && !matches!(msg.kind, Kind::Evict | Kind::Drain),
+            Move::Advance => telling,
+        }
     }
 }

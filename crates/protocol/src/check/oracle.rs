@@ -1,5 +1,11 @@
-//! What a read may return, where lines may be stale until the next synchronisation.
+//! What a read may return.
 //!
+//! Where caches are kept coherent: the newest store that has been performed. How many stores there have been does not matter,
+//! only which copies are newest, so values are renamed whenever a store is performed: [`NEWEST`] is what it wrote, [`STALE`]
+//! everything older, and [`waiting`] what a core's store writes that is not performed yet. So the search covers any number of
+//! stores.
+//!
+//! Where lines may be stale until the next synchronisation ([`Oracle`]):
 //! A core sees its own latest write to a byte, or what another core writes to it in the same stretch of work; a byte it has not
 //! written itself may also have the value it had at the last synchronisation. After one, a byte has the last value that one
 //! of its writers gave it: nothing else, so no written byte is lost, and none appears that nobody wrote.
@@ -8,6 +14,25 @@ use std::hash::{Hash, Hasher};
 
 /// The most cores of a checked system.
 const CORES: usize = 8;
+
+/// What stores wrote before the newest.
+pub const STALE: u8 = 0;
+/// What the newest performed store wrote.
+pub const NEWEST: u8 = 1;
+
+/// What a core's store writes that has not been performed.
+pub const fn waiting(core: usize) -> u8 {
+    2 + core as u8
+}
+
+/// A value's name after a core's store has been performed.
+pub fn after_store(core: usize, value: u8) -> u8 {
+    match value {
+        NEWEST => STALE,
+        value if value == waiting(core) => NEWEST,
+        other => other,
+    }
+}
 
 /// A set of the values 0 to 7.
 type Values = u8;
@@ -52,9 +77,12 @@ impl Oracle {
     /// Hashes the history as it is with cores renamed: core `order[i]` becomes core `i`.
     pub fn hash_renamed(&self, order: &[usize], hasher: &mut impl Hasher) {
         self.settled.hash(hasher);
-        for &core in order {
-            (self.written[core], self.last[core]).hash(hasher);
-        }
+        order.iter().for_each(|&core| self.hash_core(core, hasher));
+    }
+
+    /// Hashes one core's part of it.
+    pub fn hash_core(&self, core: usize, hasher: &mut impl Hasher) {
+        (self.written[core], self.last[core]).hash(hasher);
     }
 }
 

@@ -3,10 +3,10 @@
 use super::{
     chart::chart,
     model::Check,
-    search::{DRAINS, search},
+    search::{DRAINS, MOVES, Progress, Run, search},
     system::{Network, System},
 };
-use crate::{Cell, Log};
+use crate::{Cell, Table};
 use serde::Serialize;
 use stateright::Model;
 
@@ -19,11 +19,13 @@ pub struct Limits {
     pub rounds: u8,
     /// Give up beyond this many states.
     pub states: usize,
+    /// Threads to search with. The report is the same for any number.
+    pub threads: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { values: 2, rounds: 1, states: 50_000_000 }
+        Self { values: 2, rounds: 1, states: 50_000_000, threads: 1 }
     }
 }
 
@@ -42,21 +44,39 @@ pub struct Report {
     pub properties: Vec<Property>,
     /// The shortest way to a violation, as a message-sequence chart.
     pub counterexample: Option<String>,
-    /// How often each cell was met, by table of the system.
-    pub logs: Vec<Log>,
+    /// By table of the system, then by cell, row after row: whether it was met.
+    pub met: Vec<Vec<bool>>,
 }
 
 impl Report {
     pub fn holds(&self) -> bool {
         self.properties.iter().all(|property| property.holds == Some(true))
     }
+}
+
+/// Which cells several searches have met between them.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    tables: Vec<(Table, Vec<bool>)>,
+}
+
+impl Coverage {
+    /// Counts what a search of this system has met.
+    pub fn add(&mut self, system: &System, report: &Report) {
+        for (table, met) in system.tables.iter().zip(&report.met) {
+            match self.tables.iter_mut().find(|(known, _)| known.name == table.name) {
+                Some((_, known)) => known.iter_mut().zip(met).for_each(|(known, met)| *known |= met),
+                None => self.tables.push((table.clone(), met.clone())),
+            }
+        }
+    }
 
     /// The cells that are not `x` and were never met, as `table: state on event`.
-    pub fn unreached(&self, system: &System) -> Vec<String> {
+    pub fn unreached(&self) -> Vec<String> {
         let mut unreached = Vec::new();
-        for (table, log) in system.tables.iter().zip(&self.logs) {
-            for (state, event, cell) in table.cells() {
-                if *cell != Cell::Never && log.count(table, state, event) == 0 {
+        for (table, met) in &self.tables {
+            for ((state, event, cell), met) in table.cells().zip(met) {
+                if *cell != Cell::Never && !met {
                     let (state, event) = (table.states[state as usize], table.events[event as usize]);
                     unreached.push(format!("{}: {state} on {event}", table.name));
                 }
@@ -68,19 +88,24 @@ impl Report {
 
 /// Searches every interleaving of a system.
 pub fn check(system: System, network: Network, limits: Limits) -> Report {
+    check_watched(system, network, limits, &|_| {})
+}
+
+/// The same, and tells how far the search has got.
+pub fn check_watched(system: System, network: Network, limits: Limits, watch: &dyn Fn(Progress)) -> Report {
     let check = Check::new(system, network, limits.values, limits.rounds);
-    let found = search(&check, limits.states);
+    let found = search(&check, &Run { limit: limits.states, threads: limits.threads, watch });
     let violated = found.violation.as_ref().map(|violation| violation.property);
     let holds = |name| match violated {
         Some(violated) => (violated == name).then_some(false),
         None => found.complete.then_some(true),
     };
-    let names = check.properties().into_iter().map(|property| property.name).chain([DRAINS]);
+    let names = check.properties().into_iter().map(|property| property.name).chain([MOVES, DRAINS]);
     Report {
         states: found.states,
         depth: found.depth,
         properties: names.map(|name| Property { name, holds: holds(name) }).collect(),
         counterexample: found.violation.map(|violation| chart(&check, &violation.trace)),
-        logs: check.logs(),
+        met: check.met(),
     }
 }

@@ -2,22 +2,55 @@
 //!
 //! Of a state met before only its fingerprint is kept, with the number of the state it was first reached from; whole states
 //! live while they wait at the frontier. A trace is found again by walking from the start along the fingerprints.
+//!
+//! Threads share the frontier in batches: they make the successors, one thread enters them, in the frontier's order. So
+//! numbers, traces and verdicts don't depend on how many threads there are.
 
 use rustc_hash::FxHashMap;
 use stateright::{Expectation, Model};
+use std::thread;
 
 /// What the search needs beside the model: which states are the same, and how a system comes to rest.
-pub trait Explore: Model {
+pub trait Explore: Model<State: Clone + Send + Sync, Action: Clone> + Sync {
     /// Equal for states that differ only in names.
     fn fingerprint(&self, state: &Self::State) -> u64;
     /// Nothing is under way.
     fn drained(&self, state: &Self::State) -> bool;
-    /// A next state on the way to rest, if one can be reached.
-    fn drains_to(&self, state: &Self::State) -> Option<Self::State>;
+    /// Makes `next` the state that follows, in its own memory; `false` if none does, and `next` is then anything.
+    fn follow(&self, state: &Self::State, action: &Self::Action, next: &mut Self::State) -> bool;
+    /// An action brings a state nearer to rest.
+    fn progresses(&self, state: &Self::State, action: &Self::Action) -> bool;
 }
 
-/// The property that the search adds to the model's: from every state the system can come to rest.
+/// A property that the search adds to the model's: what is under way gets on.
+pub const MOVES: &str = "some message can always move";
+/// Another: from every state the system can come to rest.
 pub const DRAINS: &str = "everything can drain";
+
+/// How many states a thread takes on at a time.
+const BATCH: usize = 1024;
+
+/// How far a search has got.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub states: usize,
+    pub depth: usize,
+}
+
+/// How a search is run; what it finds is the same.
+pub struct Run<'a> {
+    /// Give up beyond this many states.
+    pub limit: usize,
+    pub threads: usize,
+    /// Is told now and then how far the search has got.
+    pub watch: &'a dyn Fn(Progress),
+}
+
+impl Default for Run<'_> {
+    fn default() -> Self {
+        Self { limit: usize::MAX, threads: 1, watch: &|_| {} }
+    }
+}
 
 /// A property that does not hold, and the shortest way to see it.
 #[derive(Clone, Debug)]
@@ -39,46 +72,42 @@ pub struct Found<S, A> {
     pub violation: Option<Violation<S, A>>,
 }
 
-/// Looks at every state, the nearest first, until one violates a property or `limit` states are known.
-pub fn search<M: Explore>(model: &M, limit: usize) -> Found<M::State, M::Action>
-where
-    M::State: Clone,
-    M::Action: Clone,
-{
+/// Looks at every state, the nearest first, until one violates a property or too many are known.
+pub fn search<M: Explore>(model: &M, run: &Run<'_>) -> Found<M::State, M::Action> {
     let mut walk =
         Walk { model, seen: FxHashMap::default(), parents: Vec::new(), prints: Vec::new(), drains: Vec::new() };
     let (mut depth, mut complete) = (0, true);
     let mut frontier: Vec<(u32, M::State)> = Vec::new();
     for state in model.init_states() {
-        if let Some(number) = walk.enter(&state, None) {
+        if let Some(number) = walk.enter(model.fingerprint(&state), None) {
             frontier.push((number, state));
         }
     }
-    let properties = model.properties();
-    let mut actions = Vec::new();
     let violated = 'search: loop {
         let mut next = Vec::new();
-        for (number, state) in &frontier {
-            let broken = |p: &&stateright::Property<M>| {
-                matches!(p.expectation, Expectation::Always) && !(p.condition)(model, state)
-            };
-            if let Some(property) = properties.iter().find(broken) {
-                break 'search Some((*number, property.name));
-            }
-            model.actions(state, &mut actions);
-            for action in actions.drain(..) {
-                let Some(successor) = model.next_state(state, action) else { continue };
-                if let Some(number) = walk.enter(&successor, Some(*number)) {
-                    next.push((number, successor));
+        for batch in frontier.chunks(BATCH * run.threads.max(1)) {
+            let numbers = batch.iter().map(|&(number, _)| number);
+            for (number, expanded) in numbers.zip(walk.expand_all(batch, run.threads)) {
+                if let Some(property) = expanded.broken {
+                    break 'search Some((number, property));
                 }
+                for (print, state) in expanded.successors {
+                    if let Some(number) = walk.enter(print, Some(number)) {
+                        next.push((number, state));
+                    }
+                }
+                walk.drains[number as usize] = match expanded.way {
+                    Way::AtRest => AT_REST,
+                    Way::To(print) => walk.seen[&print],
+                };
             }
-            walk.note_drain(*number, state);
+            (run.watch)(Progress { states: walk.prints.len(), depth });
         }
         if next.is_empty() {
             break walk.stuck().map(|number| (number, DRAINS));
         }
         depth += 1;
-        if walk.prints.len() > limit {
+        if walk.prints.len() > run.limit {
             complete = false;
             break None;
         }
@@ -95,62 +124,106 @@ struct Walk<'a, M: Explore> {
     /// By state: the one it was first reached from; itself if none.
     parents: Vec<u32>,
     prints: Vec<u64>,
-    /// By state: the next on its way to rest; itself if at rest or stuck.
-    drains: Vec<Drain>,
+    /// By state: the next on its way to rest, or [`AT_REST`].
+    drains: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Drain {
-    Unknown,
+/// Not a state's number: the system is at rest.
+const AT_REST: u32 = u32::MAX;
+
+/// What follows from a state.
+struct Expanded<S> {
+    /// The first property it violates; nothing else is said of it then.
+    broken: Option<&'static str>,
+    /// With their fingerprints; those known before the batch are left out.
+    successors: Vec<(u64, S)>,
+    way: Way,
+}
+
+/// What a thread needs again for each state.
+struct Scratch<M: Model> {
+    properties: Vec<stateright::Property<M>>,
+    actions: Vec<M::Action>,
+    next: M::State,
+}
+
+/// How a state comes to rest: the fingerprint of the next state on the way.
+enum Way {
     AtRest,
-    Stuck,
-    To(u32),
+    To(u64),
 }
 
-impl<M: Explore> Walk<'_, M>
-where
-    M::State: Clone,
-    M::Action: Clone,
-{
+impl<M: Explore> Walk<'_, M> {
     /// Gives a new state its number; `None` if it is known.
-    fn enter(&mut self, state: &M::State, parent: Option<u32>) -> Option<u32> {
-        let print = self.model.fingerprint(state);
+    fn enter(&mut self, print: u64, parent: Option<u32>) -> Option<u32> {
         let number = u32::try_from(self.prints.len()).expect("memory ends before 4 billion states");
-        if self.seen.contains_key(&print) {
+        if *self.seen.entry(print).or_insert(number) != number {
             return None;
         }
-        self.seen.insert(print, number);
         self.prints.push(print);
         self.parents.push(parent.unwrap_or(number));
-        self.drains.push(Drain::Unknown);
+        self.drains.push(AT_REST);
         Some(number)
     }
 
-    fn note_drain(&mut self, number: u32, state: &M::State) {
-        self.drains[number as usize] = if self.model.drained(state) {
-            Drain::AtRest
-        } else {
-            let next = self.model.drains_to(state).map(|next| self.model.fingerprint(&next));
-            next.and_then(|print| self.seen.get(&print)).map_or(Drain::Stuck, |&next| Drain::To(next))
+    /// What follows from each state of a batch, in its order; several threads take a part each.
+    fn expand_all(&self, batch: &[(u32, M::State)], threads: usize) -> Vec<Expanded<M::State>> {
+        let part = |states: &[(u32, M::State)]| -> Vec<_> {
+            let Some((_, any)) = states.first() else { return Vec::new() };
+            let mut scratch = Scratch { properties: self.model.properties(), actions: Vec::new(), next: any.clone() };
+            states.iter().map(|(_, state)| self.expand(state, &mut scratch)).collect()
         };
+        if threads < 2 || batch.len() < BATCH / 8 {
+            return part(batch);
+        }
+        thread::scope(|scope| {
+            let mut parts = batch.chunks(batch.len().div_ceil(threads));
+            let own = parts.next().unwrap_or_default();
+            let others: Vec<_> = parts.map(|states| scope.spawn(move || part(states))).collect();
+            let mut all = part(own);
+            for other in others {
+                all.extend(other.join().expect("a model does not panic"));
+            }
+            all
+        })
     }
 
-    /// The first state from which the way to rest ends elsewhere or goes round in a circle.
+    fn expand(&self, state: &M::State, scratch: &mut Scratch<M>) -> Expanded<M::State> {
+        let model = self.model;
+        let broken = |name| Expanded { broken: Some(name), successors: Vec::new(), way: Way::AtRest };
+        let violates =
+            |p: &&stateright::Property<M>| matches!(p.expectation, Expectation::Always) && !(p.condition)(model, state);
+        if let Some(property) = scratch.properties.iter().find(violates) {
+            return broken(property.name);
+        }
+        model.actions(state, &mut scratch.actions);
+        let (mut successors, mut way) = (Vec::new(), model.drained(state).then_some(Way::AtRest));
+        for action in scratch.actions.drain(..) {
+            if !model.follow(state, &action, &mut scratch.next) {
+                continue;
+            }
+            let print = model.fingerprint(&scratch.next);
+            if way.is_none() && model.progresses(state, &action) {
+                way = Some(Way::To(print));
+            }
+            if !self.seen.contains_key(&print) {
+                successors.push((print, scratch.next.clone()));
+            }
+        }
+        way.map_or_else(|| broken(MOVES), |way| Expanded { broken: None, successors, way })
+    }
+
+    /// The first state from which the way to rest goes round in a circle.
     fn stuck(&self) -> Option<u32> {
         let mut good = vec![false; self.drains.len()];
         for start in 0..self.drains.len() {
             let (mut path, mut at) = (Vec::new(), start);
-            loop {
-                if good[at] || self.drains[at] == Drain::AtRest {
-                    break;
+            while !good[at] && self.drains[at] != AT_REST {
+                if path.len() > self.drains.len() {
+                    return Some(start as u32);
                 }
-                match self.drains[at] {
-                    Drain::To(next) if path.len() <= self.drains.len() => {
-                        path.push(at);
-                        at = next as usize;
-                    }
-                    _ => return Some(start as u32),
-                }
+                path.push(at);
+                at = self.drains[at] as usize;
             }
             good[at] = true;
             path.into_iter().for_each(|state| good[state] = true);

@@ -5,6 +5,11 @@ use crate::{Controller, Kind, Line, Node, Table};
 /// Bytes in a line of a checked system: two are enough for false sharing.
 pub const BYTES: usize = 2;
 
+/// The byte that stores write in a coherent system.
+pub(super) const STORED: usize = 0;
+/// The byte that they read, and make a new value of.
+pub(super) const READ: usize = 1;
+
 /// A controller of the system.
 #[derive(Clone)]
 pub struct Member {
@@ -16,6 +21,8 @@ pub struct Member {
     pub initial: Line<BYTES>,
     /// Whom it asks, by line.
     pub below: Vec<Node>,
+    /// The first of those above it, for directories.
+    pub above: Node,
     /// The core that works on it, if any.
     pub core: Option<usize>,
     /// By line: that core uses it.
@@ -52,6 +59,8 @@ pub struct System {
     pub whims: Vec<(Node, Kind)>,
     /// Sets of members that look alike; the sets can change places. Empty if no two do.
     pub equals: Vec<Vec<Node>>,
+    /// Caches agree at all times: a read returns the newest store that has been performed.
+    pub coherent: bool,
 }
 
 impl System {

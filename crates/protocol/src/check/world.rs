@@ -1,10 +1,12 @@
 //! The state of a checked system.
 
 use super::{
-    oracle::Oracle,
-    system::{BYTES, CORES, System},
+    fingerprint::Fingerprint,
+    oracle::{self, Oracle},
+    system::{BYTES, CORES, READ, STORED, System},
 };
-use crate::{Line, Msg, Node};
+use crate::{Block, Line, Msg, Node, Sharers};
+use smallvec::{Array, SmallVec};
 use std::hash::{Hash, Hasher};
 
 /// How far a member is with what it was told about a line.
@@ -24,23 +26,57 @@ pub enum Trouble {
     Value(String),
 }
 
-/// Everything that is known of a system at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// Everything that is known of a system at one moment. Small systems need no memory beside it: a search makes many millions.
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct World {
     /// By line, then by member.
-    pub lines: Vec<Line<BYTES>>,
+    pub lines: SmallVec<[Line<BYTES>; 8]>,
     /// Messages under way: sorted, or in order within each lane between two nodes.
-    pub network: Vec<Msg<BYTES>>,
+    pub network: SmallVec<[Msg<BYTES>; 6]>,
     /// By line, then by core: it waits for a load.
-    pub loading: Vec<bool>,
+    pub loading: SmallVec<[bool; 16]>,
     /// By line, then by byte.
-    pub oracles: Vec<Oracle>,
+    pub oracles: SmallVec<[Oracle; 2]>,
     /// By line, then by member: what has come of the present stage's message.
-    pub told: Vec<Told>,
+    pub told: SmallVec<[Told; 16]>,
     pub stage: usize,
     pub stores: u8,
     pub rounds: u8,
     pub trouble: Option<Trouble>,
+}
+
+impl Clone for World {
+    fn clone(&self) -> Self {
+        let Self { lines, network, loading, oracles, told, stage, stores, rounds, trouble } = self;
+        Self {
+            lines: SmallVec::from_slice(lines),
+            network: SmallVec::from_slice(network),
+            loading: SmallVec::from_slice(loading),
+            oracles: SmallVec::from_slice(oracles),
+            told: SmallVec::from_slice(told),
+            stage: *stage,
+            stores: *stores,
+            rounds: *rounds,
+            trouble: trouble.clone(),
+        }
+    }
+
+    /// Keeps its own memory: the search makes most worlds only to find that it knows them.
+    fn clone_from(&mut self, other: &Self) {
+        let Self { lines, network, loading, oracles, told, stage, stores, rounds, trouble } = other;
+        copy(&mut self.lines, lines);
+        copy(&mut self.network, network);
+        copy(&mut self.loading, loading);
+        copy(&mut self.oracles, oracles);
+        copy(&mut self.told, told);
+        (self.stage, self.stores, self.rounds) = (*stage, *stores, *rounds);
+        self.trouble.clone_from(trouble);
+    }
+}
+
+fn copy<A: Array<Item: Copy>>(to: &mut SmallVec<A>, from: &[A::Item]) {
+    to.clear();
+    to.extend_from_slice(from);
 }
 
 impl World {
@@ -48,10 +84,13 @@ impl World {
         let per_line = |_| system.members.iter().map(|member| member.initial);
         Self {
             lines: (0..system.lines).flat_map(per_line).collect(),
-            network: Vec::new(),
-            loading: vec![false; system.lines * system.cores],
-            oracles: vec![Oracle::new(system.cores); system.lines * BYTES],
-            told: vec![Told::NotYet; system.lines * system.members.len()],
+            network: SmallVec::new(),
+            loading: SmallVec::from_elem(false, system.lines * system.cores),
+            oracles: SmallVec::from_elem(
+                Oracle::new(system.cores),
+                if system.coherent { 0 } else { system.lines * BYTES },
+            ),
+            told: SmallVec::from_elem(Told::NotYet, system.lines * system.members.len()),
             stage: 0,
             stores: 0,
             rounds: 0,
@@ -59,13 +98,43 @@ impl World {
         }
     }
 
+    /// A member has performed a core's store to a line: every value gets the name it has from now on.
+    ///
+    /// The store writes one byte and, as an atomic operation does, makes a new value of the other from the one it finds
+    /// there. `false` if that was not the newest.
+    pub fn perform_store(&mut self, line: usize, members: usize, core: usize, writer: usize) -> bool {
+        let row = line * members..(line + 1) * members;
+        let found = self.lines[row.clone()][writer].data.get(READ);
+        let rename = |data: Block<BYTES>| {
+            let older = |value| if value == oracle::NEWEST { oracle::STALE } else { value };
+            data.map(STORED, |value| oracle::after_store(core, value)).map(READ, older)
+        };
+        for held in &mut self.lines[row.clone()] {
+            held.data = rename(held.data);
+        }
+        for msg in self.network.iter_mut().filter(|msg| msg.line.0 as usize / BYTES == line) {
+            msg.data = rename(msg.data);
+        }
+        let written = &mut self.lines[row][writer].data;
+        *written = written.map(READ, |_| oracle::NEWEST);
+        found == Some(oracle::NEWEST)
+    }
+
     /// Hashes the world as it is with members and cores renamed, without making that world. `sort` puts a network in order.
     pub fn hash_renamed(&self, renaming: &Renaming, sort: impl Fn(&mut [Msg<BYTES>]), hasher: &mut impl Hasher) {
-        for line in permuted(&self.lines, &renaming.members) {
-            Line { asked: line.asked.map(|node| renaming.node(node)), ..*line }.hash(hasher);
+        for row in self.lines.chunks(renaming.members.len()) {
+            for &old in &renaming.members {
+                renaming.line(old, &row[old]).hash(hasher);
+            }
         }
-        let message = |msg: &Msg<BYTES>| Msg { from: renaming.node(msg.from), to: renaming.node(msg.to), ..*msg };
-        let mut network: Vec<_> = self.network.iter().map(message).collect();
+        let message = |msg: &Msg<BYTES>| Msg {
+            from: renaming.node(msg.from),
+            to: renaming.node(msg.to),
+            of: msg.of.map(|node| renaming.node(node)),
+            data: renaming.data(&msg.data),
+            ..*msg
+        };
+        let mut network: SmallVec<[_; 16]> = self.network.iter().map(message).collect();
         sort(&mut network);
         network.hash(hasher);
         permuted(&self.loading, &renaming.cores).for_each(|loading| loading.hash(hasher));
@@ -75,6 +144,47 @@ impl World {
     }
 }
 
+impl World {
+    /// What a set of equal members looks like from within: the same whatever the sets are called.
+    pub fn signature(&self, system: &System, set: &[Node]) -> u64 {
+        let members = system.members.len();
+        let relative = |node: Node| set.iter().position(|&own| own == node).map_or(OUTSIDE, |place| Node(place as u8));
+        let own =
+            |value: u8| set.iter().any(|node| system.members[node.0 as usize].core.map(oracle::waiting) == Some(value));
+        let rename = |value: u8| match value {
+            oracle::STALE | oracle::NEWEST => value,
+            waiting => oracle::waiting(usize::from(!own(waiting))),
+        };
+        let data = |data: &Block<BYTES>| if system.coherent { data.map(STORED, rename) } else { *data };
+        let mut hasher = Fingerprint::default();
+        for &node in set {
+            let number = node.0 as usize;
+            for line in 0..system.lines {
+                let place = line * members + number;
+                let held = &self.lines[place];
+                let (asked, join) = (held.asked.map(relative), held.join.map(relative));
+                Line { asked, join, data: data(&held.data), ..*held }.hash(&mut hasher);
+                self.told[place].hash(&mut hasher);
+            }
+            if let Some(core) = system.members[number].core {
+                self.loading.iter().skip(core).step_by(system.cores).for_each(|loading| loading.hash(&mut hasher));
+                self.oracles.iter().for_each(|oracle| oracle.hash_core(core, &mut hasher));
+            }
+        }
+        let messages = self.network.iter().filter(|msg| set.contains(&msg.from) || set.contains(&msg.to));
+        let messages = messages.map(|msg| {
+            let mut hasher = Fingerprint::default();
+            let (from, to, of) = (relative(msg.from), relative(msg.to), msg.of.map(relative));
+            Msg { from, to, of, data: data(&msg.data), ..*msg }.hash(&mut hasher);
+            hasher.finish()
+        });
+        hasher.finish().wrapping_add(messages.fold(0, u64::wrapping_add))
+    }
+}
+
+/// Anybody outside a set.
+const OUTSIDE: Node = Node(u8::MAX);
+
 /// Rows of `order.len()` entries, the entries of each in a new order.
 fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'a T> {
     rows.chunks(order.len()).flat_map(|row| order.iter().map(|&old| &row[old]))
@@ -83,10 +193,16 @@ fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'
 /// New names for members and cores: entry `i` says who becomes number `i`.
 #[derive(Clone, Debug)]
 pub struct Renaming {
+    /// Which set takes which's place.
+    sets: Vec<usize>,
     members: Vec<usize>,
     cores: Vec<usize>,
     new_members: Vec<u8>,
     new_cores: Vec<u8>,
+    /// By member: the first of those above it.
+    above: Vec<u8>,
+    /// Values name cores.
+    coherent: bool,
 }
 
 impl Renaming {
@@ -109,7 +225,41 @@ impl Renaming {
             }
         }
         let (new_members, new_cores) = (inverse(&members), inverse(&cores));
-        Self { members, cores, new_members, new_cores }
+        let above = system.members.iter().map(|member| member.above.0).collect();
+        let (sets, coherent) = (order.to_vec(), system.coherent);
+        Self { sets, members, cores, new_members, new_cores, above, coherent }
+    }
+
+    /// Puts the sets in the order of their signatures. Some renaming always does; several do if sets look alike.
+    pub fn sorts(&self, signatures: &[u64]) -> bool {
+        self.sets.iter().map(|&set| signatures[set]).is_sorted()
+    }
+
+    /// A line of member `old` with everybody renamed.
+    fn line(&self, old: usize, line: &Line<BYTES>) -> Line<BYTES> {
+        let new = self.new_members[old] as usize;
+        Line {
+            asked: line.asked.map(|node| self.node(node)),
+            join: line.join.map(|node| self.node(node)),
+            data: self.data(&line.data),
+            sharers: self.sharers(self.above[old], self.above[new], line.sharers),
+            ..*line
+        }
+    }
+
+    fn sharers(&self, above: u8, new_above: u8, sharers: Sharers) -> Sharers {
+        let renamed = sharers.numbers().map(|number| 1 << (self.node(Node(above + number)).0 - new_above));
+        Sharers(renamed.fold(0, |all, one: u64| all | one))
+    }
+
+    fn data(&self, data: &Block<BYTES>) -> Block<BYTES> {
+        if !self.coherent {
+            return *data;
+        }
+        data.map(STORED, |value| match value.checked_sub(oracle::waiting(0)) {
+            Some(core) => oracle::waiting(self.new_cores[core as usize] as usize),
+            None => value,
+        })
     }
 
     fn node(&self, node: Node) -> Node {

@@ -39,6 +39,26 @@ impl Mask {
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
+
+    /// `count` bytes from `start` on.
+    pub const fn range(start: usize, count: usize) -> Self {
+        Self(Self::first(count).0 << start)
+    }
+
+    /// How many bytes.
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// The bytes, in order.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let next = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            (next < 64).then_some(next)
+        })
+    }
 }
 
 /// `N` bytes of which those in the mask count; the others are zero, so that equal blocks compare as equal.
@@ -64,6 +84,22 @@ impl<const N: usize> Block<N> {
         block
     }
 
+    /// Those bytes that are in `mask`.
+    pub fn of(mut bytes: [u8; N], mask: Mask) -> Self {
+        let mask = mask.and(Mask::first(N));
+        if mask != Mask::first(N) {
+            for (number, byte) in bytes.iter_mut().enumerate() {
+                *byte = if mask.has(number) { *byte } else { 0 };
+            }
+        }
+        Self { bytes, mask }
+    }
+
+    /// All bytes; those it does not hold are zero.
+    pub const fn bytes(&self) -> &[u8; N] {
+        &self.bytes
+    }
+
     /// Which bytes it holds.
     pub const fn mask(&self) -> Mask {
         self.mask
@@ -82,13 +118,26 @@ impl<const N: usize> Block<N> {
         self.mask = self.mask.or(Mask::byte(byte));
     }
 
+    /// The same bytes, one of them (if it is held) with another value.
+    #[must_use]
+    pub fn map(mut self, byte: usize, value: impl Fn(u8) -> u8) -> Self {
+        if self.mask.has(byte) {
+            self.bytes[byte] = value(self.bytes[byte]);
+        }
+        self
+    }
+
     /// Takes over every byte that `newer` holds.
     pub fn write(&mut self, newer: &Self) {
-        for byte in 0..N {
-            if let Some(value) = newer.get(byte) {
-                self.set(byte, value);
-            }
+        if newer.is_full() {
+            *self = *newer;
+            return;
         }
+        for byte in 0..N {
+            let value = if newer.mask.has(byte) { newer.bytes[byte] } else { self.bytes[byte] };
+            self.bytes[byte] = value;
+        }
+        self.mask = self.mask.or(newer.mask);
     }
 
     /// Takes over those bytes of `older` that are missing here.
@@ -98,13 +147,7 @@ impl<const N: usize> Block<N> {
 
     /// The bytes that are also in `mask`.
     pub fn only(&self, mask: Mask) -> Self {
-        let mut part = Self::EMPTY;
-        for byte in 0..N {
-            if let Some(value) = self.get(byte).filter(|_| mask.has(byte)) {
-                part.set(byte, value);
-            }
-        }
-        part
+        Self::of(self.bytes, self.mask.and(mask))
     }
 }
 

@@ -1,0 +1,375 @@
+//! A bank: lines, the room for them, and messages that must wait. No time.
+//!
+//! A message that meets a line is answered by a step of the protocol. It must wait if the table says so (`z`), if the line
+//! needs a way and none can be had, or if as many lines have something under way as there are miss registers. Messages
+//! about one line keep their order; those that wait are tried again when what held them up has changed. Answers never
+//! wait, so whatever is under way comes to its end.
+//!
+//! A line takes up a way as long as its protocol says so ([`Controller::takes_room`]). One that was given up and only waits
+//! for its write-back to land, or that was written through without having been here, is kept aside.
+
+use crate::array::{Array, Shape, Way};
+use engine::{Counter, Matrix, Scope};
+use interconnect::WHOLE;
+use mem::{Block, LINE, LineAddr};
+use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Step, Table, look, step};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Whom a cache asks about a line: lines are dealt in turn over the nodes.
+#[derive(Clone, Debug)]
+pub struct Homes {
+    pub nodes: Vec<Node>,
+    /// So many bytes go to one before it is the next one's turn.
+    pub stride: u64,
+}
+
+impl Homes {
+    pub fn of(&self, line: LineAddr) -> Node {
+        self.nodes[(line.0 / self.stride) as usize % self.nodes.len()]
+    }
+}
+
+/// What a bank is made of.
+#[derive(Clone)]
+pub struct BankSpec {
+    pub controller: &'static dyn Controller<LINE>,
+    pub me: Node,
+    pub below: Homes,
+    /// The first of those above; the others have the numbers that follow.
+    pub above: Node,
+    pub shape: Shape,
+    /// How many lines may have something under way.
+    pub mshrs: usize,
+    /// How many messages may wait here.
+    pub waiting: usize,
+}
+
+/// What came of a message that was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// It has been answered, or waits here.
+    Taken,
+    /// There is no room for it to wait: offer it again later.
+    Refused,
+}
+
+/// Why a message waits.
+enum Wait {
+    /// The line has something under way that must end first.
+    Line,
+    /// No way can be had.
+    Way,
+    /// No miss register is free.
+    Mshr,
+}
+
+/// Where a line is.
+#[derive(Clone, Copy)]
+enum Where {
+    Way(Way),
+    Aside,
+    Nowhere,
+}
+
+/// A line's messages that wait, in their order.
+type Queue = VecDeque<Msg<LINE>>;
+
+pub struct Bank {
+    spec: BankSpec,
+    table: &'static Table,
+    /// For each state, whether nothing is under way in it, and whether it takes up room.
+    at_rest: Vec<bool>,
+    takes_room: Vec<bool>,
+    array: Array,
+    aside: FxHashMap<LineAddr, Line<LINE>>,
+    /// Lines with something under way.
+    busy: usize,
+    waiting: FxHashMap<LineAddr, Queue>,
+    /// How many messages wait.
+    waits: usize,
+    /// Lines of each set whose first message needs a way; lines whose first message needs a miss register.
+    need_way: FxHashMap<usize, Vec<LineAddr>>,
+    need_mshr: VecDeque<LineAddr>,
+    /// Lines whose first message is to be tried again.
+    again: VecDeque<LineAddr>,
+    /// A sweep over all lines: the messages still to be shown, and how many are to be answered.
+    sweep: VecDeque<Msg<LINE>>,
+    swept: usize,
+    /// To be sent, in order.
+    pub out: Vec<Msg<LINE>>,
+    /// Stores that have met their line, in order: for whoever watches.
+    pub performed: Vec<Msg<LINE>>,
+    log: Log,
+    steps: Matrix,
+    evictions: Counter,
+    mshr_full: Counter,
+    no_way: Counter,
+}
+
+impl Bank {
+    /// `history`: how many steps are kept to be told if the protocol turns out to have a hole.
+    pub fn new(spec: BankSpec, history: usize, scope: &Scope) -> Self {
+        let table = spec.controller.table();
+        let states = 0..table.states.len() as u8;
+        Self {
+            table,
+            at_rest: states.clone().map(|state| table.at_rest(state)).collect(),
+            takes_room: states.map(|state| spec.controller.takes_room(state)).collect(),
+            array: Array::new(spec.shape),
+            aside: FxHashMap::default(),
+            busy: 0,
+            waiting: FxHashMap::default(),
+            waits: 0,
+            need_way: FxHashMap::default(),
+            need_mshr: VecDeque::new(),
+            again: VecDeque::new(),
+            sweep: VecDeque::new(),
+            swept: 0,
+            out: Vec::new(),
+            performed: Vec::new(),
+            log: Log::new(table, history),
+            steps: scope.matrix("steps", table.states, table.events),
+            evictions: scope.counter("evictions"),
+            mshr_full: scope.counter("mshr_full"),
+            no_way: scope.counter("no_way"),
+            spec,
+        }
+    }
+
+    /// Shows the bank a message. What it gives rise to is in [`out`](Bank::out).
+    pub fn offer(&mut self, msg: Msg<LINE>) -> Result<Offer, Box<Impossible>> {
+        if msg.lane() == Lane::Reply {
+            return match self.attempt(&msg)? {
+                Ok(()) => Ok(Offer::Taken),
+                Err(_) => Err(Box::new(Impossible {
+                    table: self.table.name,
+                    state: "?",
+                    event: format!("{:?}", msg.kind),
+                    why: "an answer was made to wait".to_owned(),
+                    history: Vec::new(),
+                })),
+            };
+        }
+        if self.waits >= self.spec.waiting {
+            // It could be answered at once only if nothing waits before it.
+            let free = !self.waiting.contains_key(&msg.line);
+            return Ok(if free && self.attempt(&msg)?.is_ok() { Offer::Taken } else { Offer::Refused });
+        }
+        if self.waiting.contains_key(&msg.line) {
+            self.park(msg);
+        } else if let Err(why) = self.attempt(&msg)? {
+            self.park(msg);
+            self.register(msg.line, why);
+        }
+        Ok(Offer::Taken)
+    }
+
+    /// Whether a message that waits, or the next of a sweep, can be tried.
+    pub fn has_work(&self) -> bool {
+        !self.again.is_empty() || !self.sweep.is_empty() || self.has_mshr_for_another()
+    }
+
+    fn has_mshr_for_another(&self) -> bool {
+        self.busy < self.spec.mshrs && !self.need_mshr.is_empty()
+    }
+
+    /// Tries a message that waits, or shows the next of a sweep.
+    pub fn work(&mut self) -> Result<(), Box<Impossible>> {
+        if self.again.is_empty() && self.has_mshr_for_another() {
+            self.again.extend(self.need_mshr.pop_front());
+        }
+        if let Some(line) = self.again.pop_front() {
+            let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(()) };
+            return match self.attempt(&msg)? {
+                Ok(()) => {
+                    self.unpark(line);
+                    Ok(())
+                }
+                Err(why) => {
+                    self.register(line, why);
+                    Ok(())
+                }
+            };
+        }
+        let Some(msg) = self.sweep.front().copied() else { return Ok(()) };
+        if self.offer(msg)? == Offer::Taken {
+            self.sweep.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Starts to flush or invalidate every line; [`is_swept`](Bank::is_swept) says when that is done. What has nothing to
+    /// write back and nothing under way goes at once.
+    pub fn sweep(&mut self, kind: Kind) -> Result<(), Box<Impossible>> {
+        let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
+        lines.sort_unstable();
+        for line in lines {
+            let found = self.find(line).1;
+            let msg = Msg::new(self.spec.me, self.spec.me, kind, line, Block::EMPTY);
+            self.swept += 1;
+            let at_once = self.at_rest[found.state as usize] && !found.is_dirty();
+            if !(at_once && self.attempt(&msg)?.is_ok()) {
+                self.sweep.push_back(msg);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no line is left that was to be flushed or invalidated.
+    pub fn is_swept(&self) -> bool {
+        self.swept == 0
+    }
+
+    /// Messages that wait, for reports.
+    pub fn waits(&self) -> usize {
+        self.waits
+    }
+
+    fn park(&mut self, msg: Msg<LINE>) {
+        self.waiting.entry(msg.line).or_default().push_back(msg);
+        self.waits += 1;
+    }
+
+    fn unpark(&mut self, line: LineAddr) {
+        let queue = self.waiting.get_mut(&line).expect("the message that was tried waits here");
+        queue.pop_front();
+        self.waits -= 1;
+        if queue.is_empty() {
+            self.waiting.remove(&line);
+        } else {
+            self.again.push_back(line);
+        }
+    }
+
+    fn register(&mut self, line: LineAddr, why: Wait) {
+        match why {
+            Wait::Line => {}
+            Wait::Way => self.need_way.entry(self.array.set(line)).or_default().push(line),
+            Wait::Mshr => self.need_mshr.push_back(line),
+        }
+    }
+
+    /// Where this bank stands for a line.
+    fn place(&self, line: LineAddr) -> Place {
+        Place { me: self.spec.me, below: self.spec.below.of(line), above: self.spec.above }
+    }
+
+    fn find(&self, line: LineAddr) -> (Where, Line<LINE>) {
+        if let Some(way) = self.array.find(line) {
+            return (Where::Way(way), *self.array.line(way));
+        }
+        match self.aside.get(&line) {
+            Some(line) => (Where::Aside, *line),
+            None => (Where::Nowhere, Line::new(0)),
+        }
+    }
+
+    /// Shows a message to its line, if nothing is in the way.
+    fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Result<(), Wait>, Box<Impossible>> {
+        debug_assert!(msg.line != WHOLE, "orders for all lines are swept");
+        let (mut place, line) = self.find(msg.line);
+        if let Some(Cell::Go(next, _)) = look(self.spec.controller, self.table, self.place(msg.line), &line, msg) {
+            let next = *next as usize;
+            let waits = msg.lane() != Lane::Reply;
+            if waits && self.at_rest[line.state as usize] && !self.at_rest[next] && self.busy >= self.spec.mshrs {
+                self.mshr_full.increment();
+                return Ok(Err(Wait::Mshr));
+            }
+            if self.takes_room[next] && !matches!(place, Where::Way(_)) {
+                match self.make_room(msg.line)? {
+                    Ok(way) => {
+                        self.aside.remove(&msg.line);
+                        self.array.put(way, msg.line, line);
+                        place = Where::Way(way);
+                    }
+                    Err(why) => return Ok(Err(why)),
+                }
+            }
+        }
+        let done = self.step(place, line, msg)?;
+        Ok(if done { Ok(()) } else { Err(Wait::Line) })
+    }
+
+    /// One step of the protocol; what it sends goes to `out`. Says whether it was no stall.
+    fn step(&mut self, place: Where, mut line: Line<LINE>, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        let before = line.state;
+        let way = self.place(msg.line);
+        if let Some(event) = self.spec.controller.classify(way, &line, msg) {
+            self.steps.count(before.into(), event.into());
+        }
+        let sends = match step(self.spec.controller, self.table, way, &mut line, msg, &mut self.log)? {
+            Step::Stall => return Ok(false),
+            Step::Sends(sends) => sends,
+        };
+        self.settle(place, msg.line, before, line);
+        if msg.kind == Kind::Store {
+            self.performed.push(*msg);
+        }
+        for send in sends {
+            if send.to != self.spec.me {
+                self.out.push(send);
+            } else if send.kind == Kind::Done {
+                self.swept -= 1;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Puts a line that has changed where it belongs now, and lets those try again who waited for that.
+    fn settle(&mut self, place: Where, tag: LineAddr, before: u8, line: Line<LINE>) {
+        let (was_busy, is_busy) = (!self.at_rest[before as usize], !self.at_rest[line.state as usize]);
+        let room = self.takes_room[line.state as usize];
+        match (place, room) {
+            (Where::Way(way), true) => {
+                self.array.put(way, tag, line);
+                self.array.touch(way);
+            }
+            (Where::Way(way), false) => {
+                self.array.clear(way);
+                if is_busy {
+                    self.aside.insert(tag, line);
+                }
+            }
+            (_, _) if is_busy => _ = self.aside.insert(tag, line),
+            (_, _) => _ = self.aside.remove(&tag),
+        }
+        self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
+        let set = self.array.set(tag);
+        let came_free = matches!(place, Where::Way(_)) && (!room || (was_busy && !is_busy));
+        if came_free && let Some(lines) = self.need_way.remove(&set) {
+            self.again.extend(lines);
+        }
+        if self.waiting.contains_key(&tag) && !self.again.contains(&tag) {
+            self.again.push_back(tag);
+        }
+    }
+
+    /// A free way for a line, made free if need be by giving up the least recently used line that can go.
+    fn make_room(&mut self, line: LineAddr) -> Result<Result<Way, Wait>, Box<Impossible>> {
+        if let Some(way) = self.array.free(line) {
+            return Ok(Ok(way));
+        }
+        for way in self.array.by_age(line) {
+            let (tag, victim) = (self.array.tag(way), *self.array.line(way));
+            let evict = Msg::new(self.spec.me, self.spec.me, Kind::Evict, tag, Block::EMPTY);
+            let Some(Cell::Go(next, _)) = look(self.spec.controller, self.table, self.place(tag), &victim, &evict)
+            else {
+                continue;
+            };
+            let rests = self.at_rest[victim.state as usize];
+            if rests && !self.at_rest[*next as usize] && self.busy >= self.spec.mshrs {
+                self.mshr_full.increment();
+                return Ok(Err(Wait::Mshr));
+            }
+            self.evictions.increment();
+            self.step(Where::Way(way), victim, &evict)?;
+            match self.array.free(line) {
+                Some(free) => return Ok(Ok(free)),
+                None => break,
+            }
+        }
+        self.no_way.increment();
+        Ok(Err(Wait::Way))
+    }
+}

@@ -1,0 +1,87 @@
+//! The side of a first-level cache that its requesters see.
+//!
+//! A protocol speaks of lines, a requester of requests with numbers. The front turns a request into a message and knows, when
+//! the bank answers, whose request that was: loads of one line are answered in the order in which they came; a store has
+//! been performed when the bytes it wrote through have landed, and no two stores of a line have the same byte in flight.
+
+use engine::Histogram;
+use mem::{Access, Block, LINE, LineAddr, Mask, Reply, Request, RequestId};
+use protocol::{Kind, Msg, Node};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// A request that has not been answered.
+#[derive(Clone, Copy)]
+struct Pending {
+    id: RequestId,
+    from: Node,
+    mask: Mask,
+    since: u64,
+}
+
+/// What requesters wait for.
+pub struct Front {
+    me: Node,
+    loads: FxHashMap<LineAddr, VecDeque<Pending>>,
+    stores: FxHashMap<LineAddr, VecDeque<Pending>>,
+    load_cycles: Histogram,
+    store_cycles: Histogram,
+}
+
+/// An answer, and whose it is.
+pub struct Answer {
+    pub to: Node,
+    pub reply: Reply,
+}
+
+impl Front {
+    pub fn new(me: Node, load_cycles: Histogram, store_cycles: Histogram) -> Self {
+        Self { me, loads: FxHashMap::default(), stores: FxHashMap::default(), load_cycles, store_cycles }
+    }
+
+    /// A load or a store as the bank knows it.
+    pub fn message(&self, request: &Request, from: Node) -> Msg<LINE> {
+        let (kind, data) = match request.access {
+            Access::Store => (Kind::Store, request.data),
+            _ => (Kind::Load, Block::EMPTY),
+        };
+        Msg::new(from, self.me, kind, request.line(), data)
+    }
+
+    /// The bank has taken a request.
+    pub fn taken(&mut self, request: &Request, from: Node, now: u64) {
+        let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
+        let of = if request.access == Access::Store { &mut self.stores } else { &mut self.loads };
+        of.entry(request.line()).or_default().push_back(pending);
+    }
+
+    /// The bank has sent a line to a requester: the answer to its oldest load of that line.
+    pub fn loaded(&mut self, msg: &Msg<LINE>, now: u64) -> Answer {
+        let oldest = |pending: &Pending| pending.from == msg.to;
+        let pending = take(&mut self.loads, msg.line, oldest).expect("the bank answers what it was asked");
+        self.load_cycles.record(now - pending.since);
+        Answer { to: pending.from, reply: Reply { id: pending.id, data: msg.data.only(pending.mask) } }
+    }
+
+    /// Bytes have landed below: the store that wrote them has been performed. Bytes that no request wrote are none of ours.
+    pub fn landed(&mut self, msg: &Msg<LINE>, now: u64) -> Option<Answer> {
+        let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
+        let pending = take(&mut self.stores, msg.line, same_bytes)?;
+        self.store_cycles.record(now - pending.since);
+        Some(Answer { to: pending.from, reply: Reply { id: pending.id, data: Block::EMPTY } })
+    }
+}
+
+fn take(
+    of: &mut FxHashMap<LineAddr, VecDeque<Pending>>,
+    line: LineAddr,
+    which: impl Fn(&Pending) -> bool,
+) -> Option<Pending> {
+    let queue = of.get_mut(&line)?;
+    let place = queue.iter().position(which)?;
+    let pending = queue.remove(place);
+    if queue.is_empty() {
+        of.remove(&line);
+    }
+    pending
+}

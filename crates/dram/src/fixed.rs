@@ -1,0 +1,146 @@
+//! A memory that answers after a fixed time, so many requests at once.
+//!
+//! It owns its bytes; what a request means is said by the protocol's table for a memory. Banks, rows and buses are left out.
+
+use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope};
+use interconnect::{Wire, bytes, lane};
+use mem::{Block, Frames, LINE, Mask, PhysAddr};
+use protocol::{Controller, Line, Log, Msg, Node, Place, Step, memory::Memory, step};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// From the machine file.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedSpec {
+    /// From taking a request until its answer leaves.
+    pub latency: Cycles,
+    /// From one request until the next can be taken.
+    pub interval: Cycles,
+    /// How many requests may be under way.
+    pub outstanding: usize,
+}
+
+/// Where a memory leaves its bytes when the run is over.
+#[derive(Clone, Default)]
+pub struct Harvest(Arc<Mutex<Frames>>);
+
+impl Harvest {
+    /// Takes the bytes; only zeros if the memory has not been dropped yet.
+    pub fn take(&self) -> Frames {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn put(&self, frames: Frames) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = frames;
+    }
+}
+
+pub struct FixedMemory {
+    spec: FixedSpec,
+    me: Node,
+    frames: Frames,
+    harvest: Harvest,
+    askers: Vec<Inlet<Msg<LINE>>>,
+    turns: RoundRobin,
+    under_way: Outlet<Msg<LINE>>,
+    bell: EventCount,
+    log: Log,
+    reads: Counter,
+    writes: Counter,
+}
+
+impl FixedMemory {
+    /// Builds the memory at `scope` and starts the context that sends its answers.
+    pub fn new(
+        spec: FixedSpec,
+        me: Node,
+        askers: Vec<(Node, Wire<Msg<LINE>, Msg<LINE>>)>,
+        frames: Frames,
+        harvest: Harvest,
+        scope: &Scope,
+    ) -> Self {
+        let port = PortSpec { capacity: spec.outstanding, latency: spec.latency, bytes_per_cycle: None };
+        let (under_way, done) = scope.port("under_way", port, scope);
+        let bell = scope.eventcount("work");
+        let mut inlets = Vec::new();
+        let mut outlets = Vec::new();
+        for (node, wire) in askers {
+            wire.from.ring(&bell);
+            inlets.push(wire.from);
+            outlets.push((node, wire.to));
+        }
+        scope.serve("answer", |_| answer(done, outlets));
+        Self {
+            spec,
+            me,
+            frames,
+            harvest,
+            turns: RoundRobin::new(inlets.len()),
+            askers: inlets,
+            under_way,
+            bell,
+            log: Log::new(Controller::<LINE>::table(&Memory), 0),
+            reads: scope.counter("reads"),
+            writes: scope.counter("writes"),
+        }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        loop {
+            let Some(msg) = self.next() else {
+                self.bell.next().await;
+                continue;
+            };
+            match self.perform(&msg) {
+                Ok(Some(reply)) => self.under_way.send(Lane::Reply, reply, 0).await,
+                Ok(None) => {}
+                Err(hole) => return cx.fail(hole),
+            }
+            cx.pause(self.spec.interval).await;
+        }
+    }
+
+    fn next(&mut self) -> Option<Msg<LINE>> {
+        let order = self.turns.order();
+        for port in order {
+            if let Some(msg) = self.askers[port].try_recv(Lane::Request) {
+                self.turns.grant(|turn| turn == port);
+                return Some(msg);
+            }
+        }
+        None
+    }
+
+    /// Reads or writes; requests take effect in the order in which they are taken.
+    fn perform(&mut self, msg: &Msg<LINE>) -> Result<Option<Msg<LINE>>, String> {
+        let address = PhysAddr(msg.line.0);
+        let mut bytes = [0; LINE];
+        self.frames.read(address, &mut bytes);
+        let mut line = Line { data: Block::full(bytes), ..Line::new(0) };
+        let place = Place::new(self.me, self.me);
+        let table = Controller::<LINE>::table(&Memory);
+        let step = step(&Memory, table, place, &mut line, msg, &mut self.log).map_err(|hole| hole.to_string())?;
+        if msg.data.mask() == Mask::NONE {
+            self.reads.increment();
+        } else {
+            self.writes.increment();
+            self.frames.write(address, line.data.bytes());
+        }
+        let Step::Sends(sends) = step else { return Err("a memory's table made a message wait".to_owned()) };
+        Ok(sends.into_iter().next())
+    }
+}
+
+impl Drop for FixedMemory {
+    fn drop(&mut self) {
+        self.harvest.put(std::mem::take(&mut self.frames));
+    }
+}
+
+/// Sends each answer to the one who asked.
+async fn answer(done: Inlet<Msg<LINE>>, outlets: Vec<(Node, Outlet<Msg<LINE>>)>) {
+    loop {
+        let msg = done.recv(Lane::Reply).await;
+        let (_, to) = outlets.iter().find(|(node, _)| *node == msg.to).expect("who asked is connected");
+        to.send(lane(&msg), msg, bytes(&msg)).await;
+    }
+}

@@ -1,0 +1,6 @@
+//! Memories in time.
+#![forbid(unsafe_code)]
+
+pub mod fixed;
+
+pub use fixed::{FixedMemory, FixedSpec, Harvest};

@@ -1,0 +1,72 @@
+//! Instruction buffers: each wavefront has some code ready, and asks for the line behind it.
+
+use super::{Ends, Unit, wave::Waits};
+use engine::Lane;
+use interconnect::HEADER;
+use mem::{Access, Asid, Block, LINE, Mask, PhysAddr, Reply, Request, RequestId, Scope, VirtAddr};
+
+const LINE_BYTES: u64 = LINE as u64;
+/// Slots that can be told apart in the number of a request.
+const SLOTS: u64 = 1 << 16;
+
+impl Unit {
+    /// Asks for a line of code for the next wavefront that has room for one. Says whether it did.
+    pub fn fetch(&mut self, ends: &Ends) -> bool {
+        let count = self.waves.len();
+        for step in 1..=count {
+            let slot = (self.fetch_turn + step) % count;
+            let Some(line) = self.wants_code(slot) else { continue };
+            let wave = self.waves[slot].as_mut().expect("it wants code");
+            let request = Request {
+                id: RequestId(wave.number * SLOTS + slot as u64),
+                access: Access::Load,
+                scope: Scope::Group,
+                asid: Asid::default(),
+                virt: VirtAddr(line),
+                phys: Some(PhysAddr(line)),
+                data: Block::of([0; LINE], Mask::first(LINE)),
+            };
+            if ends.code.1.try_send(Lane::Request, request, HEADER).is_err() {
+                return true;
+            }
+            wave.fetching = Some(line);
+            self.fetch_turn = slot;
+            return true;
+        }
+        false
+    }
+
+    /// The line of code that a wavefront should ask for, if any.
+    fn wants_code(&mut self, slot: usize) -> Option<u64> {
+        let wave = self.waves[slot].as_mut()?;
+        if wave.fetching.is_some() {
+            return None;
+        }
+        let pc = wave.wavefront.pc;
+        let line = pc & !(LINE_BYTES - 1);
+        if pc < wave.code.0 || pc >= wave.code.1 + LINE_BYTES {
+            // It jumped: what it has is of no use.
+            wave.code = (line, line);
+        }
+        wave.code.0 = wave.code.0.max(line.min(wave.code.1));
+        let end = self.groups[wave.group].as_ref()?.running.kernel().code.end();
+        let full = wave.code.1 - wave.code.0 >= self.spec.instruction_buffer;
+        (!full && wave.code.1 < end).then_some(wave.code.1)
+    }
+
+    /// A line of code has come.
+    pub fn code_came(&mut self, reply: &Reply, now: u64) {
+        let (number, slot) = (reply.id.0 / SLOTS, (reply.id.0 % SLOTS) as usize);
+        // The wavefront that asked may have ended; another may have its slot.
+        let Some(wave) = self.waves[slot].as_mut().filter(|wave| wave.number == number) else { return };
+        // It is of use if it is still the next.
+        if wave.fetching.take() == Some(wave.code.1) {
+            wave.code.1 += LINE_BYTES;
+        }
+        let end = self.groups[wave.group].as_ref().map_or(0, |group| group.running.kernel().code.end());
+        if wave.waits == Some(Waits::Code) && wave.has_code(end) {
+            wave.waits = None;
+            wave.ready_at = wave.ready_at.max(now + 1);
+        }
+    }
+}

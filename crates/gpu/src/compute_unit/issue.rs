@@ -1,0 +1,212 @@
+//! The scheduler: each cycle, one SIMD may issue one instruction of each category.
+
+use super::{
+    Unit,
+    memory::AccessUnderWay,
+    wave::{Busy, Waits, put},
+};
+use crate::{
+    category::{Brief, Category, Special},
+    gather::Op,
+};
+use gcn3::{
+    error::ExecError,
+    exec::{Step, lds::LdsKind},
+};
+
+impl Unit {
+    /// Issues what can be issued in this cycle; says whether anything could.
+    pub fn issue(&mut self, now: u64) -> Result<bool, Box<ExecError>> {
+        let simds = self.spec.simds;
+        for step in 1..=simds {
+            let simd = (self.turn + step) % simds;
+            if self.issue_on(simd, now)? {
+                self.turn = simd;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Issues instructions of one SIMD's wavefronts, the oldest first, one of each category.
+    fn issue_on(&mut self, simd: usize, now: u64) -> Result<bool, Box<ExecError>> {
+        let mut issued = 0_u32;
+        let mut place = 0;
+        while let Some(&slot) = self.by_simd[simd].get(place) {
+            place += 1;
+            let wave = self.waves[slot].as_ref().expect("a SIMD lists wavefronts that are there");
+            if !wave.can_issue() || wave.ready_at > now {
+                continue;
+            }
+            let workgroup = self.groups[wave.group].as_ref().expect("a wavefront belongs to a workgroup");
+            let brief = workgroup.running.briefs.at(wave.wavefront.pc);
+            let category = brief.category as usize;
+            if issued >> category & 1 == 1 || !self.is_free(brief.category, simd, now) {
+                continue;
+            }
+            if !wave.has_code(workgroup.running.kernel().code.end()) {
+                self.waves[slot].as_mut().expect("it is there").waits = Some(Waits::Code);
+                continue;
+            }
+            issued |= 1 << category;
+            let before = self.by_simd[simd].len();
+            self.execute(slot, brief, now)?;
+            // A wavefront that has ended is not in the list any more.
+            place -= before - self.by_simd[simd].len();
+        }
+        Ok(issued != 0)
+    }
+
+    fn is_free(&self, category: Category, simd: usize, now: u64) -> bool {
+        match category {
+            Category::Vector => self.vector_free[simd] <= now,
+            Category::Scheduler => true,
+            other => self.unit_free[other as usize] <= now,
+        }
+    }
+
+    /// Executes an instruction, and says when its wavefront and its unit are free again.
+    fn execute(&mut self, slot: usize, brief: Brief, now: u64) -> Result<(), Box<ExecError>> {
+        let spec = self.spec;
+        let wave = self.waves[slot].as_mut().expect("it is about to be stepped");
+        let workgroup = self.groups[wave.group].as_mut().expect("a wavefront belongs to a workgroup");
+        wave.pc = wave.wavefront.pc;
+        if brief.special == Special::End && !wave.has_nothing_outstanding() {
+            // Stepped when everything has been answered.
+            wave.waits = Some(Waits::End);
+            return Ok(());
+        }
+        self.counts.wave_instructions.increment();
+        self.counts.instructions[brief.category as usize].increment();
+        workgroup.shared.clock = now;
+        let step = wave.wavefront.step(&workgroup.running.kernel().code, &mut workgroup.shared);
+        let step = match step {
+            Ok(step) => step,
+            Err(fault) => return Err(self.located(slot, fault)),
+        };
+        let decode = spec.decode.0;
+        let (after, busy) = match brief.category {
+            Category::Vector => {
+                self.vector_free[wave.simd] = now + spec.vector.0;
+                (decode + spec.vector.0, Busy::Vector)
+            }
+            Category::Branch => {
+                self.unit_free[Category::Branch as usize] = now + 1;
+                (decode + spec.branch.0, Busy::Scalar)
+            }
+            Category::Local => {
+                let cycles = local_cycles(&workgroup.shared.lds.last, spec.local_banks);
+                self.counts.lds_conflict_cycles.add(cycles - 1);
+                self.unit_free[Category::Local as usize] = now + cycles;
+                (decode + spec.local.0 + cycles - 1, Busy::Local)
+            }
+            Category::Scalar | Category::ScalarMemory => {
+                self.unit_free[brief.category as usize] = now + 1;
+                (decode + spec.scalar.0, Busy::Scalar)
+            }
+            Category::VectorMemory => {
+                self.unit_free[Category::VectorMemory as usize] = now + 1;
+                (decode, Busy::Memory)
+            }
+            Category::Scheduler => (1, Busy::Scalar),
+        };
+        wave.ready_at = now + after;
+        wave.kind_of_wait = busy;
+        match brief.special {
+            Special::WaitCount { vector, other } if !wave.reached(vector, other) => {
+                wave.waits = Some(Waits::Count { vector, other });
+            }
+            Special::InvalidateVector => return self.order(slot, false),
+            Special::InvalidateScalar => return self.order(slot, true),
+            _ => {}
+        }
+        match step {
+            Step::Done | Step::Lds => Ok(()),
+            Step::Barrier => {
+                wave.waits = Some(Waits::Barrier);
+                workgroup.at_barrier += 1;
+                let group = wave.group;
+                self.open_barrier(group, now);
+                Ok(())
+            }
+            Step::End => {
+                self.end(slot, now);
+                Ok(())
+            }
+            Step::Scalar(op) => self.ask_scalar(slot, Op::Scalar(op)),
+            Step::Mem(op) => {
+                wave.waits = Some(Waits::Coalescer);
+                let (op, flat) = (Some(Op::Vector(op)), brief.flat);
+                let access = AccessUnderWay { wave: slot, op, parts: Vec::new(), left: 0, flat };
+                let number = put(&mut self.accesses, access);
+                self.coalescing.push_back((now + decode + spec.coalesce.0, number));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// How many cycles the banks of the local data share are busy with an access: as many as the busiest of them has words.
+fn local_cycles(access: &gcn3::exec::lds::LdsAccess, banks: u32) -> u64 {
+    if access.kind == LdsKind::Permute || access.mask == 0 {
+        return 1;
+    }
+    // A word that several lanes read is read once; each bank serves one word a cycle. The unit serves 32 lanes a cycle.
+    let words = u32::from(access.bytes).div_ceil(4).max(1);
+    let mut cycles = 0;
+    for half in 0..2 {
+        let mut busiest = 0;
+        let mut seen: [[u32; 4]; 64] = [[u32::MAX; 4]; 64];
+        let mut loads = [0_u8; 64];
+        let lanes = access.mask >> (32 * half) & 0xffff_ffff;
+        for lane in (0..32).filter(|lane| lanes >> lane & 1 == 1) {
+            let first = access.addresses.0[32 * half + lane];
+            let second = access.second.map(|distance| first.wrapping_add_signed(distance));
+            for address in std::iter::once(first).chain(second) {
+                for word in 0..words {
+                    let word = address / 4 + word;
+                    let bank = (word % banks.min(64)) as usize;
+                    let known = &mut seen[bank];
+                    if known.contains(&word) {
+                        continue;
+                    }
+                    known[loads[bank] as usize % 4] = word;
+                    loads[bank] += 1;
+                    busiest = busiest.max(loads[bank]);
+                }
+            }
+        }
+        cycles += u64::from(busiest);
+    }
+    cycles.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gcn3::exec::lds::LdsAccess;
+
+    fn access(addresses: impl Fn(u32) -> u32) -> LdsAccess {
+        let mut access = LdsAccess { mask: !0, bytes: 4, ..LdsAccess::default() };
+        for lane in 0..64 {
+            access.addresses.0[lane as usize] = addresses(lane);
+        }
+        access
+    }
+
+    #[test]
+    fn consecutive_words_take_a_cycle_for_each_half_of_the_lanes() {
+        assert_eq!(local_cycles(&access(|lane| 4 * lane), 32), 2);
+    }
+
+    #[test]
+    fn a_word_that_all_read_is_read_once_for_each_half() {
+        assert_eq!(local_cycles(&access(|_| 64), 32), 2);
+    }
+
+    #[test]
+    fn words_of_one_bank_are_served_one_after_the_other() {
+        assert_eq!(local_cycles(&access(|lane| 128 * lane), 32), 64);
+        assert_eq!(local_cycles(&access(|lane| 8 * lane), 32), 4);
+    }
+}

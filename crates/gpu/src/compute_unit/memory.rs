@@ -1,0 +1,248 @@
+//! Accesses: from an instruction to requests about lines, and from their answers to registers.
+
+use super::{
+    Ends, Report, Unit,
+    wave::{Busy, Waits, put},
+};
+use crate::gather::{Op, Part};
+use engine::{Inlet, Lane};
+use gcn3::error::ExecError;
+use interconnect::HEADER;
+use mem::{Access, Asid, Block, LINE, PhysAddr, Reply, Request, RequestId, Scope, VirtAddr};
+
+/// Lines of one access that can be told apart in the number of a request.
+const PARTS: u64 = 1 << 16;
+
+/// The number of what the dispatcher ordered.
+const DISPATCHER: RequestId = RequestId(u64::MAX);
+
+/// The request by which a cache is told what the dispatcher ordered.
+pub fn dispatcher_order(access: Access, scope: Scope) -> Request {
+    let (asid, virt, phys) = (Asid::default(), VirtAddr(0), None);
+    Request { id: DISPATCHER, access, scope, asid, virt, phys, data: Block::EMPTY }
+}
+
+/// An access that has not been answered.
+pub struct AccessUnderWay {
+    pub wave: usize,
+    /// What an instruction asked for; an order to a cache has nothing to be filled in.
+    pub op: Option<Op>,
+    pub parts: Vec<Part>,
+    /// Lines, or orders, not answered.
+    pub left: usize,
+    pub flat: bool,
+}
+
+/// A line to be asked for.
+pub struct Transaction {
+    pub access: usize,
+    pub part: usize,
+}
+
+impl Unit {
+    /// Takes what the caches have answered.
+    pub fn take_answers(&mut self, ends: &Ends, now: u64) -> Result<(), Box<ExecError>> {
+        let next = |from: &Inlet<Reply>| if from.is_empty() { None } else { from.try_recv(Lane::Reply) };
+        while let Some(reply) = next(&ends.vector.0) {
+            if !self.was_ordered(&reply) {
+                self.lines_under_way -= 1;
+                self.answered(&reply, now)?;
+            }
+        }
+        while let Some(reply) = next(&ends.scalar.0) {
+            if !self.was_ordered(&reply) {
+                self.answered(&reply, now)?;
+            }
+        }
+        while let Some(reply) = next(&ends.code.0) {
+            if !self.was_ordered(&reply) {
+                self.code_came(&reply, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it answers an order of the dispatcher; the last one is reported.
+    fn was_ordered(&mut self, reply: &Reply) -> bool {
+        if reply.id != DISPATCHER {
+            return false;
+        }
+        self.orders -= 1;
+        if self.orders == 0 {
+            self.reports.push(Report::Done);
+        }
+        true
+    }
+
+    /// Asks for a line, if one is to be asked for, and makes the next vector access into lines. Says whether there is more.
+    pub fn send(&mut self, ends: &Ends, now: u64) -> Result<bool, Box<ExecError>> {
+        if let Some(request) = self.scalar_requests.front()
+            && ends.scalar.1.try_send(Lane::Request, *request, HEADER).is_ok()
+        {
+            self.scalar_requests.pop_front();
+        }
+        if let Some(Transaction { access, part }) = self.transactions.front() {
+            let request = self.request(*access, *part);
+            let bytes = HEADER + request.data.mask().len() as u64;
+            if ends.vector.1.try_send(Lane::Request, request, bytes).is_ok() {
+                self.transactions.pop_front();
+                self.counts.lines.increment();
+            }
+        } else if self.coalescing.front().is_some_and(|(at, _)| *at <= now) {
+            self.coalesce(now)?;
+        }
+        Ok(!self.transactions.is_empty() || !self.scalar_requests.is_empty())
+    }
+
+    /// Makes the oldest vector access into lines, if there are slots for all of them; then its wavefront goes on.
+    fn coalesce(&mut self, now: u64) -> Result<(), Box<ExecError>> {
+        let (_, number) = *self.coalescing.front().expect("the caller has looked");
+        let access = self.accesses[number].as_mut().expect("it is under way");
+        let slot = access.wave;
+        if access.parts.is_empty() && access.left == 0 {
+            match access.op.as_ref().expect("orders do not come here").lines(&self.map) {
+                Ok(parts) => access.parts = parts,
+                Err(fault) => return Err(self.located(slot, fault)),
+            }
+        }
+        let access = self.accesses[number].as_mut().expect("it is under way");
+        let (lines, flat) = (access.parts.len(), access.flat);
+        if self.lines_under_way + lines > self.spec.line_slots {
+            self.counts.line_slots_full_cycles.increment();
+            return Ok(());
+        }
+        self.coalescing.pop_front();
+        access.left = lines;
+        let wave = self.waves[slot].as_mut().expect("a wavefront waits for its access");
+        wave.waits = None;
+        wave.ready_at = wave.ready_at.max(now + 1);
+        if lines == 0 {
+            // No lane takes part.
+            return self.complete(number);
+        }
+        wave.vector.push_back((number, false));
+        wave.flat += u32::from(flat);
+        self.lines_under_way += lines;
+        self.transactions.extend((0..lines).map(|part| Transaction { access: number, part }));
+        Ok(())
+    }
+
+    /// A scalar access goes to the scalar cache.
+    pub fn ask_scalar(&mut self, slot: usize, op: Op) -> Result<(), Box<ExecError>> {
+        let parts = match op.lines(&self.map) {
+            Ok(parts) => parts,
+            Err(fault) => return Err(self.located(slot, fault)),
+        };
+        let left = parts.len();
+        let number = put(&mut self.accesses, AccessUnderWay { wave: slot, op: Some(op), parts, left, flat: false });
+        if left == 0 {
+            return self.complete(number);
+        }
+        self.waves[slot].as_mut().expect("it has just been stepped").scalar += 1;
+        for part in 0..left {
+            let request = self.request(number, part);
+            self.scalar_requests.push_back(request);
+        }
+        Ok(())
+    }
+
+    /// Tells the vector or the scalar cache to forget all it holds.
+    pub fn order(&mut self, slot: usize, scalar: bool) -> Result<(), Box<ExecError>> {
+        let access = AccessUnderWay { wave: slot, op: None, parts: Vec::new(), left: 1, flat: false };
+        let number = put(&mut self.accesses, access);
+        let wave = self.waves[slot].as_mut().expect("it has just been stepped");
+        if scalar {
+            wave.scalar += 1;
+            let request = self.request(number, 0);
+            self.scalar_requests.push_back(request);
+        } else {
+            wave.vector.push_back((number, false));
+            self.lines_under_way += 1;
+            // Behind everything that was asked for before it.
+            self.transactions.push_back(Transaction { access: number, part: 0 });
+        }
+        Ok(())
+    }
+
+    fn request(&self, number: usize, part: usize) -> Request {
+        let access = self.accesses[number].as_ref().expect("it is under way");
+        let asid = Asid::default();
+        let Some(op) = &access.op else {
+            let (id, scope, data) = (RequestId(number as u64 * PARTS), Scope::Device, Block::EMPTY);
+            return Request { id, access: Access::Invalidate, scope, asid, virt: VirtAddr(0), phys: None, data };
+        };
+        let Part { line, mask, .. } = access.parts[part];
+        let store = op.is_store();
+        Request {
+            id: RequestId(number as u64 * PARTS + part as u64),
+            access: if store { Access::Store } else { Access::Load },
+            scope: if op.is_coherent() { Scope::Device } else { Scope::Group },
+            asid,
+            virt: VirtAddr(line.0),
+            // There is no translation: addresses are what memory knows them by.
+            phys: Some(PhysAddr(line.0)),
+            data: if store { access.parts[part].block() } else { Block::of([0; LINE], mask) },
+        }
+    }
+
+    /// An answer has come.
+    fn answered(&mut self, reply: &Reply, now: u64) -> Result<(), Box<ExecError>> {
+        let (number, part) = ((reply.id.0 / PARTS) as usize, (reply.id.0 % PARTS) as usize);
+        let access = self.accesses[number].as_mut().expect("what is answered was asked");
+        if let Some(asked) = access.parts.get_mut(part) {
+            if reply.data.is_full() {
+                asked.bytes = *reply.data.bytes();
+            } else {
+                for byte in reply.data.mask().iter() {
+                    asked.bytes[byte] = reply.data.bytes()[byte];
+                }
+            }
+        }
+        access.left -= 1;
+        if access.left > 0 {
+            return Ok(());
+        }
+        let wave = self.waves[access.wave].as_mut().expect("a wavefront waits for its accesses");
+        // Numbers are used again while an access that was answered out of turn still stands in the line.
+        match wave.vector.iter_mut().find(|(other, answered)| *other == number && !answered) {
+            Some((_, answered)) => {
+                *answered = true;
+                wave.flat -= u32::from(access.flat);
+                while wave.vector.front().is_some_and(|(_, answered)| *answered) {
+                    wave.vector.pop_front();
+                }
+            }
+            None => wave.scalar -= 1,
+        }
+        let goes_on = match wave.waits {
+            Some(Waits::Count { vector, other }) => wave.reached(vector, other),
+            Some(Waits::End) => wave.has_nothing_outstanding(),
+            _ => false,
+        };
+        if goes_on {
+            wave.waits = None;
+            wave.ready_at = wave.ready_at.max(now);
+            wave.kind_of_wait = Busy::Scalar;
+        }
+        self.complete(number)
+    }
+
+    /// Completes an instruction whose lines have all come.
+    fn complete(&mut self, number: usize) -> Result<(), Box<ExecError>> {
+        let access = self.accesses[number].take().expect("it was under way");
+        let Some(mut op) = access.op else { return Ok(()) };
+        op.fill(&access.parts);
+        let wave = self.waves[access.wave].as_mut().expect("a wavefront waits for its accesses");
+        let workgroup = self.groups[wave.group].as_mut().expect("a wavefront belongs to a workgroup");
+        match op {
+            Op::Scalar(op) => wave.wavefront.complete_scalar(&op),
+            Op::Vector(op) => {
+                if let Err(fault) = wave.wavefront.complete(&op) {
+                    return Err(self.located(access.wave, fault));
+                }
+                workgroup.shared.recycle(op);
+            }
+        }
+        Ok(())
+    }
+}

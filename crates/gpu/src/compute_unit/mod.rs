@@ -1,0 +1,351 @@
+//! A compute unit: SIMDs that take turns, units for each kind of instruction, and paths to three caches.
+//!
+//! One context runs the whole unit, a cycle at a time while there is something to do: answers come in, vector accesses go
+//! out, instructions are issued, code is fetched. `issue.rs` holds the scheduler, `memory.rs` the accesses, `fetch.rs` the
+//! instruction buffers, `account.rs` where each cycle went.
+//!
+//! The structure is GCN's: wavefronts belong to a SIMD; each cycle another SIMD may issue one instruction of each category,
+//! the oldest wavefront first. What an instruction does is done when it is issued; its wavefront goes on when the unit
+//! is through with it. Loads write their registers when the bytes have come; `s_waitcnt` is what keeps a program
+//! from reading them earlier, here as there.
+
+mod account;
+mod fetch;
+mod issue;
+mod memory;
+mod wave;
+
+use crate::{
+    category::{Briefs, Category},
+    kernel::Kernel,
+    map::AddressMap,
+    resources::Simds,
+};
+use account::Account;
+use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, Reason, Scope};
+use gcn3::error::ExecError;
+use interconnect::{HEADER, Wire};
+use mem::{Access, Reply, Request};
+use memory::{AccessUnderWay, Transaction};
+use std::{collections::VecDeque, sync::Arc};
+use wave::{Wave, Workgroup};
+
+/// From the machine file.
+#[derive(Clone, Copy, Debug)]
+pub struct ComputeUnitSpec {
+    pub simds: usize,
+    /// How many wavefronts a SIMD can hold.
+    pub waves_per_simd: usize,
+    /// Vector registers of a SIMD, scalar registers of the unit, bytes of its local data share.
+    pub vgprs: usize,
+    pub sgprs: usize,
+    pub lds: u64,
+    /// From the issue of an instruction until its unit has it.
+    pub decode: Cycles,
+    /// How long a vector instruction occupies its SIMD.
+    pub vector: Cycles,
+    /// How long scalar instructions, branches and accesses to the local data share take; each unit takes one a cycle.
+    pub scalar: Cycles,
+    pub branch: Cycles,
+    pub local: Cycles,
+    /// Banks of the local data share, each a word a cycle.
+    pub local_banks: u32,
+    /// From a vector access to the lines it asks for; after that the wavefront goes on.
+    pub coalesce: Cycles,
+    /// How many lines may be asked for and not answered.
+    pub line_slots: usize,
+    /// Bytes of code that a wavefront has ready.
+    pub instruction_buffer: u64,
+}
+
+impl ComputeUnitSpec {
+    /// How many wavefronts it can hold.
+    pub fn wavefronts(&self) -> usize {
+        self.simds * self.waves_per_simd
+    }
+}
+
+/// The caches of a compute unit.
+pub struct Caches {
+    pub vector: Wire<Reply, Request>,
+    pub scalar: Wire<Reply, Request>,
+    pub code: Wire<Reply, Request>,
+}
+
+/// A kernel with its instructions in short.
+pub(crate) struct Running {
+    kernel: Kernel,
+    briefs: Briefs,
+}
+
+/// What the dispatcher tells a compute unit.
+#[derive(Clone)]
+pub(crate) enum Command {
+    /// A kernel is being launched; until it runs, cycles without a wavefront are cycles of the launch.
+    Launch,
+    /// Tell the caches, and report when they have done it.
+    Order { access: Access, scope: mem::Scope },
+    /// Start this workgroup, its wavefronts on these SIMDs.
+    Start { running: Arc<Running>, index: u64, simds: Simds },
+}
+
+/// What a compute unit tells the dispatcher.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Report {
+    /// A workgroup has ended.
+    Ended { index: u64 },
+    /// The caches have done what was ordered.
+    Done,
+}
+
+/// A wire to the dispatcher: what it carries is nobody else's affair.
+pub struct FromDispatcher(pub(crate) Wire<Command, Report>);
+
+/// The running unit.
+struct Unit {
+    number: usize,
+    leader: bool,
+    spec: ComputeUnitSpec,
+    map: Arc<AddressMap>,
+    waves: Vec<Option<Wave>>,
+    /// The slots of each SIMD's wavefronts, the oldest first.
+    by_simd: Vec<Vec<usize>>,
+    groups: Vec<Option<Workgroup>>,
+    /// The SIMD that issued last.
+    turn: usize,
+    /// When each SIMD's vector unit, and each of the other units, can take another instruction.
+    vector_free: Vec<u64>,
+    unit_free: [u64; Category::COUNT],
+    /// Vector accesses on their way to becoming lines, in order: when, and which.
+    coalescing: VecDeque<(u64, usize)>,
+    accesses: Vec<Option<AccessUnderWay>>,
+    /// Lines to be asked for, one a cycle.
+    transactions: VecDeque<Transaction>,
+    /// Scalar requests that did not fit the wire yet.
+    scalar_requests: VecDeque<Request>,
+    /// Lines asked for and not answered.
+    lines_under_way: usize,
+    /// Wavefronts started so far.
+    started: u64,
+    /// Where the search for somebody to fetch for goes on.
+    fetch_turn: usize,
+    account: Account,
+    counts: Counts,
+    /// Whether this cycle issued something.
+    issued: bool,
+    /// To be told to the dispatcher.
+    reports: Vec<Report>,
+    /// Caches that have not done what the dispatcher ordered.
+    orders: usize,
+    spare: Vec<gcn3::wave::Wavefront>,
+}
+
+/// What counts at a compute unit.
+struct Counts {
+    instructions: [Counter; Category::COUNT],
+    wave_instructions: Counter,
+    wavefronts: Counter,
+    lines: Counter,
+    lds_conflict_cycles: Counter,
+    line_slots_full_cycles: Counter,
+}
+
+/// When the unit has something to do again.
+enum Next {
+    /// In the next cycle.
+    Soon,
+    /// In this cycle, unless something happens before.
+    At(u64),
+    /// When something happens.
+    Whenever,
+}
+
+/// The ends of the wires as the running unit holds them.
+struct Ends {
+    vector: (Inlet<Reply>, Outlet<Request>),
+    scalar: (Inlet<Reply>, Outlet<Request>),
+    code: (Inlet<Reply>, Outlet<Request>),
+}
+
+/// A compute unit.
+pub struct ComputeUnit {
+    unit: Unit,
+    ends: Ends,
+    commands: Inlet<Command>,
+    reports: Outlet<Report>,
+    /// Rung when something comes in: for a unit at rest, and for one that an access without slots for its lines holds up.
+    bell: EventCount,
+    slots: EventCount,
+}
+
+impl ComputeUnit {
+    /// Builds compute unit `number` at `scope`. The leader of those who share caches of code and scalars tells these what the
+    /// dispatcher orders; everybody tells its own.
+    pub fn new(
+        spec: ComputeUnitSpec,
+        number: usize,
+        leader: bool,
+        map: Arc<AddressMap>,
+        dispatcher: FromDispatcher,
+        caches: Caches,
+        scope: &Scope,
+    ) -> Self {
+        let bell = scope.eventcount("work");
+        let end = |wire: Wire<Reply, Request>| {
+            wire.from.ring(&bell);
+            (wire.from, wire.to)
+        };
+        let ends = Ends { vector: end(caches.vector), scalar: end(caches.scalar), code: end(caches.code) };
+        let Wire { from: commands, to: reports } = dispatcher.0;
+        commands.ring(&bell);
+        let by_category = ["vector", "scalar", "scalar_memory", "vector_memory", "local", "branch", "scheduler"];
+        let instructions = scope.scope("instructions");
+        let counts = Counts {
+            instructions: by_category.map(|name| instructions.counter(name)),
+            wave_instructions: scope.counter("wave_instructions"),
+            wavefronts: scope.counter("wavefronts"),
+            lines: scope.counter("lines_requested"),
+            lds_conflict_cycles: scope.counter("lds_conflict_cycles"),
+            line_slots_full_cycles: scope.counter("line_slots_full_cycles"),
+        };
+        let unit = Unit {
+            number,
+            leader,
+            spec,
+            map,
+            waves: (0..spec.wavefronts()).map(|_| None).collect(),
+            by_simd: vec![Vec::new(); spec.simds],
+            groups: Vec::new(),
+            turn: 0,
+            vector_free: vec![0; spec.simds],
+            unit_free: [0; Category::COUNT],
+            coalescing: VecDeque::new(),
+            accesses: Vec::new(),
+            transactions: VecDeque::new(),
+            scalar_requests: VecDeque::new(),
+            lines_under_way: 0,
+            started: 0,
+            fetch_turn: 0,
+            account: Account::new(&scope.scope("cycles")),
+            counts,
+            issued: false,
+            reports: Vec::new(),
+            orders: 0,
+            spare: Vec::new(),
+        };
+        let slots = scope.eventcount_for("line_slots", Reason::Resource);
+        Self { unit, ends, commands, reports, bell, slots }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        loop {
+            let (seen, now) = (self.bell.count(), cx.now().0);
+            while let Some(command) = self.commands.try_recv(Lane::Request) {
+                if let Err(message) = self.unit.obey(command, &self.ends, now).await {
+                    return cx.fail(message);
+                }
+            }
+            let next = self.unit.tick(&self.ends, now);
+            if self.unit.issued {
+                cx.progress();
+            }
+            for report in self.unit.reports.drain(..) {
+                self.reports.send(Lane::Reply, report, HEADER).await;
+            }
+            let next = match next {
+                Ok(next) => next,
+                Err(error) => return cx.fail(error.to_string()),
+            };
+            let bell = if self.unit.lacks_slots(now) { &self.slots } else { &self.bell };
+            match next {
+                Next::Soon => cx.pause(1).await,
+                // Reporting took time.
+                _ if cx.now().0 > now || self.bell.count() > seen => {}
+                next => {
+                    self.ring(bell);
+                    let seen = bell.count();
+                    match next {
+                        Next::At(cycle) => _ = bell.wait_for(seen + 1, cycle - now).await,
+                        _ => bell.wait(seen + 1).await,
+                    }
+                    self.ring(&self.bell);
+                }
+            }
+        }
+    }
+
+    /// From now on, whatever comes in rings this bell.
+    fn ring(&self, bell: &EventCount) {
+        self.commands.ring(bell);
+        for from in [&self.ends.vector.0, &self.ends.scalar.0, &self.ends.code.0] {
+            from.ring(bell);
+        }
+    }
+}
+
+impl Unit {
+    /// One cycle.
+    fn tick(&mut self, ends: &Ends, now: u64) -> Result<Next, Box<ExecError>> {
+        self.take_answers(ends, now)?;
+        let sending = self.send(ends, now)?;
+        let issued = self.issue(now)?;
+        self.issued = issued;
+        let fetching = self.fetch(ends);
+        self.account.cycle(now, issued, &self.waves, &self.vector_free, &self.coalescing);
+        if issued || sending || fetching {
+            return Ok(Next::Soon);
+        }
+        Ok(self.idle_until(now))
+    }
+
+    /// Does what the dispatcher says.
+    async fn obey(&mut self, command: Command, ends: &Ends, now: u64) -> Result<(), String> {
+        match command {
+            Command::Launch => self.account.launching(true, now),
+            Command::Start { running, index, simds } => {
+                self.account.launching(false, now);
+                self.start(&running, index, &simds, now)?;
+            }
+            Command::Order { access, scope } => {
+                self.account.launching(self.account.is_launching(), now);
+                let mut to = vec![&ends.vector.1];
+                if self.leader {
+                    to.extend([&ends.scalar.1, &ends.code.1]);
+                }
+                self.orders = to.len();
+                for cache in to {
+                    cache.send(Lane::Request, memory::dispatcher_order(access, scope), HEADER).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the next vector access waits for slots for its lines.
+    fn lacks_slots(&self, now: u64) -> bool {
+        self.transactions.is_empty() && self.coalescing.front().is_some_and(|(at, _)| *at <= now)
+    }
+
+    /// The first cycle in which something happens by itself.
+    fn idle_until(&self, now: u64) -> Next {
+        let ready = self.waves.iter().flatten().filter(|wave| wave.can_issue()).map(|wave| wave.ready_at.max(now + 1));
+        // One that is due already waits for slots.
+        let coalesced = self.coalescing.front().map(|(at, _)| *at).filter(|at| *at > now);
+        match ready.chain(coalesced).min() {
+            Some(cycle) if cycle <= now + 1 => Next::Soon,
+            Some(cycle) => Next::At(cycle),
+            None => Next::Whenever,
+        }
+    }
+}
+
+impl Running {
+    pub(crate) fn new(kernel: Kernel) -> Self {
+        let briefs = Briefs::new(&kernel.code);
+        Self { kernel, briefs }
+    }
+
+    pub(crate) fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+}

@@ -1,0 +1,202 @@
+//! The front end of a GPU: a command processor that starts kernels, and a dispatcher that deals their workgroups.
+//!
+//! Before a kernel, first-level caches forget what they hold; after it, everything written has arrived where the host
+//! will read it. Compute units tell their caches, and report back.
+
+use crate::{
+    compute_unit::{Command, ComputeUnitSpec, FromDispatcher, Report, Running},
+    kernel::Kernel,
+    resources::{Books, Needs, Simds},
+};
+use engine::{
+    Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outlet,
+    Scope,
+};
+use interconnect::{HEADER, Wire};
+use mem::{Access, LineAddr, Observation, Observer, Seen};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// From the machine file.
+#[derive(Clone, Copy, Debug)]
+pub struct DispatcherSpec {
+    /// From the command to the first workgroup: of the first kernel, and of those that follow.
+    pub first_launch: Cycles,
+    pub launch: Cycles,
+    /// From one workgroup to the next.
+    pub interval: Cycles,
+    /// Whether first-level caches are invalidated before each kernel.
+    pub invalidate: bool,
+}
+
+/// The dispatcher's end of a wire to a compute unit, and the unit's end, to be taken to their partitions.
+pub struct DispatcherEnd(LinkSender<Command>, LinkReceiver<Report>);
+pub struct UnitEnd(LinkSender<Report>, LinkReceiver<Command>);
+
+/// Declares the wire between the dispatcher and a compute unit.
+pub fn link(model: &mut Model, name: &str, spec: LinkSpec) -> (DispatcherEnd, UnitEnd) {
+    let (commands, obeyed) = model.link(format!("{name}.commands"), spec);
+    let (reports, heard) = model.link(format!("{name}.reports"), spec);
+    (DispatcherEnd(commands, heard), UnitEnd(reports, obeyed))
+}
+
+impl UnitEnd {
+    /// Puts the end in place.
+    pub fn place(self, scope: &Scope) -> FromDispatcher {
+        FromDispatcher(Wire { from: scope.receiver(self.1), to: scope.sender(self.0) })
+    }
+}
+
+/// A compute unit, as the dispatcher sees it.
+struct Unit {
+    commands: Outlet<Command>,
+    reports: Inlet<Report>,
+    books: Books,
+    /// Workgroups that are there: what they take, and where.
+    running: FxHashMap<u64, (Needs, Simds)>,
+}
+
+pub struct Dispatcher {
+    spec: DispatcherSpec,
+    /// What it is given to do.
+    kernels: Vec<Kernel>,
+    units: Vec<Unit>,
+    bell: EventCount,
+    /// Orders that have not been reported as done.
+    orders: usize,
+    /// Workgroups that have started and not ended.
+    under_way: u64,
+    /// From the command to the end of everything a kernel needs.
+    kernel_cycles: Histogram,
+    workgroups: Counter,
+    /// To whoever checks the run.
+    observer: Option<(Observer, Outlet<Observation>)>,
+}
+
+impl Dispatcher {
+    pub fn new(
+        spec: DispatcherSpec,
+        kernels: Vec<Kernel>,
+        units: Vec<DispatcherEnd>,
+        unit_spec: ComputeUnitSpec,
+        observer: Option<(Observer, Outlet<Observation>)>,
+        scope: &Scope,
+    ) -> Self {
+        let bell = scope.eventcount("work");
+        let units = units.into_iter().map(|DispatcherEnd(commands, reports)| {
+            let (commands, reports) = (scope.sender(commands), scope.receiver(reports));
+            reports.ring(&bell);
+            Unit { commands, reports, books: Books::new(unit_spec), running: FxHashMap::default() }
+        });
+        let units = units.collect();
+        let (kernel_cycles, workgroups) = (scope.histogram("kernel_cycles"), scope.counter("workgroups"));
+        Self { spec, kernels, units, bell, orders: 0, under_way: 0, kernel_cycles, workgroups, observer }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        let kernels = std::mem::take(&mut self.kernels);
+        for (number, kernel) in kernels.into_iter().enumerate() {
+            cx.region(kernel.name());
+            let start = cx.now().0;
+            let running = Arc::new(Running::new(kernel));
+            self.tell_all(Command::Launch).await;
+            cx.pause(if number == 0 { self.spec.first_launch } else { self.spec.launch }).await;
+            if self.spec.invalidate {
+                self.order(Access::Invalidate, mem::Scope::Device).await;
+            }
+            if let Err(message) = self.deal(&running, &cx).await {
+                return cx.fail(message);
+            }
+            // Everything must have left the first caches before the shared ones below are told, which one unit does.
+            self.order(Access::Flush, mem::Scope::Device).await;
+            let flush = Command::Order { access: Access::Flush, scope: mem::Scope::System };
+            self.orders = 1;
+            self.units[0].commands.send(Lane::Request, flush, HEADER).await;
+            self.await_orders().await;
+            self.kernel_cycles.record(cx.now().0 - start);
+            if let Some((who, observations)) = &self.observer {
+                let observation = Observation { who: *who, line: LineAddr(0), seen: Seen::Synchronised };
+                let told = observations.try_send(Lane::Request, observation, 0);
+                assert!(told.is_ok(), "the wire to the golden image holds any number");
+            }
+        }
+    }
+
+    /// Deals the workgroups of a kernel to the compute units in turn, and waits until all have ended.
+    async fn deal(&mut self, running: &Arc<Running>, cx: &Context) -> Result<(), String> {
+        let (count, mut turn) = (self.units.len(), 0);
+        for index in 0..running.kernel().groups() {
+            let needs = Needs::of(running.kernel(), running.kernel().group_id(index));
+            if !self.units[0].books.could_ever(&needs) {
+                let name = running.kernel().name();
+                return Err(format!("a workgroup of '{name}' does not fit a compute unit of this machine: {needs:?}"));
+            }
+            loop {
+                self.hear();
+                let seen = self.bell.count();
+                let free = (0..count).map(|n| (turn + n) % count);
+                let taken = free.into_iter().find_map(|unit| Some((unit, self.units[unit].books.take(&needs)?)));
+                let Some((unit, simds)) = taken else {
+                    self.bell.wait(seen + 1).await;
+                    continue;
+                };
+                let start = Command::Start { running: Arc::clone(running), index, simds: simds.clone() };
+                self.units[unit].running.insert(index, (needs, simds));
+                self.units[unit].commands.send(Lane::Request, start, HEADER).await;
+                self.under_way += 1;
+                self.workgroups.increment();
+                turn = unit + 1;
+                break;
+            }
+            cx.pause(self.spec.interval).await;
+        }
+        loop {
+            let seen = self.bell.count();
+            self.hear();
+            if self.under_way == 0 {
+                return Ok(());
+            }
+            self.bell.wait(seen + 1).await;
+        }
+    }
+
+    /// Takes down what compute units report.
+    fn hear(&mut self) {
+        for unit in &mut self.units {
+            while let Some(report) = unit.reports.try_recv(Lane::Reply) {
+                match report {
+                    Report::Done => self.orders -= 1,
+                    Report::Ended { index } => {
+                        let (needs, simds) = unit.running.remove(&index).expect("what has ended was started");
+                        unit.books.give_back(&needs, &simds);
+                        self.under_way -= 1;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn tell_all(&self, command: Command) {
+        for unit in &self.units {
+            unit.commands.send(Lane::Request, command.clone(), HEADER).await;
+        }
+    }
+
+    /// Has every unit tell its caches, and waits until all have done it.
+    async fn order(&mut self, access: Access, scope: mem::Scope) {
+        self.orders = self.units.len();
+        self.tell_all(Command::Order { access, scope }).await;
+        self.await_orders().await;
+    }
+
+    async fn await_orders(&mut self) {
+        loop {
+            let seen = self.bell.count();
+            self.hear();
+            if self.orders == 0 {
+                return;
+            }
+            self.bell.wait(seen + 1).await;
+        }
+    }
+}

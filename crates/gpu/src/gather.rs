@@ -1,0 +1,209 @@
+//! The coalescer: what the lanes of a wavefront ask of memory, line by line.
+//!
+//! Every byte of every active lane belongs to a line; each line is asked for once, in the order in which the lanes first
+//! name it. When the lines have come, their bytes are dealt back to the lanes.
+
+use crate::map::AddressMap;
+use gcn3::{
+    error::{Access, Fault},
+    memop::{Kind, MemOp, ScalarOp},
+};
+use mem::{Block, LINE, LineAddr, Mask};
+
+/// What one instruction wants of one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub line: LineAddr,
+    /// A store: the bytes to write. A load: until it is answered, only the mask counts.
+    pub mask: Mask,
+    pub bytes: [u8; LINE],
+}
+
+impl Part {
+    /// The bytes as they travel.
+    pub fn block(&self) -> Block<LINE> {
+        Block::of(self.bytes, self.mask)
+    }
+}
+
+/// An access that instructions make, of either kind.
+#[derive(Debug)]
+pub enum Op {
+    Vector(Box<MemOp>),
+    Scalar(Box<ScalarOp>),
+}
+
+impl Op {
+    pub fn is_store(&self) -> bool {
+        match self {
+            Op::Vector(op) => op.kind == Kind::Store,
+            Op::Scalar(op) => op.store,
+        }
+    }
+
+    /// Whether it must see what others have written (`glc`): first-level caches don't answer it.
+    pub fn is_coherent(&self) -> bool {
+        match self {
+            Op::Vector(op) => op.scope.glc,
+            Op::Scalar(op) => op.glc,
+        }
+    }
+
+    /// The lines it touches, and the bytes of a store.
+    pub fn lines(&self, map: &AddressMap) -> Result<Vec<Part>, Fault> {
+        let access = if self.is_store() { Access::Store } else { Access::Load };
+        if let Op::Vector(op) = self
+            && let Kind::Atomic { .. } = op.kind
+        {
+            return Err(Fault::Unsupported(
+                "atomic accesses need a memory system that performs them; this one does not",
+            ));
+        }
+        let mut parts: Vec<Part> = Vec::new();
+        let mut latest = 0;
+        self.each(|address, word, size, lane| {
+            map.check(access, address, size as u64, lane)?;
+            for (n, byte) in word.to_le_bytes().into_iter().take(size).enumerate() {
+                let at = address + n as u64;
+                let line = LineAddr(at & !(LINE as u64 - 1));
+                if parts.get(latest).is_none_or(|part| part.line != line) {
+                    latest = parts.iter().position(|part| part.line == line).unwrap_or_else(|| {
+                        parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE] });
+                        parts.len() - 1
+                    });
+                }
+                let place = (at & (LINE as u64 - 1)) as usize;
+                parts[latest].mask = parts[latest].mask.or(Mask::byte(place));
+                parts[latest].bytes[place] = byte;
+            }
+            Ok(())
+        })?;
+        Ok(parts)
+    }
+
+    /// Deals the bytes of the lines back to the lanes of a load.
+    pub fn fill(&mut self, parts: &[Part]) {
+        if self.is_store() {
+            return;
+        }
+        let mut latest = 0;
+        let mut read = |address: u64, size: usize| {
+            let mut word = [0; 4];
+            for (n, byte) in word.iter_mut().take(size).enumerate() {
+                let at = address + n as u64;
+                let line = LineAddr(at & !(LINE as u64 - 1));
+                if parts[latest].line != line {
+                    latest = parts.iter().position(|part| part.line == line).expect("every line was asked for");
+                }
+                *byte = parts[latest].bytes[(at & (LINE as u64 - 1)) as usize];
+            }
+            u32::from_le_bytes(word)
+        };
+        match self {
+            Op::Scalar(op) => {
+                for word in 0..usize::from(op.words) {
+                    let outside = op.out_of_range >> word & 1 == 1;
+                    op.data[word] = if outside { 0 } else { read(op.address + 4 * word as u64, 4) };
+                }
+            }
+            Op::Vector(op) => {
+                let op = &mut **op;
+                let (elements, stride) = (usize::from(op.elements), u64::from(op.stride));
+                let places = std::iter::once(&op.addresses).chain(&op.more);
+                for (place, addresses) in places.enumerate() {
+                    for element in 0..elements {
+                        let Some(row) = op.data.get_mut(place * elements + element) else { continue };
+                        for lane in lanes(op.mask) {
+                            let address = addresses[lane].wrapping_add(element as u64 * stride);
+                            row.0[lane] = read(address, op.element_bytes.into());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Calls `f` with address, value, size and lane of every element that is moved.
+    fn each(&self, mut f: impl FnMut(u64, u32, usize, Option<u8>) -> Result<(), Fault>) -> Result<(), Fault> {
+        match self {
+            Op::Scalar(op) => {
+                for word in (0..usize::from(op.words)).filter(|word| op.out_of_range >> word & 1 == 0) {
+                    f(op.address + 4 * word as u64, op.data[word], 4, None)?;
+                }
+            }
+            Op::Vector(op) => {
+                let (elements, stride) = (usize::from(op.elements), u64::from(op.stride));
+                let places = std::iter::once(&op.addresses).chain(&op.more);
+                for (place, addresses) in places.enumerate() {
+                    for element in 0..elements {
+                        let Some(row) = op.data.get(place * elements + element) else { continue };
+                        for lane in lanes(op.mask) {
+                            let address = addresses[lane].wrapping_add(element as u64 * stride);
+                            f(address, row.0[lane], op.element_bytes.into(), Some(lane as u8))?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lanes(mask: u64) -> impl Iterator<Item = usize> {
+    Mask(mask).iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mem::{Bytes, VirtAddr};
+
+    fn everything() -> AddressMap {
+        AddressMap::new([(VirtAddr(0), Bytes(1 << 20), true)].into_iter())
+    }
+
+    fn vector(kind: Kind, mask: u64, addresses: impl Fn(usize) -> u64) -> Op {
+        let mut op = MemOp::empty();
+        op.kind = kind;
+        op.mask = mask;
+        op.addresses = Box::new(std::array::from_fn(addresses));
+        op.data = vec![Default::default()];
+        Op::Vector(Box::new(op))
+    }
+
+    #[test]
+    fn consecutive_words_of_a_wavefront_are_four_lines() {
+        let lines = vector(Kind::Load, !0, |lane| 256 + 4 * lane as u64).lines(&everything()).unwrap();
+        let addresses: Vec<u64> = lines.iter().map(|part| part.line.0).collect();
+        assert_eq!(addresses, [256, 320, 384, 448]);
+        assert!(lines.iter().all(|part| part.mask == Mask::first(64)));
+    }
+
+    #[test]
+    fn lanes_that_sleep_ask_for_nothing() {
+        assert_eq!(vector(Kind::Load, 0, |_| 0).lines(&everything()), Ok(Vec::new()));
+        let lines = vector(Kind::Load, 0b100, |lane| 1000 * lane as u64).lines(&everything()).unwrap();
+        assert_eq!(lines.iter().map(|part| (part.line.0, part.mask)).collect::<Vec<_>>(), [(1984, Mask::range(16, 4))]);
+    }
+
+    #[test]
+    fn a_word_across_two_lines_comes_from_both() {
+        let mut op = vector(Kind::Load, 1, |_| 62);
+        let mut lines = op.lines(&everything()).unwrap();
+        assert_eq!(lines.iter().map(|part| part.mask).collect::<Vec<_>>(), [Mask::range(62, 2), Mask::first(2)]);
+        (lines[0].bytes[62], lines[0].bytes[63]) = (1, 2);
+        (lines[1].bytes[0], lines[1].bytes[1]) = (3, 4);
+        op.fill(&lines);
+        let Op::Vector(op) = op else { unreachable!("it is a vector access") };
+        assert_eq!(op.data[0].0[0], 0x0403_0201);
+    }
+
+    #[test]
+    fn of_lanes_that_store_to_one_place_the_last_wins() {
+        let mut op = vector(Kind::Store, 0b11, |_| 0);
+        let Op::Vector(inner) = &mut op else { unreachable!("it is a vector access") };
+        (inner.data[0].0[0], inner.data[0].0[1]) = (7, 9);
+        let lines = op.lines(&everything()).unwrap();
+        assert_eq!((lines.len(), lines[0].bytes[0]), (1, 9));
+    }
+}

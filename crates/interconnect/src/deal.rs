@@ -1,0 +1,42 @@
+//! Where one wire ends for several: what comes in is dealt to those it is for.
+//!
+//! Takes no time of its own. A message whose receiver has no room stays, and those behind it in its lane wait with it.
+
+use engine::{Context, EventCount, Inlet, Lane, Outlet};
+use mem::LINE;
+use protocol::{Msg, Node};
+
+/// Deals what comes in, for ever.
+pub async fn deal(from: Vec<Inlet<Msg<LINE>>>, to: Vec<(Node, Outlet<Msg<LINE>>)>, bell: EventCount, cx: Context) {
+    let mut routes: Vec<Option<Outlet<Msg<LINE>>>> = (0..256).map(|_| None).collect();
+    for (node, outlet) in to {
+        routes[usize::from(node.0)] = Some(outlet);
+    }
+    for inlet in &from {
+        inlet.ring(&bell);
+    }
+    loop {
+        let seen = bell.count();
+        let mut held_up = false;
+        for inlet in &from {
+            if inlet.is_empty() {
+                continue;
+            }
+            for lane in Lane::ALL {
+                while let Some(msg) = inlet.front(lane).map(|msg| *msg) {
+                    let way =
+                        routes[usize::from(msg.to.0)].as_ref().expect("a message goes to somebody behind this wire");
+                    if way.try_send(lane, msg, crate::bytes(&msg)).is_err() {
+                        held_up = true;
+                        break;
+                    }
+                    inlet.try_recv(lane);
+                }
+            }
+        }
+        match held_up {
+            true => cx.pause(1).await,
+            false => bell.wait(seen + 1).await,
+        }
+    }
+}

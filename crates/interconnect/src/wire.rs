@@ -1,0 +1,151 @@
+//! What travels between caches, what it weighs, and how it is sent without holding the sender up.
+
+use engine::{EventCount, Inlet, Lane, Outlet, Scope};
+use mem::{LINE, LineAddr};
+use protocol::{Msg, Node};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    rc::Rc,
+};
+
+/// In a `Flush`, an `Invalidate` and the `Done` that answers it: all lines of the cache.
+pub const WHOLE: LineAddr = LineAddr(u64::MAX);
+
+/// What a packet has besides its bytes: command, address, route (`003_07d33ec44b25be67.txt`, 3.2.5.2).
+pub const HEADER: u64 = 8;
+
+/// A two-way wire to somebody.
+pub struct Wire<In, Out> {
+    pub from: Inlet<In>,
+    pub to: Outlet<Out>,
+}
+
+/// The bytes that a message puts on a wire.
+pub fn bytes(msg: &Msg<LINE>) -> u64 {
+    HEADER + msg.data.mask().len() as u64
+}
+
+/// The wire's lane for a message's lane.
+pub fn lane(msg: &Msg<LINE>) -> Lane {
+    match msg.lane() {
+        protocol::Lane::Request => Lane::Request,
+        protocol::Lane::Reply => Lane::Reply,
+        protocol::Lane::Coherence => Lane::Coherence,
+    }
+}
+
+/// How much of what an element sent has not gone out; shared by all its senders.
+#[derive(Clone, Default)]
+pub struct Pending(Rc<Cell<usize>>);
+
+impl Pending {
+    /// Whether everything has gone out.
+    pub fn is_clear(&self) -> bool {
+        self.0.get() == 0
+    }
+}
+
+/// The sending side of an element that must never be held up by a full wire: what does not fit waits here, and a context
+/// for each lane sends it when there is room. The element looks at [`Pending::is_clear`] before it takes on more work.
+pub struct Sender<T> {
+    outlet: Outlet<T>,
+    pending: Pending,
+    lanes: [Rc<Backlog<T>>; 3],
+}
+
+struct Backlog<T> {
+    items: RefCell<VecDeque<(T, u64)>>,
+    work: EventCount,
+}
+
+impl<T: 'static> Sender<T> {
+    /// `bell` is rung whenever a lane has become clear.
+    pub fn new(outlet: Outlet<T>, pending: &Pending, scope: &Scope, bell: &EventCount) -> Self {
+        let lanes = Lane::ALL.map(|lane| {
+            let name = ["send_request", "send_reply", "send_coherence"][lane as usize];
+            let backlog = Rc::new(Backlog { items: RefCell::default(), work: scope.scope(name).eventcount("work") });
+            let (own, outlet, pending, bell) = (Rc::clone(&backlog), outlet.clone(), pending.clone(), bell.clone());
+            scope.serve(name, |_| async move {
+                loop {
+                    let next = own.items.borrow_mut().pop_front();
+                    match next {
+                        Some((item, bytes)) => {
+                            outlet.send(lane, item, bytes).await;
+                            pending.0.set(pending.0.get() - 1);
+                        }
+                        None => {
+                            bell.advance();
+                            own.work.next().await;
+                        }
+                    }
+                }
+            });
+            backlog
+        });
+        Self { outlet, pending: pending.clone(), lanes }
+    }
+
+    pub fn send(&self, lane: Lane, item: T, bytes: u64) {
+        let backlog = &self.lanes[lane as usize];
+        let item = if backlog.items.borrow().is_empty() {
+            match self.outlet.try_send(lane, item, bytes) {
+                Ok(()) => return,
+                Err(item) => item,
+            }
+        } else {
+            item
+        };
+        self.pending.0.set(self.pending.0.get() + 1);
+        backlog.items.borrow_mut().push_back((item, bytes));
+        backlog.work.advance();
+    }
+}
+
+/// One side of an element that exchanges messages: where they come in, and which way out leads to whom.
+pub struct Side<T> {
+    pub from: Vec<Inlet<T>>,
+    /// Ways out, and for each whom it leads to.
+    pub to: Vec<(Vec<Node>, Outlet<T>)>,
+}
+
+impl<T> Side<T> {
+    /// A side with one neighbour.
+    pub fn one(node: Node, wire: Wire<T, T>) -> Self {
+        Self { from: vec![wire.from], to: vec![(vec![node], wire.to)] }
+    }
+}
+
+/// Sends by the name of the receiver.
+pub struct Router<T> {
+    senders: Vec<Sender<T>>,
+    /// For each node, the number of the sender that leads to it.
+    routes: [u8; 256],
+}
+
+const NO_WAY: u8 = u8::MAX;
+
+impl<T: 'static> Router<T> {
+    pub fn new(to: Vec<(Vec<Node>, Outlet<T>)>, pending: &Pending, scope: &Scope, bell: &EventCount) -> Self {
+        let mut routes = [NO_WAY; 256];
+        assert!(to.len() < NO_WAY.into(), "an element has fewer neighbours than can be told apart");
+        let senders = to.into_iter().enumerate().map(|(number, (nodes, outlet))| {
+            for node in nodes {
+                routes[usize::from(node.0)] = number as u8;
+            }
+            Sender::new(outlet, pending, &scope.scope(("way", number)), bell)
+        });
+        let senders = senders.collect();
+        Self { senders, routes }
+    }
+
+    /// The way to a node, if one leads there.
+    pub fn way(&self, to: Node) -> Option<&Sender<T>> {
+        self.senders.get(usize::from(self.routes[usize::from(to.0)]))
+    }
+
+    /// Every way, once.
+    pub fn ways(&self) -> impl Iterator<Item = &Sender<T>> {
+        self.senders.iter()
+    }
+}

@@ -1,0 +1,228 @@
+//! The golden image: what memory holds if everything is right, kept beside the run and compared with every read.
+//!
+//! Every read and write is reported to it by wires like any other, in the order of their times. These wires hold nobody up:
+//! what is checked takes as long as what is not, only the run ends when the last report is in. Lines of the protocols so far may be stale between
+//! synchronisations: a reader sees its own latest write to a byte, or one that somebody else made since the last
+//! synchronisation; a byte it has not written itself may also still have the value of then. After a synchronisation, a
+//! byte has the last value of one of its writers.
+
+use engine::{Context, EventCount, Inlet, Lane};
+use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
+use rustc_hash::FxHashMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Values that a byte may have.
+type Values = Vec<u8>;
+
+/// What memory holds, and what may be read.
+#[derive(Default)]
+pub struct Image {
+    /// As of the last synchronisation.
+    base: Frames,
+    /// Bytes that several wrote before it: any of their last values.
+    contested: FxHashMap<u64, Values>,
+    /// Writes since, by line, in order.
+    writes: BTreeMap<LineAddr, Vec<(Observer, Block<LINE>)>>,
+    /// Every line that was written.
+    written: BTreeSet<LineAddr>,
+}
+
+/// A byte that nobody may read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    pub address: u64,
+    pub value: u8,
+    pub allowed: Values,
+}
+
+impl Mismatch {
+    fn told(&self, who: &str) -> String {
+        let allowed: Vec<String> = self.allowed.iter().map(|value| format!("{value:#04x}")).collect();
+        let (value, address) = (self.value, self.address);
+        format!("{who} has {value:#04x} at {address:#x}; right would be {}", allowed.join(" or "))
+    }
+}
+
+impl Image {
+    pub fn new(base: Frames) -> Self {
+        Self { base, ..Self::default() }
+    }
+
+    pub fn wrote(&mut self, who: Observer, line: LineAddr, data: Block<LINE>) {
+        self.writes.entry(line).or_default().push((who, data));
+        self.written.insert(line);
+    }
+
+    /// Checks what somebody read.
+    pub fn read(&self, who: Observer, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
+        let mut base = [0; LINE];
+        self.base.read(PhysAddr(line.0), &mut base);
+        let writes = self.writes.get(&line).map_or(&[][..], Vec::as_slice);
+        for byte in data.mask().iter() {
+            let value = data.bytes()[byte];
+            if writes.is_empty() && self.contested.is_empty() && value == base[byte] {
+                continue;
+            }
+            let address = line.0 + byte as u64;
+            let own = writes.iter().rev().filter(|(writer, _)| *writer == who).find_map(|(_, data)| data.get(byte));
+            let others = writes.iter().filter(|(writer, _)| *writer != who).filter_map(|(_, data)| data.get(byte));
+            let mut allowed: Values = own.into_iter().chain(others).collect();
+            if own.is_none() {
+                match self.contested.get(&address) {
+                    Some(values) => allowed.extend(values),
+                    None => allowed.push(base[byte]),
+                }
+            }
+            if !allowed.contains(&value) {
+                return Err(Mismatch { address, value, allowed });
+            }
+        }
+        Ok(())
+    }
+
+    /// Everybody has written back and nobody holds anything stale.
+    pub fn synchronise(&mut self) {
+        for (line, writes) in std::mem::take(&mut self.writes) {
+            for byte in 0..LINE {
+                let mut last: BTreeMap<Observer, u8> = BTreeMap::new();
+                for (who, data) in &writes {
+                    if let Some(value) = data.get(byte) {
+                        last.insert(*who, value);
+                    }
+                }
+                let Some(value) = last.values().next_back().copied() else { continue };
+                let address = line.0 + byte as u64;
+                self.base.write(PhysAddr(address), &[value]);
+                self.contested.remove(&address);
+                let values: BTreeSet<u8> = last.into_values().collect();
+                if values.len() > 1 {
+                    self.contested.insert(address, values.into_iter().collect());
+                }
+            }
+        }
+    }
+
+    /// Checks what memory holds in the end; everything has been synchronised.
+    pub fn compare(&self, memory: &Frames) -> Result<(), String> {
+        for &line in &self.written {
+            let mut bytes = [0; LINE];
+            memory.read(PhysAddr(line.0), &mut bytes);
+            // Nobody has written since: whoever reads sees what a reader may see.
+            let nobody = Observer(u32::MAX);
+            self.read(nobody, line, &Block::full(bytes)).map_err(|mismatch| mismatch.told("memory"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the image is found when the run is over.
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Mutex<Image>>);
+
+impl Kept {
+    pub fn take(&self) -> Image {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The context that keeps the image.
+pub struct Golden {
+    pub image: Image,
+    pub kept: Kept,
+    /// From everybody who reports, and what they are called.
+    pub from: Vec<Inlet<Observation>>,
+    pub names: Vec<String>,
+    pub bell: EventCount,
+}
+
+impl Golden {
+    pub async fn run(mut self, cx: Context) {
+        for inlet in &self.from {
+            inlet.ring(&self.bell);
+        }
+        loop {
+            // Everything that was reported of this cycle: writes count before reads, whose order among each other in one
+            // cycle is nobody's; a synchronisation comes last.
+            let mut now: Vec<Observation> = Vec::new();
+            for inlet in &self.from {
+                now.extend(std::iter::from_fn(|| inlet.try_recv(Lane::Request)));
+            }
+            now.sort_by_key(|observation| match observation.seen {
+                Seen::Wrote(_) => 0,
+                Seen::Read(_) => 1,
+                Seen::Synchronised => 2,
+            });
+            for Observation { who, line, seen } in now {
+                match seen {
+                    Seen::Wrote(data) => self.image.wrote(who, line, data),
+                    Seen::Synchronised => self.image.synchronise(),
+                    Seen::Read(data) => {
+                        if let Err(mismatch) = self.image.read(who, line, &data) {
+                            let name = self.names.get(who.0 as usize).map_or("somebody", String::as_str);
+                            return cx.fail(format!("a wrong value was read: {}", mismatch.told(name)));
+                        }
+                    }
+                }
+            }
+            self.bell.next().await;
+        }
+    }
+}
+
+impl Drop for Golden {
+    fn drop(&mut self) {
+        *self.kept.0.lock().unwrap_or_else(PoisonError::into_inner) = std::mem::take(&mut self.image);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE_0: LineAddr = LineAddr(0);
+    const A: Observer = Observer(0);
+    const B: Observer = Observer(1);
+
+    fn byte(value: u8) -> Block<LINE> {
+        Block::one(3, value)
+    }
+
+    fn may_read(image: &Image, who: Observer) -> Values {
+        (0..=9).filter(|value| image.read(who, LINE_0, &byte(*value)).is_ok()).collect()
+    }
+
+    #[test]
+    fn a_writer_sees_its_own_write_and_others_may_be_stale_until_they_synchronise() {
+        let mut image = Image::new(Frames::new());
+        image.wrote(A, LINE_0, byte(7));
+        assert_eq!(may_read(&image, A), [7]);
+        assert_eq!(may_read(&image, B), [0, 7]);
+        image.synchronise();
+        assert_eq!(may_read(&image, B), [7]);
+    }
+
+    #[test]
+    fn of_several_writers_the_last_value_of_any_stays() {
+        let mut image = Image::new(Frames::new());
+        image.wrote(A, LINE_0, byte(1));
+        image.wrote(A, LINE_0, byte(2));
+        image.wrote(B, LINE_0, byte(3));
+        assert_eq!(may_read(&image, A), [2, 3]);
+        image.synchronise();
+        assert_eq!(may_read(&image, A), [2, 3]);
+    }
+
+    #[test]
+    fn memory_that_lost_a_write_is_noticed() {
+        let mut image = Image::new(Frames::new());
+        image.wrote(A, LINE_0, byte(1));
+        image.synchronise();
+        let mut memory = Frames::new();
+        assert_eq!(image.compare(&memory), Err("memory has 0x00 at 0x3; right would be 0x01".to_owned()));
+        memory.write(PhysAddr(3), &[1]);
+        assert_eq!(image.compare(&memory), Ok(()));
+    }
+}

@@ -1,0 +1,295 @@
+//! A machine as its file says, with every number checked.
+
+use crate::{
+    file::{File, MachineError},
+    units::{Duration, Frequency, Size},
+};
+use cache::Shape;
+use dram::FixedSpec;
+use engine::{Cycles, Hertz, LinkSpec};
+use gpu::{ComputeUnitSpec, DispatcherSpec};
+use mem::LINE;
+use serde::{Deserialize, de::DeserializeOwned};
+
+/// A machine, ready to be wired.
+pub struct Machine {
+    pub name: String,
+    pub about: String,
+    /// The whole file, with what it extends and every change.
+    pub resolved: String,
+    pub clock: Hertz,
+    pub arrays: usize,
+    pub units_per_array: usize,
+    pub dispatcher: DispatcherSpec,
+    pub compute_unit: ComputeUnitSpec,
+    /// Vector caches, one for each compute unit; scalar caches and caches of code, one for each array.
+    pub l1v: CacheSpec,
+    pub l1s: CacheSpec,
+    pub l1i: CacheSpec,
+    pub l2: CacheSpec,
+    pub banks: Banks,
+    /// Of each channel; there are as many as banks of the L2.
+    pub memory: FixedSpec,
+    pub wires: Wires,
+    pub partitions: Partitions,
+}
+
+/// A cache, or a bank of one.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheSpec {
+    pub shape: Shape,
+    pub mshrs: usize,
+    pub waiting: usize,
+    /// From a request on its way to its look-up.
+    pub latency: Cycles,
+}
+
+/// How addresses are dealt over the banks of the L2 and the channels of memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Banks {
+    pub count: usize,
+    pub interleave: u64,
+}
+
+/// The wires along which the machine can be cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Wires {
+    pub dispatcher: LinkSpec,
+    pub l1_l2: LinkSpec,
+    pub l2_memory: LinkSpec,
+}
+
+/// How many partitions there are for arrays, and for banks with their channels, beside the one of the dispatcher. None: they
+/// are in that one.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Partitions {
+    pub arrays: usize,
+    pub l2: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Root {
+    about: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GpuFile {
+    clock: Frequency,
+    arrays: usize,
+    units_per_array: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DispatcherFile {
+    first_launch: u64,
+    launch: u64,
+    interval: u64,
+    invalidate: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ComputeUnitFile {
+    simds: usize,
+    waves_per_simd: usize,
+    vgprs: usize,
+    sgprs: usize,
+    lds: Size,
+    decode: u64,
+    vector: u64,
+    scalar: u64,
+    branch: u64,
+    local: u64,
+    local_banks: u32,
+    coalesce: u64,
+    memory_pipeline: u64,
+    line_slots: usize,
+    instruction_buffer: Size,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct L1File {
+    size: Size,
+    ways: usize,
+    mshrs: usize,
+    waiting: usize,
+    latency: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct L2File {
+    size: Size,
+    ways: usize,
+    banks: usize,
+    interleave: Size,
+    mshrs: usize,
+    waiting: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MemoryFile {
+    latency: u64,
+    interval: u64,
+    outstanding: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireFile {
+    latency: Duration,
+    capacity: usize,
+    bytes_per_cycle: Option<u64>,
+}
+
+/// A section that has sections only.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// Compute units that can be told apart in a protocol's messages, with room for everybody else.
+const MOST_UNITS: usize = 64;
+const MOST_ARRAYS: usize = 16;
+const MOST_BANKS: usize = 16;
+
+impl Machine {
+    /// The machine of that name or in that file, with `changes` such as `gpu.l2.size=4MiB`.
+    pub fn load(name: &str, changes: &[String]) -> Result<Self, MachineError> {
+        let mut file = File::load(name, changes)?;
+        let root: Root = file.section("")?;
+        let gpu: GpuFile = file.section("gpu")?;
+        let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
+        let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
+        let l2: L2File = file.section("gpu.l2")?;
+        let memory: MemoryFile = file.section("memory")?;
+        let partitions: Partitions = file.section("partitions")?;
+        file.section::<Nothing>("wires")?;
+        let [l1v, l1s, l1i] = ["gpu.l1v", "gpu.l1s", "gpu.l1i"].map(|path| l1(&mut file, path));
+        let wires = Wires {
+            dispatcher: wire(&mut file, "wires.dispatcher")?,
+            l1_l2: wire(&mut file, "wires.l1_l2")?,
+            l2_memory: wire(&mut file, "wires.l2_memory")?,
+        };
+        file.finish()?;
+        let within = |path: &str, key: &str, value: usize, most: usize| match value {
+            0 => Err(file.wrong(path, Some(key), "must be at least 1")),
+            value if value > most => Err(file.wrong(path, Some(key), format!("can be {most} at most"))),
+            _ => Ok(()),
+        };
+        within("gpu", "arrays", gpu.arrays, MOST_ARRAYS)?;
+        within("gpu", "units_per_array", gpu.units_per_array, MOST_UNITS / gpu.arrays)?;
+        within("gpu.compute_unit", "simds", unit.simds, 16)?;
+        within("gpu.compute_unit", "waves_per_simd", unit.waves_per_simd, 64)?;
+        within("gpu.compute_unit", "vector", unit.vector as usize, 1 << 16)?;
+        within("gpu.compute_unit", "local_banks", unit.local_banks as usize, 64)?;
+        within("gpu.compute_unit", "line_slots", unit.line_slots, 1 << 20)?;
+        within("gpu.compute_unit", "instruction_buffer", unit.instruction_buffer.0.0 as usize, 1 << 20)?;
+        if !unit.instruction_buffer.0.0.is_multiple_of(LINE as u64) {
+            let reason = format!("must be whole lines of {LINE} B");
+            return Err(file.wrong("gpu.compute_unit", Some("instruction_buffer"), reason));
+        }
+        within("gpu.dispatcher", "interval", dispatcher.interval as usize, 1 << 20)?;
+        within("gpu.l2", "banks", l2.banks, MOST_BANKS)?;
+        within("gpu.l2", "mshrs", l2.mshrs, 1 << 20)?;
+        within("gpu.l2", "waiting", l2.waiting, 1 << 20)?;
+        let interleave = l2.interleave.0.0;
+        if interleave == 0 || !interleave.is_multiple_of(LINE as u64) {
+            return Err(file.wrong("gpu.l2", Some("interleave"), format!("must be whole lines of {LINE} B")));
+        }
+        within("memory", "interval", memory.interval as usize, 1 << 20)?;
+        within("memory", "outstanding", memory.outstanding, 1 << 20)?;
+        let bank_size = mem::Bytes(l2.size.0.0 / l2.banks as u64);
+        let l2_shape = Shape::new(bank_size, l2.ways)
+            .map_err(|reason| file.wrong("gpu.l2", Some("size"), format!("each of {} banks: {reason}", l2.banks)))?;
+        let cycles = Cycles;
+        // The pipeline before the vector cache is a stretch of wire on the way to it.
+        let mut l1v = l1v?;
+        l1v.latency = cycles(l1v.latency.0 + unit.memory_pipeline);
+        Ok(Self {
+            name: file.name.clone(),
+            about: root.about,
+            resolved: file.resolved(),
+            clock: gpu.clock.0,
+            arrays: gpu.arrays,
+            units_per_array: gpu.units_per_array,
+            dispatcher: DispatcherSpec {
+                first_launch: cycles(dispatcher.first_launch),
+                launch: cycles(dispatcher.launch),
+                interval: cycles(dispatcher.interval),
+                invalidate: dispatcher.invalidate,
+            },
+            compute_unit: ComputeUnitSpec {
+                simds: unit.simds,
+                waves_per_simd: unit.waves_per_simd,
+                vgprs: unit.vgprs,
+                sgprs: unit.sgprs,
+                lds: unit.lds.0.0,
+                decode: cycles(unit.decode),
+                vector: cycles(unit.vector),
+                scalar: cycles(unit.scalar),
+                branch: cycles(unit.branch),
+                local: cycles(unit.local),
+                local_banks: unit.local_banks,
+                coalesce: cycles(unit.coalesce),
+                line_slots: unit.line_slots,
+                instruction_buffer: unit.instruction_buffer.0.0,
+            },
+            l1v,
+            l1s: l1s?,
+            l1i: l1i?,
+            l2: CacheSpec {
+                shape: l2_shape.of_banks(l2.banks, interleave),
+                mshrs: l2.mshrs,
+                waiting: l2.waiting,
+                latency: cycles(0),
+            },
+            banks: Banks { count: l2.banks, interleave },
+            memory: FixedSpec {
+                latency: cycles(memory.latency),
+                interval: cycles(memory.interval),
+                outstanding: memory.outstanding,
+            },
+            wires,
+            partitions,
+        })
+    }
+
+    pub fn compute_units(&self) -> usize {
+        self.arrays * self.units_per_array
+    }
+}
+
+fn l1(file: &mut File, path: &str) -> Result<CacheSpec, MachineError> {
+    let cache: L1File = file.section(path)?;
+    let shape = Shape::new(cache.size.0, cache.ways).map_err(|reason| file.wrong(path, Some("size"), reason))?;
+    for (key, value) in [("mshrs", cache.mshrs), ("waiting", cache.waiting)] {
+        at_least_one(file, path, key, value)?;
+    }
+    Ok(CacheSpec { shape, mshrs: cache.mshrs, waiting: cache.waiting, latency: Cycles(cache.latency) })
+}
+
+fn at_least_one(file: &File, path: &str, key: &str, value: usize) -> Result<(), MachineError> {
+    if value == 0 { Err(file.wrong(path, Some(key), "must be at least 1")) } else { Ok(()) }
+}
+
+fn wire(file: &mut File, path: &str) -> Result<LinkSpec, MachineError> {
+    let wire: WireFile = read(file, path)?;
+    at_least_one(file, path, "capacity", wire.capacity)?;
+    if wire.bytes_per_cycle == Some(0) {
+        return Err(file.wrong(path, Some("bytes_per_cycle"), "must be at least 1; without it, any number"));
+    }
+    if wire.latency.0.0 == 0 {
+        return Err(file.wrong(path, Some("latency"), "a wire along which a machine can be cut takes time"));
+    }
+    Ok(LinkSpec { latency: wire.latency.0, capacity: wire.capacity, bytes_per_cycle: wire.bytes_per_cycle })
+}
+
+fn read<T: DeserializeOwned>(file: &mut File, path: &str) -> Result<T, MachineError> {
+    file.section(path)
+}

@@ -1,0 +1,377 @@
+//! A machine with work to do, wired.
+//!
+//! ```text
+//! gpu.dispatcher ===.
+//! gpu.array0.cu0 - l1v -.         .=== gpu.l2_0 === memory0      -: port   ===: link, where the machine may be cut
+//! gpu.array0.cu1 - l1v -+= array0 =+
+//! gpu.array0 l1s, l1i --'         '=== gpu.l2_1 === memory1
+//! ```
+//! With `check`, vector caches and the dispatcher also report to the golden image, which has a partition of its own.
+
+use crate::{
+    golden::{Golden, Image, Kept},
+    spec::{CacheSpec, Machine},
+    work::Work,
+};
+use cache::{BankSpec, Cache, Homes, Top};
+use dram::{FixedMemory, Harvest};
+use engine::{
+    ClockId, Cycles, Inlet, LinkReceiver, LinkSender, LinkSpec, Model, Monitor, Outcome, Outlet, PortSpec, Run,
+    RunOptions, Scope, Time,
+};
+use gpu::{AddressMap, Caches, ComputeUnit, ComputeUnitSpec, Dispatcher, DispatcherEnd, UnitEnd};
+use interconnect::{Side, Wire, deal};
+use mem::{Frames, LINE, Observation, Observer, Reply, Request};
+use protocol::{Msg, Node, vi_l1::ViL1, wb_l2::WriteBackL2};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// How a machine is run.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Threads to run in; none are as good as one. The result does not depend on it.
+    pub threads: usize,
+    /// Compare every read with the golden image.
+    pub check: bool,
+    /// To watch and stop the run from outside.
+    pub monitor: Monitor,
+}
+
+/// What came of a run.
+pub struct Finished {
+    pub run: Run,
+    /// What memory holds now.
+    pub memory: Frames,
+}
+
+/// How many steps of a protocol a cache keeps, to tell them if something is wrong.
+const HISTORY: usize = 32;
+/// A machine on which nobody issues an instruction for so long is stuck.
+const STUCK: Time = Time::micros(1000);
+/// More than can be under way: whoever checks a run holds nobody up.
+const ANY_NUMBER: usize = 1 << 40;
+
+/// Everybody's number. Compute units come first.
+mod node {
+    use protocol::Node;
+
+    pub fn unit(unit: usize) -> Node {
+        Node(unit as u8)
+    }
+
+    pub fn l1v(unit: usize) -> Node {
+        Node(64 + unit as u8)
+    }
+
+    pub fn l1s(array: usize) -> Node {
+        Node(128 + array as u8)
+    }
+
+    pub fn l1i(array: usize) -> Node {
+        Node(144 + array as u8)
+    }
+
+    pub fn l2(bank: usize) -> Node {
+        Node(160 + bank as u8)
+    }
+
+    pub fn memory(channel: usize) -> Node {
+        Node(176 + channel as u8)
+    }
+}
+
+/// The two ends of a two-way link, one for each side.
+type Ends = (LinkSender<Msg<LINE>>, LinkReceiver<Msg<LINE>>);
+
+fn two_way(model: &mut Model, name: &str, spec: LinkSpec) -> (Ends, Ends) {
+    let (down, from_above) = model.link(format!("{name}.down"), spec);
+    let (up, from_below) = model.link(format!("{name}.up"), spec);
+    ((down, from_below), (up, from_above))
+}
+
+fn wire((sender, receiver): Ends, scope: &Scope) -> Wire<Msg<LINE>, Msg<LINE>> {
+    Wire { from: scope.receiver(receiver), to: scope.sender(sender) }
+}
+
+/// Something that is built in a partition.
+type Part = Box<dyn FnOnce(&Scope) + Send>;
+
+/// What is built where.
+struct Parts {
+    clock: ClockId,
+    by_partition: BTreeMap<usize, Vec<Part>>,
+}
+
+impl Parts {
+    fn add(&mut self, partition: usize, part: impl FnOnce(&Scope) + Send + 'static) {
+        self.by_partition.entry(partition).or_default().push(Box::new(part));
+    }
+
+    fn build(self, model: &mut Model) {
+        let clock = self.clock;
+        for parts in self.by_partition.into_values() {
+            model.partition(move |partition| {
+                let root = partition.scope(clock);
+                parts.into_iter().for_each(|part| part(&root));
+            });
+        }
+    }
+}
+
+/// Which partition the n-th of something is in, dealt over so many behind the first `before`.
+fn dealt(number: usize, partitions: usize, before: usize) -> usize {
+    if partitions == 0 { 0 } else { before + number % partitions }
+}
+
+/// Runs kernels on a machine.
+pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
+    let mut model = Model::new();
+    let mut parts = Parts { clock: model.clock(machine.clock), by_partition: BTreeMap::new() };
+    let (arrays, banks, units) = (machine.arrays, machine.banks.count, machine.compute_units());
+    let array_partition = |array| dealt(array, machine.partitions.arrays, 1);
+    let bank_partition = |bank| dealt(bank, machine.partitions.l2, 1 + machine.partitions.arrays);
+
+    let (mut to_units, mut to_dispatcher) = (Vec::new(), Vec::new());
+    for unit in 0..units {
+        let (dispatcher_end, unit_end) = gpu::link(&mut model, &format!("unit{unit}"), machine.wires.dispatcher);
+        to_units.push(dispatcher_end);
+        to_dispatcher.push(unit_end);
+    }
+    let mut below: Vec<Vec<Ends>> = (0..arrays).map(|_| Vec::new()).collect();
+    let mut above: Vec<Vec<Ends>> = (0..banks).map(|_| Vec::new()).collect();
+    for (array, below) in below.iter_mut().enumerate() {
+        for (bank, above) in above.iter_mut().enumerate() {
+            let (upper, lower) = two_way(&mut model, &format!("array{array}_l2_{bank}"), machine.wires.l1_l2);
+            below.push(upper);
+            above.push(lower);
+        }
+    }
+
+    let kept = Kept::default();
+    let mut reports: Vec<Option<LinkSender<Observation>>> = (0..=units).map(|_| None).collect();
+    if options.check {
+        let latency =
+            machine.wires.l1_l2.latency.min(machine.wires.l2_memory.latency).min(machine.wires.dispatcher.latency);
+        let spec = LinkSpec { latency, capacity: ANY_NUMBER, bytes_per_cycle: None };
+        let mut ends = Vec::new();
+        for (number, report) in reports.iter_mut().enumerate() {
+            let (sender, receiver) = model.link(format!("check.{number}"), spec);
+            *report = Some(sender);
+            ends.push(receiver);
+        }
+        let (image, kept) = (Image::new(work.memory.clone()), kept.clone());
+        let own = 1 + machine.partitions.arrays + machine.partitions.l2;
+        let names = (0..units).map(|unit| unit_path(unit, machine.units_per_array) + ".l1v").collect();
+        parts.add(own, move |root| golden(image, kept, ends, names, root));
+    }
+
+    let front =
+        Front { kernels: work.kernels, units: to_units, unit: machine.compute_unit, report: reports.pop().flatten() };
+    front_part(machine, front, &mut parts);
+    let map = Arc::new(work.map);
+    let (mut units_left, mut reports) = (to_dispatcher.into_iter(), reports.into_iter());
+    for (array, below) in below.into_iter().enumerate() {
+        let units = units_left.by_ref().take(machine.units_per_array).collect();
+        let reports = reports.by_ref().take(machine.units_per_array).collect();
+        let plan = ArrayPlan { array, below, units, reports, map: Arc::clone(&map) };
+        array_part(machine, plan, array_partition(array), &mut parts);
+    }
+    let mut harvests = Vec::new();
+    for (bank, (above, frames)) in above.into_iter().zip(split(work.memory, machine)).enumerate() {
+        let (l2_end, memory_end) = two_way(&mut model, &format!("l2_{bank}_memory"), machine.wires.l2_memory);
+        bank_part(machine, bank, above, l2_end, bank_partition(bank), &mut parts);
+        let (spec, harvest) = (machine.memory, Harvest::default());
+        harvests.push(harvest.clone());
+        parts.add(bank_partition(bank), move |root| {
+            let scope = root.scope(("memory", bank));
+            let askers = vec![(node::l2(bank), wire(memory_end, &scope))];
+            let memory = FixedMemory::new(spec, node::memory(bank), askers, frames, harvest, &scope);
+            scope.serve("control", |cx| memory.run(cx));
+        });
+    }
+    parts.build(&mut model);
+
+    let (threads, monitor) = (options.threads.max(1), options.monitor.clone());
+    let run_options = RunOptions { threads, monitor, watchdog: Some(STUCK), ..RunOptions::default() };
+    let mut run = model.run(&run_options);
+    let memory = join(harvests.iter().map(Harvest::take).collect(), machine);
+    if options.check
+        && run.outcome == Outcome::Finished
+        && let Err(message) = kept.take().compare(&memory)
+    {
+        run.outcome = Outcome::Failed { time: run.end, context: "check".to_owned(), message };
+    }
+    Finished { run, memory }
+}
+
+/// The memory of each channel: addresses are dealt over them.
+fn split(memory: Frames, machine: &Machine) -> Vec<Frames> {
+    let mut channels: Vec<Frames> = (0..machine.banks.count).map(|_| Frames::new()).collect();
+    if let [only] = &mut channels[..] {
+        *only = memory;
+        return channels;
+    }
+    for (address, bytes) in memory.pieces(machine.banks.interleave) {
+        let channel = (address.0 / machine.banks.interleave) as usize % machine.banks.count;
+        channels[channel].write(address, bytes);
+    }
+    channels
+}
+
+/// The channels' memories as one.
+fn join(mut channels: Vec<Frames>, machine: &Machine) -> Frames {
+    if channels.len() == 1 {
+        return channels.remove(0);
+    }
+    let mut memory = Frames::new();
+    for (channel, frames) in channels.iter().enumerate() {
+        for (address, bytes) in frames.pieces(machine.banks.interleave) {
+            if (address.0 / machine.banks.interleave) as usize % machine.banks.count == channel {
+                memory.write(address, bytes);
+            }
+        }
+    }
+    memory
+}
+
+fn unit_path(unit: usize, units_per_array: usize) -> String {
+    format!("gpu.array{}.cu{}", unit / units_per_array, unit % units_per_array)
+}
+
+/// What the front end is made of.
+struct Front {
+    kernels: Vec<gpu::Kernel>,
+    units: Vec<DispatcherEnd>,
+    unit: ComputeUnitSpec,
+    report: Option<LinkSender<Observation>>,
+}
+
+fn front_part(machine: &Machine, front: Front, parts: &mut Parts) {
+    let (spec, number) = (machine.dispatcher, machine.compute_units() as u32);
+    parts.add(0, move |root| {
+        let scope = root.scope("gpu").scope("dispatcher");
+        let observer = front.report.map(|end| (Observer(number), scope.sender(end)));
+        let dispatcher = Dispatcher::new(spec, front.kernels, front.units, front.unit, observer, &scope);
+        scope.spawn("control", |cx| dispatcher.run(cx));
+    });
+}
+
+/// What an array is connected to.
+struct ArrayPlan {
+    array: usize,
+    below: Vec<Ends>,
+    units: Vec<UnitEnd>,
+    reports: Vec<Option<LinkSender<Observation>>>,
+    map: Arc<AddressMap>,
+}
+
+/// An array: compute units with their vector caches, and the caches of code and scalars that they share.
+fn array_part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Parts) {
+    let (l1v, l1s, l1i) = (machine.l1v, machine.l1s, machine.l1i);
+    let (unit_spec, per_array) = (machine.compute_unit, machine.units_per_array);
+    let banks = machine.banks;
+    parts.add(partition, move |root| {
+        let array = plan.array;
+        let scope = root.scope("gpu").scope(("array", array));
+        // The ways to the banks are shared by all caches of the array; what comes back is dealt.
+        let (mut ways, mut arrivals) = (Vec::new(), Vec::new());
+        for (bank, ends) in plan.below.into_iter().enumerate() {
+            let Wire { from, to } = wire(ends, &scope);
+            ways.push((vec![node::l2(bank)], to));
+            arrivals.push(from);
+        }
+        let mut dealt_to: Vec<(Node, Outlet<Msg<LINE>>)> = Vec::new();
+        let nodes: Vec<Node> = (0..banks.count).map(node::l2).collect();
+        let mut cache = |me: Node, spec: CacheSpec, top, observer, scope: &Scope| {
+            let arrives = PortSpec { capacity: spec.waiting, latency: Cycles(0), bytes_per_cycle: None };
+            let (to, from) = scope.port("arrivals", arrives, scope);
+            dealt_to.push((me, to));
+            let bank = BankSpec {
+                controller: &ViL1,
+                me,
+                below: Homes { nodes: nodes.clone(), stride: banks.interleave },
+                above: node::unit(0),
+                shape: spec.shape,
+                mshrs: spec.mshrs,
+                waiting: spec.waiting,
+            };
+            let below = Side { from: vec![from], to: ways.clone() };
+            let cache =
+                Cache::new(cache::CacheSpec { bank, history: HISTORY }, Top::Requesters(top), below, observer, scope);
+            scope.serve("control", |cx| cache.run(cx));
+        };
+        let (s_scope, i_scope) = (scope.scope("l1s"), scope.scope("l1i"));
+        let (mut s_top, mut i_top) = (Vec::new(), Vec::new());
+        let mut built = Vec::new();
+        for (number, (end, report)) in plan.units.into_iter().zip(plan.reports).enumerate() {
+            let unit = array * per_array + number;
+            let unit_scope = scope.scope(("cu", number));
+            let v_scope = unit_scope.scope("l1v");
+            let (vector, v_side) = port_pair(&unit_scope, "to_l1v", l1v, &v_scope);
+            let (scalar, s_side) = port_pair(&unit_scope, "to_l1s", l1s, &s_scope);
+            let (code, i_side) = port_pair(&unit_scope, "to_l1i", l1i, &i_scope);
+            let observer = report.map(|end| (Observer(unit as u32), v_scope.sender(end)));
+            cache(node::l1v(unit), l1v, vec![(node::unit(unit), v_side)], observer, &v_scope);
+            s_top.push((node::unit(unit), s_side));
+            i_top.push((node::unit(unit), i_side));
+            built.push((unit, number, end, Caches { vector, scalar, code }, unit_scope));
+        }
+        cache(node::l1s(array), l1s, s_top, None, &s_scope);
+        cache(node::l1i(array), l1i, i_top, None, &i_scope);
+        for (unit, number, end, caches, scope) in built {
+            let (map, from) = (Arc::clone(&plan.map), end.place(&scope));
+            let unit = ComputeUnit::new(unit_spec, unit, number == 0, map, from, caches, &scope);
+            scope.serve("control", |cx| unit.run(cx));
+        }
+        let bell = scope.eventcount("arrivals");
+        scope.serve("deal", |cx| deal(arrivals, dealt_to, bell, cx));
+    });
+}
+
+/// Requests one way, with the time of the look-up; replies the other.
+fn port_pair(from: &Scope, name: &str, cache: CacheSpec, to: &Scope) -> (Wire<Reply, Request>, Wire<Request, Reply>) {
+    let way = |latency| PortSpec {
+        capacity: cache.waiting + latency as usize,
+        latency: Cycles(latency),
+        bytes_per_cycle: None,
+    };
+    let (request_out, request_in): (Outlet<Request>, Inlet<Request>) = from.port(name, way(cache.latency.0), to);
+    let back = format!("{name}_replies_{}", from.path().replace('.', "_"));
+    let (reply_out, reply_in): (Outlet<Reply>, Inlet<Reply>) = to.port(&back, way(1), from);
+    (Wire { from: reply_in, to: request_out }, Wire { from: request_in, to: reply_out })
+}
+
+/// A bank of the L2.
+fn bank_part(machine: &Machine, bank: usize, above: Vec<Ends>, below: Ends, partition: usize, parts: &mut Parts) {
+    let (l2, arrays, per_array) = (machine.l2, machine.arrays, machine.units_per_array);
+    parts.add(partition, move |root| {
+        let scope = root.scope("gpu").scope(("l2_", bank));
+        let spec = BankSpec {
+            controller: &WriteBackL2,
+            me: node::l2(bank),
+            below: Homes { nodes: vec![node::memory(bank)], stride: LINE as u64 },
+            above: node::l1v(0),
+            shape: l2.shape,
+            mshrs: l2.mshrs,
+            waiting: l2.waiting,
+        };
+        let mut top = Side { from: Vec::new(), to: Vec::new() };
+        for (array, ends) in (0..arrays).zip(above) {
+            let Wire { from, to } = wire(ends, &scope);
+            let caches = (array * per_array..(array + 1) * per_array).map(node::l1v);
+            top.from.push(from);
+            top.to.push((caches.chain([node::l1s(array), node::l1i(array)]).collect(), to));
+        }
+        let below = Side::one(node::memory(bank), wire(below, &scope));
+        let cache =
+            Cache::new(cache::CacheSpec { bank: spec, history: HISTORY }, Top::Caches(top), below, None, &scope);
+        scope.serve("control", |cx| cache.run(cx));
+    });
+}
+
+/// Whoever checks the run.
+fn golden(image: Image, kept: Kept, ends: Vec<LinkReceiver<Observation>>, names: Vec<String>, root: &Scope) {
+    let scope = root.scope("check");
+    let from = ends.into_iter().map(|end| scope.receiver(end)).collect();
+    let golden = Golden { image, kept, from, names, bell: scope.eventcount("work") };
+    scope.serve("golden_image", |cx| golden.run(cx));
+}

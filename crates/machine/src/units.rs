@@ -1,0 +1,100 @@
+//! Numbers with units, as people write them in machine files.
+
+use engine::{Hertz, Time};
+use mem::Bytes;
+use serde::{Deserialize, Deserializer, de};
+
+/// `"16 KiB"`, `"2 MiB"`, `"64 B"`, or a number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub Bytes);
+
+/// `"1 GHz"`, `"300 MHz"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frequency(pub Hertz);
+
+/// `"5 ns"`, `"1.5 us"`, `"100 ps"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duration(pub Time);
+
+const SIZES: &[(&str, u64)] = &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
+const FREQUENCIES: &[(&str, u64)] = &[("GHz", 1_000_000_000), ("MHz", 1_000_000), ("kHz", 1000), ("Hz", 1)];
+/// In femtoseconds.
+const TIMES: &[(&str, u64)] =
+    &[("ps", 1000), ("ns", 1_000_000), ("us", 1_000_000_000), ("ms", 1_000_000_000_000), ("fs", 1)];
+
+/// A number with one of the units, times what the unit stands for.
+fn quantity(text: &str, units: &[(&str, u64)]) -> Result<u64, String> {
+    let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+    let wrong = || format!("'{text}' is not a number with a unit ({})", names.join(", "));
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
+    let (number, unit) = (text[..split].trim(), text[split..].trim());
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |part: &str| !part.is_empty() && part.len() <= 18 && part.bytes().all(|c| c.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return Err(wrong());
+    }
+    let scale = 10_u128.pow(fraction.len() as u32);
+    let value: u128 = format!("{whole}{fraction}").parse().map_err(|_| wrong())?;
+    let value = value * u128::from(*factor);
+    if !value.is_multiple_of(scale) {
+        return Err(format!("'{text}' is finer than can be told apart"));
+    }
+    u64::try_from(value / scale).map_err(|_| format!("'{text}' is too large"))
+}
+
+/// What a machine file may say: a text with a unit, or a bare number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Text(String),
+    Number(u64),
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let size = match Written::deserialize(from) {
+            Ok(Written::Number(bytes)) => Ok(bytes),
+            Ok(Written::Text(text)) => quantity(&text, SIZES),
+            Err(_) => Err("a size is written like \"16 KiB\"".to_owned()),
+        };
+        size.map(|bytes| Size(Bytes(bytes))).map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Frequency {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from).map_err(|_| de::Error::custom("a clock is written like \"1 GHz\""))?;
+        let hertz = quantity(&text, FREQUENCIES).map_err(de::Error::custom)?;
+        if hertz == 0 {
+            return Err(de::Error::custom("a clock of 0 Hz never ticks"));
+        }
+        Ok(Frequency(Hertz(hertz)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Duration {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from).map_err(|_| de::Error::custom("a time is written like \"5 ns\""))?;
+        quantity(&text, TIMES).map(|femtos| Duration(Time(femtos))).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_with_their_units() {
+        assert_eq!(quantity("16 KiB", SIZES), Ok(16384));
+        assert_eq!(quantity("1.5ns", TIMES), Ok(1_500_000));
+        assert_eq!(quantity("1.8 GHz", FREQUENCIES), Ok(1_800_000_000));
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_refused() {
+        for text in ["16", "KiB", "16 kb", "-1 B", "1. B", "0.3 B", "1e3 B", "", "99999999999999 GiB"] {
+            assert!(quantity(text, SIZES).is_err(), "{text}");
+        }
+    }
+}

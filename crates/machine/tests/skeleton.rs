@@ -1,0 +1,229 @@
+//! The skeleton: what it computes, what it counts, and what it says when something is wrong.
+
+use engine::Outcome;
+use gcn3::{
+    dispatch::{ArgumentValue, Dispatch},
+    functional::{Gpu, Program},
+    object::CodeObject,
+};
+use machine::{Finished, Machine, Options, Work, system};
+use mem::{Bytes, PhysAddr, VirtAddr};
+
+const VECADD: &[u8] = include_bytes!("../../workloads/src/vecadd/vecadd.hsaco");
+/// Floats of a buffer.
+const COUNT: u32 = 1024;
+/// Floats of a workgroup.
+const GROUP: u32 = 64;
+
+/// A GPU's memory with vectors in it, and additions to be done there.
+struct Sums {
+    gpu: Gpu,
+    object: CodeObject,
+    program: Program,
+    dispatches: Vec<Dispatch>,
+}
+
+impl Sums {
+    fn new() -> Self {
+        let object = CodeObject::parse(VECADD).expect("the committed code object is sound");
+        let mut gpu = Gpu::new();
+        let program = gpu.load(&object).expect("it can be loaded");
+        Self { gpu, object, program, dispatches: Vec::new() }
+    }
+
+    fn vector(&mut self, value: impl Fn(u32) -> f32) -> VirtAddr {
+        let address = self.gpu.alloc(Bytes(u64::from(4 * COUNT))).expect("there is room");
+        let bytes: Vec<u8> = (0..COUNT).flat_map(|n| value(n).to_le_bytes()).collect();
+        self.gpu.memory.write(address, &bytes).expect("it has just been allocated");
+        address
+    }
+
+    /// c = a + b, over `count` elements.
+    fn add(&mut self, [a, b, c]: [VirtAddr; 3], count: u32) {
+        let kernel = self.object.kernel("vecadd").expect("it is there");
+        let mut dispatch = Dispatch::new(kernel, [count, 1, 1], [GROUP, 1, 1], [0; 3]).expect("the grid is sound");
+        let arguments = [a, b, c].map(ArgumentValue::Pointer).into_iter();
+        let arguments: Vec<_> = arguments.chain([ArgumentValue::Bytes(count.to_le_bytes().to_vec())]).collect();
+        dispatch.set_arguments(&arguments).expect("they fit the kernel");
+        self.dispatches.push(dispatch);
+    }
+
+    fn run(mut self, changes: &[&str], threads: usize, check: bool) -> Finished {
+        let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
+        let machine = Machine::load("skeleton", &changes).expect("the machine is sound");
+        let mut all: Option<Work> = None;
+        for dispatch in std::mem::take(&mut self.dispatches) {
+            let work = Work::stage(&mut self.gpu, &self.program, dispatch, 1, &machine).expect("it can be staged");
+            match &mut all {
+                None => all = Some(work),
+                Some(before) => {
+                    before.kernels.extend(work.kernels);
+                    (before.map, before.memory) = (work.map, work.memory);
+                }
+            }
+        }
+        let options = Options { threads, check, ..Options::default() };
+        system::run(&machine, all.expect("something is to be added"), &options)
+    }
+}
+
+fn floats(finished: &Finished, address: VirtAddr, count: usize) -> Vec<f32> {
+    let mut bytes = vec![0; 4 * count];
+    finished.memory.read(PhysAddr(address.0), &mut bytes);
+    bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
+/// One addition, and where its result goes.
+fn one_sum() -> (Sums, VirtAddr) {
+    let mut sums = Sums::new();
+    let (a, b, c) = (sums.vector(|n| n as f32), sums.vector(|n| 0.5 * n as f32), sums.vector(|_| 0.0));
+    sums.add([a, b, c], COUNT);
+    (sums, c)
+}
+
+#[test]
+fn a_sum_is_right_and_takes_time() {
+    let (sums, c) = one_sum();
+    let finished = sums.run(&[], 1, true);
+    assert_eq!(finished.run.outcome, Outcome::Finished);
+    assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
+    // Two vectors of 64 lines, a line of arguments, one of the packet and three of code come from memory, a vector goes back.
+    let total = finished.run.total();
+    assert_eq!((total.count("memory0.reads"), total.count("memory0.writes")), (133, 64));
+}
+
+#[test]
+fn statistics_depend_neither_on_threads_nor_on_the_cut() {
+    let run = |cut: &[&str], threads| {
+        let (sums, _) = one_sum();
+        let mut changes = vec!["gpu.arrays=2", "gpu.units_per_array=3", "gpu.l2.banks=4", "gpu.l2.size=256KiB"];
+        changes.extend(cut);
+        let run = sums.run(&changes, threads, false).run;
+        (run.outcome, run.end, run.regions)
+    };
+    let whole = run(&["partitions.arrays=0", "partitions.l2=0"], 1);
+    assert_eq!(whole.0, Outcome::Finished);
+    for cut in [
+        ["partitions.arrays=0", "partitions.l2=1"],
+        ["partitions.arrays=1", "partitions.l2=0"],
+        ["partitions.arrays=2", "partitions.l2=2"],
+    ] {
+        for threads in 1..=3 {
+            assert!(run(&cut, threads) == whole, "{cut:?} with {threads} threads gives other statistics");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_that_is_checked_takes_as_long_as_one_that_is_not() {
+    let cycles = |check| {
+        one_sum().0.run(&["gpu.units_per_array=3"], 2, check).run.total().0["gpu.dispatcher.kernel_cycles"].clone()
+    };
+    assert_eq!(cycles(true), cycles(false));
+}
+
+#[test]
+fn the_smallest_queues_slow_it_down_but_do_not_stop_it() {
+    let (sums, c) = one_sum();
+    let smallest = [
+        "gpu.l1v.mshrs=1",
+        "gpu.l1v.waiting=1",
+        "gpu.l1v.size=256",
+        "gpu.l1s.mshrs=1",
+        "gpu.l1s.waiting=1",
+        "gpu.l1s.size=256",
+        "gpu.l1i.mshrs=1",
+        "gpu.l1i.waiting=1",
+        "gpu.l1i.size=256",
+        "wires.dispatcher.capacity=1",
+        "gpu.l2.mshrs=1",
+        "gpu.l2.waiting=1",
+        "gpu.l2.size=1KiB",
+        "memory.outstanding=1",
+        "wires.l1_l2.capacity=1",
+        "wires.l2_memory.capacity=1",
+        "gpu.units_per_array=2",
+    ];
+    let finished = sums.run(&smallest, 2, true);
+    assert_eq!(finished.run.outcome, Outcome::Finished);
+    assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_access_that_needs_more_slots_than_there_are_is_a_deadlock_that_says_so() {
+    let (sums, _) = one_sum();
+    let finished = sums.run(&["gpu.compute_unit.line_slots=2"], 2, false);
+    let Outcome::Deadlock(report) = &finished.run.outcome else { panic!("{}", finished.run.outcome) };
+    let told = report.to_string();
+    assert!(told.contains("gpu.array0.cu0.control waits for gpu.array0.cu0.line_slots"), "{told}");
+}
+
+/// Three kernels: the second writes what the first has read, on another compute unit, and the third reads it again.
+fn read_write_read(changes: &[&str]) -> (Finished, VirtAddr) {
+    let mut sums = Sums::new();
+    let (old, new) = (sums.vector(|n| n as f32), sums.vector(|n| 100.0 + n as f32));
+    let (zeros, result) = (sums.vector(|_| 0.0), sums.vector(|_| 0.0));
+    // A group further on: what group n reads was written by the compute unit of group n + 1.
+    let further = old + Bytes(u64::from(4 * GROUP));
+    sums.add([further, zeros, result], COUNT - GROUP);
+    sums.add([new, zeros, old], COUNT);
+    sums.add([further, zeros, result], COUNT - GROUP);
+    let mut all = vec!["gpu.units_per_array=2"];
+    all.extend(changes);
+    (sums.run(&all, 1, true), result)
+}
+
+#[test]
+fn a_kernel_sees_what_the_kernel_before_wrote_on_another_compute_unit() {
+    let (finished, result) = read_write_read(&[]);
+    assert_eq!(finished.run.outcome, Outcome::Finished);
+    assert_eq!(floats(&finished, result, 2), [100.0 + GROUP as f32, 101.0 + GROUP as f32]);
+}
+
+#[test]
+fn a_forgotten_invalidation_is_noticed_by_the_golden_image() {
+    let (finished, _) = read_write_read(&["gpu.dispatcher.invalidate=false"]);
+    let Outcome::Failed { context, message, .. } = &finished.run.outcome else { panic!("{}", finished.run.outcome) };
+    assert_eq!(context, "check.golden_image");
+    assert!(message.starts_with("a wrong value was read: gpu.array0.cu1.l1v has"), "{message}");
+}
+
+#[test]
+fn an_access_outside_of_what_was_allocated_names_the_lane() {
+    let mut sums = Sums::new();
+    let (a, b) = (sums.vector(|_| 0.0), sums.vector(|_| 0.0));
+    sums.add([a, b, VirtAddr(64)], GROUP);
+    let Outcome::Failed { message, .. } = sums.run(&[], 1, false).run.outcome else { panic!("it must fail") };
+    assert!(message.contains("kernel 'vecadd', workgroup (0, 0, 0), wavefront 0, lane 0"), "{message}");
+    assert!(message.contains("a store of 4 bytes at 0x40, where nothing is mapped"), "{message}");
+}
+
+#[test]
+fn a_machine_file_can_extend_another_and_its_mistakes_are_told_with_their_place() {
+    let folder = std::env::temp_dir().join(format!("cohesim-machine-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("there is a folder for temporary files");
+    let path = folder.join("mine.toml");
+    let load = |text: &str| {
+        std::fs::write(&path, text).expect("the folder is ours");
+        Machine::load(path.to_str().expect("its name is plain"), &[]).map(|machine| machine.compute_units())
+    };
+    let wrong =
+        |text: &str| load(text).expect_err("it is wrong").to_string().replace(path.to_str().unwrap(), "mine.toml");
+    assert_eq!(load("extends = \"skeleton\"\n[gpu]\nunits_per_array = 7\n"), Ok(7));
+    assert_eq!(
+        wrong("extends = \"skeleton\"\n\n[gpu.l1v]\nsiez = \"4 KiB\"\n"),
+        "mine.toml:4: [gpu.l1v] has no key 'siez' (did you mean 'size'?); its keys: size, ways, mshrs, waiting, latency"
+    );
+    assert_eq!(
+        wrong("extends = \"skeleton\"\n[gpu.l1v]\nsize = \"4 kb\"\n"),
+        "mine.toml:3: [gpu.l1v] size: '4 kb' is not a number with a unit (KiB, MiB, GiB, B)"
+    );
+    assert_eq!(
+        wrong("extends = \"skeleton\"\n[gpu.l3]\n"),
+        "mine.toml:2: there is no section [gpu.l3]; did you mean [gpu.l2]?"
+    );
+    assert_eq!(wrong("extends = \"skelton\"\n"), Machine::load("skelton", &[]).err().unwrap().to_string());
+    assert!(wrong("about = \"x\"\n").contains("section [gpu] is missing"));
+    assert!(wrong("[gpu\n").starts_with("mine.toml:1: "));
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}

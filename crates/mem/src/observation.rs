@@ -1,0 +1,29 @@
+//! What the golden image is told of a run: every write when it is performed, every read with what it returned.
+//!
+//! Whoever performs accesses (a first-level cache, a synchronising dispatcher) reports them in the order in which they
+//! took effect there.
+
+use crate::{Block, LINE, LineAddr};
+
+/// Who performs accesses: accesses of one observer are seen by itself in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Observer(pub u32);
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// These bytes were read.
+    Read(Block<LINE>),
+    /// These bytes were written.
+    Wrote(Block<LINE>),
+    /// Everybody has written back what was written, and nobody holds anything stale: a kernel's border.
+    Synchronised,
+}
+
+/// Something that happened to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observation {
+    pub who: Observer,
+    pub line: LineAddr,
+    pub seen: Seen,
+}

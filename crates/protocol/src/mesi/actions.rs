@@ -1,0 +1,143 @@
+//! What the actions of MESI's tables do alike.
+//!
+//! A modified line counts as dirty in every byte, so that it goes down whole. A store that waits for the right to write keeps
+//! its bytes in the line, marked dirty; the rest of the line is laid under them when it comes.
+
+use crate::{Block, Kind, Mask, Node, Sharers, Work};
+
+type Done = Result<(), &'static str>;
+
+/// Sends a request of its own below.
+pub fn request<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
+    work.send(work.place.below, kind, Block::EMPTY);
+}
+
+/// Marks the whole line as changed.
+pub fn modify<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.dirty = Mask::first(N);
+}
+
+/// The line is as it is below.
+pub fn clean<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.dirty = Mask::NONE;
+}
+
+/// Forgets the line but for the bytes of a store that waits.
+pub fn keep_store<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.data = work.line.data.only(work.line.dirty);
+}
+
+/// Performs a store at once.
+pub fn write<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.data.write(&work.msg.data);
+    modify(work);
+    work.send(work.msg.from, Kind::Stored, Block::EMPTY);
+}
+
+/// Performs the store that has waited.
+pub fn stored<const N: usize>(work: &mut Work<'_, N>) -> Done {
+    let core = work.line.asked.take().ok_or("has no store to perform")?;
+    modify(work);
+    work.send(core, Kind::Stored, Block::EMPTY);
+    Ok(())
+}
+
+/// Sends the line below as a write-back, and waits for the acknowledgement.
+pub fn write_back<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
+    work.line.acks = 1;
+    work.send(work.place.below, kind, work.line.data);
+}
+
+/// Takes a changed line from above, or from the holder it was asked of.
+pub fn take<const N: usize>(work: &mut Work<'_, N>) {
+    if !work.msg.data.mask().is_empty() {
+        work.line.data.write(&work.msg.data);
+        modify(work);
+    }
+}
+
+/// One acknowledgement less to wait for.
+pub fn count<const N: usize>(work: &mut Work<'_, N>) -> Done {
+    work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no acknowledgement")?;
+    Ok(())
+}
+
+/// An acknowledgement came before the answer that announces it.
+pub fn early<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.early += 1;
+}
+
+/// Waits for those of the announced acknowledgements that have not come yet.
+pub fn await_acks<const N: usize>(work: &mut Work<'_, N>) -> Done {
+    work.line.acks =
+        work.msg.acks.checked_sub(work.line.early).ok_or("has got more acknowledgements than there are")?;
+    work.line.early = 0;
+    Ok(())
+}
+
+/// Remembers on whose behalf the line is given up.
+pub fn join<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.join = work.msg.of;
+}
+
+/// The line, only if it has changed.
+pub fn changed<const N: usize>(work: &Work<'_, N>) -> Block<N> {
+    if work.line.is_dirty() { work.line.data } else { Block::EMPTY }
+}
+
+/// Gives the line to the one on whose behalf it was asked for.
+pub fn forward<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Done {
+    let to = work.line.join.take().or(work.msg.of).ok_or("has nobody to give the line to")?;
+    work.send(to, kind, work.line.data);
+    Ok(())
+}
+
+/// Acknowledges an invalidation, to the one who wants to write and to the directory; the directory may itself be the one.
+pub fn acknowledge_invalidation<const N: usize>(work: &mut Work<'_, N>) -> Done {
+    let of = work.line.join.take().or(work.msg.of).ok_or("has nobody to acknowledge to")?;
+    if of == work.place.below {
+        work.send(of, Kind::Flushed, Block::EMPTY);
+    } else {
+        work.send(of, Kind::InvAck, Block::EMPTY);
+        work.send(work.place.below, Kind::InvAck, Block::EMPTY);
+    }
+    Ok(())
+}
+
+/// Says something to each of a set of those above, and waits for their answers.
+pub fn tell<const N: usize>(work: &mut Work<'_, N>, sharers: Sharers, kind: Kind, of: Node) {
+    for number in sharers.numbers() {
+        let to = Node(work.place.above.0 + number);
+        work.send_for(to, kind, Block::EMPTY, Some(of), 0);
+    }
+    work.line.acks = sharers.len();
+}
+
+/// Notes the one who asks now as a holder, beside those there are.
+pub fn hold<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.sharers.0 |= work.place.sharer(work.msg.from).0;
+}
+
+/// Notes the one who asks now as the only holder.
+pub fn hold_alone<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.sharers = work.place.sharer(work.msg.from);
+}
+
+/// Notes the one who has been waiting as a holder, beside those there are.
+pub fn hold_asked<const N: usize>(work: &mut Work<'_, N>) -> Done {
+    let asked = work.line.asked.ok_or("knows nobody who waits")?;
+    work.line.sharers.0 |= work.place.sharer(asked).0;
+    Ok(())
+}
+
+/// Notes the one who has been waiting as the only holder.
+pub fn hold_asked_alone<const N: usize>(work: &mut Work<'_, N>) -> Done {
+    let asked = work.line.asked.ok_or("knows nobody who waits")?;
+    work.line.sharers = work.place.sharer(asked);
+    Ok(())
+}
+
+/// Those who hold the line, but for the one who asks now.
+pub fn others<const N: usize>(work: &Work<'_, N>) -> Sharers {
+    Sharers(work.line.sharers.0 & !work.place.sharer(work.msg.from).0)
+}

@@ -1,0 +1,49 @@
+//! The directory at the memory controller, where no last-level cache is shared. What its labels mean is told in
+//! [`directory`](super::directory).
+//!
+//! The paper's half-coherent configuration joins CPU and GPU at the memory controller and has software flush everything
+//! (4.2); here the directory stands there instead. It is [`l3`](super::l3) without a cache: the line is always there and never
+//! evicted, so `M` and `E` are one (`Uncached`), and so are `M_Pending` and `E_Pending`.
+
+use crate::protocol;
+
+protocol! {
+ /// Tables 3.4 and 3.5 without a cache.
+ mc actions(Hold HoldAlone HoldAsked HoldAskedAlone Unhold PutS PutClnX PutX Nack Ask AnswerS AnswerClnX AnswerX UpgradeAck Take Ack
+  GetFwd GetXFwd GrantAcks UpgradeAcks Inval Count Flush InvalAll Settled SdramLoad SdramStore Fill Drop Land)
+ on(         Fetch                   FetchOwner        Load                        LoadOwner)
+ Uncached  { [S HoldAlone PutS]      x                 [E_Held HoldAlone PutClnX]  x                }
+ M_Held    { [M_Pending Ask GetFwd]  [S PutS]          [M_Pending Ask GetFwd]      [M_Held PutX]    }
+ M_Pending { [M_Pending Nack]        [M_Pending Nack]  [M_Pending Nack]            [M_Pending Nack] }
+ M_Inval   { [M_Inval Nack]          x                 [M_Inval Nack]              x                }
+ E_Held    { [M_Pending Ask GetFwd]  [S PutS]          [M_Pending Ask GetFwd]      [E_Held PutClnX] }
+ S         { [S Hold PutS]           [S PutS]          [S Hold PutS]               [S PutS]         };
+ on(         Upgrade                                UpgradeOwner         Store                                StoreOwner)
+ Uncached  { x                                      x                    [M_Held HoldAlone PutX]              x                }
+ M_Held    { x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
+ M_Pending { [M_Pending Nack]                       [M_Pending Nack]     [M_Pending Nack]                     [M_Pending Nack] }
+ M_Inval   { [M_Inval Nack]                         x                    [M_Inval Nack]                       x                }
+ E_Held    { x                                      x                    [M_Pending Ask GetXFwd]              [M_Held PutX]    }
+ S         { [M_Inval UpgradeAcks Inval HoldAlone]  [M_Held UpgradeAck]  [M_Inval GrantAcks Inval HoldAlone]  [M_Held PutX]    };
+ on(         WriteBack                   FwdAck                      FwdAckX                          FwdNack                     FwdNackX)
+ Uncached  { x                           x                           x                                x                           x                               }
+ M_Held    { [Uncached Land Unhold Ack]  x                           x                                x                           x                               }
+ M_Pending { [M_Pending Land Ack]        [S Land HoldAsked Settled]  [M_Held HoldAskedAlone Settled]  [S HoldAskedAlone AnswerS]  [M_Held HoldAskedAlone AnswerX] }
+ M_Inval   { z                           x                           x                                x                           x                               }
+ E_Held    { [Uncached Land Unhold Ack]  x                           x                                x                           x                               }
+ S         { x                           x                           x                                x                           x                               };
+ on(         InvAck           InvAckLast      Evict  Drain)
+ Uncached  { x                x               x      x     }
+ M_Held    { x                x               x      x     }
+ M_Pending { x                x               x      x     }
+ M_Inval   { [M_Inval Count]  [M_Held Count]  x      x     }
+ E_Held    { x                x               x      x     }
+ S         { x                x               x      x     };
+ on(         Flushed  FlushedClean  FlushedDirty  Data  Landed)
+ Uncached  { x        x             x             x     x      }
+ M_Held    { x        x             x             x     x      }
+ M_Pending { x        x             x             x     x      }
+ M_Inval   { x        x             x             x     x      }
+ E_Held    { x        x             x             x     x      }
+ S         { x        x             x             x     x      }
+}

@@ -1,0 +1,19 @@
+//! MESI for a CPU and a GPU on one chip, with a directory: M2S-CGM (`003_07d33ec44b25be67.txt`, 3.2.6).
+//!
+//! A core has first-level caches ([`l1`]) over a second-level cache ([`l2`]), which is one of those that the [`directory`] knows.
+//! The paper's tables say what a request does; here they also say what every answer, forward, invalidation, eviction and
+//! refusal does in every state. Where the paper leaves that open or gets it wrong, `docs/protocols.md` tells what was decided.
+
+mod actions;
+pub mod directory;
+pub mod gpu_l2;
+pub mod l1;
+pub mod l1d;
+pub mod l1i;
+pub mod l1v;
+pub mod l2;
+pub mod l3;
+pub mod mc;
+mod systems;
+
+pub use systems::{apu, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc};

@@ -1,0 +1,51 @@
+//! What the checker can't see is known: the documentation names every change it does not notice and every cell it does not meet.
+
+use protocol::{
+    catalogue::{Protocol, find},
+    check::{Coverage, Limits, Network, check, try_mutants},
+};
+
+/// Small enough for every test run; `cohesim check --mutants` tries them all.
+const PROTOCOLS: [&str; 4] = ["vi", "wb_nc", "wt_nc", "adsm"];
+
+/// The text of a section of `docs/protocols.md`.
+fn documented(heading: &str) -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocols.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (_, section) = text.split_once(&format!("## {heading}\n")).unwrap_or_else(|| panic!("no section '{heading}'"));
+    section.split("\n## ").next().unwrap_or_default().to_owned()
+}
+
+fn limits(protocol: &'static Protocol) -> impl Iterator<Item = (protocol::check::System, Limits)> {
+    protocol.systems.iter().map(|setup| ((setup.build)(2, 1), Limits { rounds: setup.rounds, ..Limits::default() }))
+}
+
+#[test]
+fn at_least_95_of_100_changes_to_the_tables_are_noticed_and_the_others_are_explained() {
+    let explained = documented("Changes that the checker does not notice");
+    for name in PROTOCOLS {
+        let protocol = find(name).unwrap();
+        let trial = try_mutants(protocol.tables, &limits(protocol).collect::<Vec<_>>(), 2, &|_, _| {});
+        assert!(trial.noticed() >= 0.95, "{name}: {:.3}: {:#?}", trial.noticed(), trial.survivors);
+        for survivor in trial.survivors {
+            assert!(
+                explained.contains(&format!("`{survivor}`")),
+                "docs/protocols.md does not explain {name} {survivor}"
+            );
+        }
+    }
+}
+
+#[test]
+fn cells_that_no_search_meets_are_explained() {
+    let explained = documented("Cells never reached");
+    for name in PROTOCOLS {
+        let mut coverage = Coverage::default();
+        for (system, limits) in limits(find(name).unwrap()) {
+            coverage.add(&system, &check(system.clone(), Network::Unordered, limits));
+        }
+        for cell in coverage.unreached() {
+            assert!(explained.contains(&format!("`{cell}`")), "docs/protocols.md does not explain {name} {cell}");
+        }
+    }
+}

@@ -21,6 +21,8 @@ pub struct Launch {
     /// What its `printf`s print; empty if it has none.
     pub formats: Arc<Vec<String>>,
     pub dispatch: Dispatch,
+    /// The GPU that runs it, if it is one alone.
+    pub gpu: Option<usize>,
 }
 
 /// A kernel that runs.
@@ -69,7 +71,7 @@ impl Gpu {
     /// Puts what a kernel needs into memory, and lets it run from now on.
     pub fn start(&mut self, event: u64, launch: Launch, guest: &mut dyn GuestMemory) -> Result<(), String> {
         let groups = launch.dispatch.groups().iter().map(|count| u64::from(*count)).product::<u64>();
-        let mut parts = Parts::default();
+        let (one, mut parts) = (launch.gpu, Parts::default());
         match place(launch, self.limit, guest, &mut parts) {
             Ok((execution, formats, printf)) => {
                 self.running.push(Running { event, execution, formats, printf, parts });
@@ -81,6 +83,10 @@ impl Gpu {
         }
         let mut usage = self.usage.borrow_mut();
         usage.kernels += 1;
+        if let Some(gpu) = one {
+            usage.groups[gpu] += groups;
+            return Ok(());
+        }
         // Workgroup n goes to GPU n modulo their number.
         let gpus = usage.groups.len() as u64;
         for (n, dealt) in usage.groups.iter_mut().enumerate() {
@@ -93,7 +99,7 @@ impl Gpu {
 type Placed = (Execution, Arc<Vec<String>>, VirtAddr);
 
 fn place(launch: Launch, limit: Option<u64>, guest: &mut dyn GuestMemory, parts: &mut Parts) -> Result<Placed, String> {
-    let Launch { program, formats, mut dispatch } = launch;
+    let Launch { program, formats, mut dispatch, .. } = launch;
     let mut printf = VirtAddr(0);
     if !formats.is_empty() {
         printf = parts.map(guest, Bytes(PRINTF_BYTES))?;

@@ -101,7 +101,10 @@ impl Driver {
         let placements: Vec<_> =
             memories.iter().filter_map(|memory| Some(self.memories.held(*memory).ok()?.placement)).collect();
         let (before, after) = self.policy.launch(&placements);
-        let launch = Launch { program: loaded.program, formats: loaded.formats, dispatch };
+        let device = self.queues.get(call.word(0))?.device;
+        let place = self.devices.iter().position(|known| known.handle == device);
+        let gpu = place.filter(|_| self.settings.device_per_gpu);
+        let launch = Launch { program: loaded.program, formats: loaded.formats, dispatch, gpu };
         let mut steps = before;
         steps.push(Step::Kernel(Box::new(launch)));
         steps.extend(after);

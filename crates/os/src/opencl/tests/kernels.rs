@@ -33,6 +33,23 @@ fn a_kernel_from_source_computes_under_every_policy() {
 }
 
 #[test]
+fn work_groups_are_dealt_to_all_gpus_or_to_the_one_that_is_the_device() {
+    for (device_per_gpu, expected) in [(false, [2, 2, 1]), (true, [5, 0, 0])] {
+        let mut program = Program::with(Settings { gpus: 3, device_per_gpu, ..Settings::default() });
+        let setup = program.set_up(0);
+        let built = program.build(&setup, ADD);
+        let kernel = program.kernel(built, "add");
+        let (a, b) = (program.buffer(&setup, &[1; 320]), program.buffer(&setup, &[2; 320]));
+        program.set_arg(kernel, 0, &a.to_le_bytes());
+        program.set_arg(kernel, 1, &b.to_le_bytes());
+        program.set_arg(kernel, 2, &3i32.to_le_bytes());
+        program.run(&setup, kernel, 320, 64);
+        assert_eq!(program.read(&setup, a, 320), [6; 320]);
+        assert_eq!(program.driver.usage().borrow().groups, expected);
+    }
+}
+
+#[test]
 fn local_arguments_and_large_work_groups_work() {
     let mut program = Program::new();
     let setup = program.set_up(0);

@@ -165,6 +165,18 @@ impl Bank {
         Ok(Offer::Taken)
     }
 
+    /// The bytes of a line, if all of them are here, nothing is under way, and nobody waits for it.
+    pub fn whole(&self, line: LineAddr) -> Option<[u8; LINE]> {
+        let found = self.find(line).1;
+        let rests = self.at_rest[found.state as usize] && !self.waiting.contains_key(&line);
+        (rests && found.data.is_full()).then(|| *found.data.bytes())
+    }
+
+    /// Whether a line has something under way, or messages wait for it.
+    pub fn is_busy(&self, line: LineAddr) -> bool {
+        !self.at_rest[self.find(line).1.state as usize] || self.waiting.contains_key(&line)
+    }
+
     /// Whether a message that waits, or the next of a sweep, can be tried.
     pub fn has_work(&self) -> bool {
         !self.again.is_empty() || !self.sweep.is_empty() || self.has_mshr_for_another()

@@ -6,13 +6,17 @@
 //! it is pipelined, and partitions can be cut there.
 
 use crate::{
-    bank::{Bank, BankSpec, Offer},
+    bank::{Bank, BankSpec, Homes, Offer},
     front::Front,
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope};
-use interconnect::{HEADER, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};
-use mem::{Access, Block, LINE, Observation, Observer, Reply, Request, Seen};
+use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};
+use mem::{Access, Block, LineAddr, Observation, Observer, Reply, Request, Seen};
 use protocol::{Impossible, Kind, Msg, Node};
+use std::collections::VecDeque;
+
+/// Atomic accesses that may wait at a cache.
+const ATOMICS: usize = 64;
 
 /// What a cache is made of.
 #[derive(Clone)]
@@ -25,16 +29,16 @@ pub struct CacheSpec {
 /// Who asks: cores and compute units by requests, or caches by messages.
 pub enum Top {
     Requesters(Vec<(Node, Wire<Request, Reply>)>),
-    Caches(Side<Msg<LINE>>),
+    Caches(Side<Packet>),
 }
 
 /// Who is asked.
-pub type Below = Side<Msg<LINE>>;
+pub type Below = Side<Packet>;
 
 /// Those who ask, as the running cache sees them.
 enum Above {
     Requesters { front: Front, wires: Vec<(Node, Inlet<Request>, Sender<Reply>)> },
-    Caches { from: Vec<Inlet<Msg<LINE>>>, to: Router<Msg<LINE>> },
+    Caches { from: Vec<Inlet<Packet>>, to: Router<Packet> },
 }
 
 /// Somebody who wants every line flushed or invalidated.
@@ -58,10 +62,13 @@ pub struct Cache {
     me: Node,
     bank: Bank,
     above: Above,
-    below: Vec<Inlet<Msg<LINE>>>,
-    downwards: Router<Msg<LINE>>,
+    below: Vec<Inlet<Packet>>,
+    downwards: Router<Packet>,
     /// Everybody below.
-    homes: Vec<Node>,
+    homes: Homes,
+    /// Atomic accesses to be performed here, in order, and the line that is being fetched for the first of them.
+    atomics: VecDeque<Packet>,
+    fetching: Option<LineAddr>,
     pending: Pending,
     turns: RoundRobin,
     order: Option<Order>,
@@ -83,7 +90,7 @@ impl Cache {
         let me = spec.bank.me;
         let (bell, pending) = (scope.eventcount("work"), Pending::default());
         let (above_scope, below_scope) = (scope.scope("above"), scope.scope("below"));
-        let homes = spec.bank.below.nodes.clone();
+        let homes = spec.bank.below.clone();
         let (above, askers) = match top {
             Top::Requesters(wires) => {
                 let front = Front::new(me, scope.histogram("load_cycles"), scope.histogram("store_cycles"));
@@ -112,6 +119,8 @@ impl Cache {
             below: below.from,
             downwards,
             homes,
+            atomics: VecDeque::new(),
+            fetching: None,
             pending,
             turns: RoundRobin::new(askers),
             order: None,
@@ -150,12 +159,15 @@ impl Cache {
             return Ok(true);
         }
         for inlet in &self.below {
-            if let Some(msg) = inlet.front(Lane::Coherence).map(|msg| *msg)
-                && self.bank.offer(msg)? == Offer::Taken
+            if let Some(packet) = inlet.front(Lane::Coherence).map(|packet| *packet)
+                && self.bank.offer(packet.msg)? == Offer::Taken
             {
                 inlet.try_recv(Lane::Coherence);
                 return Ok(true);
             }
+        }
+        if self.atomic()? {
+            return Ok(true);
         }
         for port in self.turns.order() {
             if self.request(port, now)? {
@@ -169,6 +181,12 @@ impl Cache {
     /// Takes an answer from below, if one is there. Answers are always taken.
     fn answer_from_below(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         let Some(msg) = self.below.iter().find_map(next_answer) else { return Ok(false) };
+        let Packet { msg, atomic } = msg;
+        if let (Above::Requesters { front, wires }, Some(_)) = (&mut self.above, atomic) {
+            let answer = front.changed(&msg, now);
+            reply(wires, answer.to, answer.reply);
+            return Ok(true);
+        }
         if msg.line == WHOLE {
             let order = self.order.as_mut().expect("only an order for all lines is answered for all lines");
             order.awaited -= 1;
@@ -190,15 +208,21 @@ impl Cache {
                 let (node, from, _) = &wires[port];
                 let Some(request) = from.front(Lane::Request).map(|request| *request) else { return Ok(false) };
                 match request.access {
+                    Access::Atomic(_) => {
+                        if self.bank.offer(front.forget(&request, *node))? == Offer::Refused {
+                            self.refused.increment();
+                            return Ok(false);
+                        }
+                        front.forgetting(&request, *node, now);
+                    }
                     Access::Load | Access::Store => {
                         if request.access == Access::Load && request.scope > mem::Scope::Group {
                             // What lies here may be stale, and the requester wants what everybody sees.
-                            let (from, line) = (*node, request.line());
-                            let forget = Msg::new(from, self.me, Kind::Invalidate, line, Block::EMPTY);
-                            if self.bank.offer(forget)? == Offer::Refused {
+                            if self.bank.offer(front.forget(&request, *node))? == Offer::Refused {
                                 self.refused.increment();
                                 return Ok(false);
                             }
+                            front.forgetting(&request, *node, now);
                         }
                         if self.bank.offer(front.message(&request, *node))? == Offer::Refused {
                             self.refused.increment();
@@ -222,8 +246,8 @@ impl Cache {
                 if from.is_empty() {
                     return Ok(false);
                 }
-                let next = [Lane::Coherence, Lane::Request].map(|lane| from.front(lane).map(|msg| *msg));
-                match next {
+                let next = [Lane::Coherence, Lane::Request].map(|lane| from.front(lane).map(|packet| *packet));
+                match next.map(|packet| packet.map(|packet| packet.msg)) {
                     [Some(order), _] if order.line == WHOLE => {
                         if self.order.is_some() {
                             return Ok(false);
@@ -232,6 +256,12 @@ impl Cache {
                         self.order = Some(Order { kind, answer, further: false, awaited: 0 });
                         self.bank.sweep(kind)?;
                         from.try_recv(Lane::Coherence);
+                    }
+                    [None, Some(_)] if next[1].is_some_and(|packet| packet.atomic.is_some()) => {
+                        if self.atomics.len() == ATOMICS {
+                            return Ok(false);
+                        }
+                        self.atomics.extend(from.try_recv(Lane::Request));
                     }
                     [Some(msg), _] | [None, Some(msg)] => {
                         if self.bank.offer(msg)? == Offer::Refused {
@@ -248,6 +278,35 @@ impl Cache {
         Ok(true)
     }
 
+    /// Performs the oldest atomic access if its line is here, and has the line brought here otherwise. Says whether it did
+    /// anything. What it does to the line are steps of the protocol: a read, and a write that nothing can come before.
+    fn atomic(&mut self) -> Result<bool, Box<Impossible>> {
+        let Some(Packet { msg, atomic: Some(atomic) }) = self.atomics.front().copied() else { return Ok(false) };
+        if let Some(old) = self.bank.whole(msg.line) {
+            let new = atomic.apply(&old, &msg.data);
+            self.bank.offer(Msg::new(self.me, self.me, Kind::Write, msg.line, new))?;
+            let found = Block::of(old, msg.data.mask());
+            if let Some((who, observations)) = &self.observer {
+                tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Changed { found, new } });
+            }
+            if let Above::Caches { to, .. } = &self.above {
+                let answer = Msg::new(self.me, msg.from, Kind::Data, msg.line, found);
+                let packet = Packet { msg: answer, atomic: Some(atomic) };
+                to.way(msg.from).expect("who asked is connected").send(Lane::Reply, packet, bytes(&answer));
+            }
+            self.atomics.pop_front();
+            self.fetching = None;
+            return Ok(true);
+        }
+        if self.fetching == Some(msg.line) || self.bank.is_busy(msg.line) {
+            return Ok(false);
+        }
+        if self.bank.offer(Msg::new(self.me, self.me, Kind::Read, msg.line, Block::EMPTY))? == Offer::Taken {
+            self.fetching = Some(msg.line);
+        }
+        Ok(true)
+    }
+
     /// Answers an order for all lines when it has been carried out, here and if need be below.
     fn carry_on_order(&mut self) -> Result<bool, Box<Impossible>> {
         let Some(order) = &mut self.order else { return Ok(false) };
@@ -256,10 +315,10 @@ impl Cache {
         }
         if order.further {
             order.further = false;
-            order.awaited = self.homes.len();
-            for home in &self.homes {
+            order.awaited = self.homes.nodes.len();
+            for home in &self.homes.nodes {
                 let msg = Msg::new(self.me, *home, order.kind, WHOLE, Block::EMPTY);
-                self.downwards.way(*home).expect("homes are connected").send(Lane::Coherence, msg, HEADER);
+                self.downwards.way(*home).expect("homes are connected").send(Lane::Coherence, msg.into(), HEADER);
             }
             return Ok(true);
         }
@@ -270,7 +329,7 @@ impl Cache {
             }
             (Above::Caches { to, .. }, Answer::Done(node)) => {
                 let msg = Msg::new(self.me, node, Kind::Done, WHOLE, Block::EMPTY);
-                to.way(node).expect("who asked is connected").send(Lane::Reply, msg, HEADER);
+                to.way(node).expect("who asked is connected").send(Lane::Reply, msg.into(), HEADER);
             }
             _ => unreachable!("requesters get replies, caches get messages"),
         }
@@ -281,16 +340,25 @@ impl Cache {
     fn send_out(&mut self, now: u64) {
         for msg in self.bank.out.drain(..) {
             if let Some(way) = self.downwards.way(msg.to) {
-                way.send(lane(&msg), msg, bytes(&msg));
+                way.send(lane(&msg), msg.into(), bytes(&msg));
                 continue;
             }
             match &mut self.above {
                 Above::Caches { to, .. } => {
                     let way = to.way(msg.to).expect("a protocol speaks to neighbours only");
-                    way.send(lane(&msg), msg, bytes(&msg));
+                    way.send(lane(&msg), msg.into(), bytes(&msg));
                 }
-                // A line was forgotten before it was loaded.
-                Above::Requesters { .. } if msg.kind == Kind::Done => {}
+                Above::Requesters { front, .. } if msg.kind == Kind::Done => {
+                    if let Some(request) = front.forgot(msg.line)
+                        && let Access::Atomic(atomic) = request.access
+                    {
+                        let home = self.homes.of(msg.line);
+                        let msg = Msg::new(self.me, home, Kind::Read, msg.line, request.data);
+                        let packet = Packet { msg, atomic: Some(atomic) };
+                        let way = self.downwards.way(home).expect("homes are connected");
+                        way.send(Lane::Request, packet, bytes(&msg));
+                    }
+                }
                 Above::Requesters { front, wires } => {
                     let answer = front.loaded(&msg, now);
                     if let Some((who, observations)) = &self.observer {
@@ -313,7 +381,7 @@ impl Cache {
     }
 }
 
-fn next_answer(from: &Inlet<Msg<LINE>>) -> Option<Msg<LINE>> {
+fn next_answer(from: &Inlet<Packet>) -> Option<Packet> {
     if from.is_empty() { None } else { from.try_recv(Lane::Reply) }
 }
 

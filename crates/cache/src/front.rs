@@ -19,9 +19,20 @@ struct Pending {
     since: u64,
 }
 
+/// Why a line was forgotten.
+enum Forgotten {
+    /// To be loaded anew.
+    Load,
+    /// To be changed below.
+    Atomic(Request),
+}
+
 /// What requesters wait for.
 pub struct Front {
     me: Node,
+    /// Lines that are to be forgotten, and why, in the order in which that was asked for.
+    forgotten: FxHashMap<LineAddr, VecDeque<Forgotten>>,
+    atomics: FxHashMap<LineAddr, VecDeque<Pending>>,
     loads: FxHashMap<LineAddr, VecDeque<Pending>>,
     stores: FxHashMap<LineAddr, VecDeque<Pending>>,
     load_cycles: Histogram,
@@ -36,7 +47,15 @@ pub struct Answer {
 
 impl Front {
     pub fn new(me: Node, load_cycles: Histogram, store_cycles: Histogram) -> Self {
-        Self { me, loads: FxHashMap::default(), stores: FxHashMap::default(), load_cycles, store_cycles }
+        Self {
+            me,
+            forgotten: FxHashMap::default(),
+            atomics: FxHashMap::default(),
+            loads: FxHashMap::default(),
+            stores: FxHashMap::default(),
+            load_cycles,
+            store_cycles,
+        }
     }
 
     /// A load or a store as the bank knows it.
@@ -53,6 +72,45 @@ impl Front {
         let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
         let of = if request.access == Access::Store { &mut self.stores } else { &mut self.loads };
         of.entry(request.line()).or_default().push_back(pending);
+    }
+
+    /// The message by which the bank forgets a line before it is loaded anew or changed below.
+    pub fn forget(&self, request: &Request, from: Node) -> Msg<LINE> {
+        Msg::new(from, self.me, Kind::Invalidate, request.line(), Block::EMPTY)
+    }
+
+    /// The bank has taken that message.
+    pub fn forgetting(&mut self, request: &Request, from: Node, now: u64) {
+        let why = match request.access {
+            Access::Atomic(_) => {
+                let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
+                self.atomics.entry(request.line()).or_default().push_back(pending);
+                Forgotten::Atomic(*request)
+            }
+            _ => Forgotten::Load,
+        };
+        self.forgotten.entry(request.line()).or_default().push_back(why);
+    }
+
+    /// The bank has forgotten a line: the atomic access that goes below now, if it was for one.
+    pub fn forgot(&mut self, line: LineAddr) -> Option<Request> {
+        let queue = self.forgotten.get_mut(&line)?;
+        let why = queue.pop_front();
+        if queue.is_empty() {
+            self.forgotten.remove(&line);
+        }
+        match why? {
+            Forgotten::Load => None,
+            Forgotten::Atomic(request) => Some(request),
+        }
+    }
+
+    /// What an atomic access has found below has come.
+    pub fn changed(&mut self, msg: &Msg<LINE>, now: u64) -> Answer {
+        let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
+        let pending = take(&mut self.atomics, msg.line, same_bytes).expect("what is answered was asked");
+        self.store_cycles.record(now - pending.since);
+        Answer { to: pending.from, reply: Reply { id: pending.id, data: msg.data } }
     }
 
     /// The bank has sent a line to a requester: the answer to its oldest load of that line.

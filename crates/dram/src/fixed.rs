@@ -3,7 +3,7 @@
 //! It owns its bytes; what a request means is said by the protocol's table for a memory. Banks, rows and buses are left out.
 
 use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope};
-use interconnect::{Wire, bytes, lane};
+use interconnect::{Packet, Wire, bytes, lane};
 use mem::{Block, Frames, LINE, Mask, PhysAddr};
 use protocol::{Controller, Line, Log, Msg, Node, Place, Step, memory::Memory, step};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,7 +39,7 @@ pub struct FixedMemory {
     me: Node,
     frames: Frames,
     harvest: Harvest,
-    askers: Vec<Inlet<Msg<LINE>>>,
+    askers: Vec<Inlet<Packet>>,
     turns: RoundRobin,
     under_way: Outlet<Msg<LINE>>,
     bell: EventCount,
@@ -53,7 +53,7 @@ impl FixedMemory {
     pub fn new(
         spec: FixedSpec,
         me: Node,
-        askers: Vec<(Node, Wire<Msg<LINE>, Msg<LINE>>)>,
+        askers: Vec<(Node, Wire<Packet, Packet>)>,
         frames: Frames,
         harvest: Harvest,
         scope: &Scope,
@@ -102,9 +102,9 @@ impl FixedMemory {
     fn next(&mut self) -> Option<Msg<LINE>> {
         let order = self.turns.order();
         for port in order {
-            if let Some(msg) = self.askers[port].try_recv(Lane::Request) {
+            if let Some(packet) = self.askers[port].try_recv(Lane::Request) {
                 self.turns.grant(|turn| turn == port);
-                return Some(msg);
+                return Some(packet.msg);
             }
         }
         None
@@ -137,10 +137,10 @@ impl Drop for FixedMemory {
 }
 
 /// Sends each answer to the one who asked.
-async fn answer(done: Inlet<Msg<LINE>>, outlets: Vec<(Node, Outlet<Msg<LINE>>)>) {
+async fn answer(done: Inlet<Msg<LINE>>, outlets: Vec<(Node, Outlet<Packet>)>) {
     loop {
         let msg = done.recv(Lane::Reply).await;
         let (_, to) = outlets.iter().find(|(node, _)| *node == msg.to).expect("who asked is connected");
-        to.send(lane(&msg), msg, bytes(&msg)).await;
+        to.send(lane(&msg), msg.into(), bytes(&msg)).await;
     }
 }

@@ -7,6 +7,7 @@
 //! [`Wavefront::complete`](crate::wave::Wavefront::complete), which writes the registers.
 
 use crate::exec::{image::Sampled, simd::Row};
+pub use mem::AtomicOp;
 
 /// How an access treats what it finds in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,36 +19,6 @@ pub enum Kind {
         op: AtomicOp,
         returns: bool,
     },
-}
-
-/// What an atomic access does to the value in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtomicOp {
-    Swap,
-    /// `data` holds the new value, followed by the value that memory must hold for the swap to happen.
-    CompareSwap,
-    Add,
-    Sub,
-    /// `data - memory`; exists in the local data share only.
-    ReverseSub,
-    SignedMin,
-    UnsignedMin,
-    SignedMax,
-    UnsignedMax,
-    And,
-    Or,
-    Xor,
-    /// Counts up and wraps to zero after `data`.
-    Increment,
-    /// Counts down and wraps to `data` at zero or from above `data`.
-    Decrement,
-    /// As `CompareSwap`, comparing as floating-point numbers (so that -0 equals +0).
-    FloatCompareSwap,
-    FloatMin,
-    FloatMax,
-    FloatAdd,
-    /// `(memory & !data[0]) | data[1]`, of the local data share.
-    MaskedOr,
 }
 
 /// Which path through the memory system an access takes.
@@ -154,79 +125,4 @@ pub struct ScalarOp {
     pub destination: u8,
     /// A bit for each word that lies outside its buffer: it reads as zero and memory is not asked.
     pub out_of_range: u16,
-}
-
-macro_rules! apply {
-    ($(#[$doc:meta])* $name:ident, $unsigned:ty, $signed:ty, $float:ty) => {
-        $(#[$doc])*
-        #[inline(always)]
-        pub fn $name(self, memory: $unsigned, data: $unsigned, second: $unsigned) -> $unsigned {
-            let float = <$float>::from_bits;
-            let either = |take_data: bool| if take_data { data } else { memory };
-            match self {
-                Self::Swap => data,
-                Self::CompareSwap => either(memory == second),
-                Self::Add => memory.wrapping_add(data),
-                Self::Sub => memory.wrapping_sub(data),
-                Self::ReverseSub => data.wrapping_sub(memory),
-                Self::SignedMin => either((data as $signed) < memory as $signed),
-                Self::UnsignedMin => memory.min(data),
-                Self::SignedMax => either(data as $signed > memory as $signed),
-                Self::UnsignedMax => memory.max(data),
-                Self::And => memory & data,
-                Self::Or => memory | data,
-                Self::Xor => memory ^ data,
-                Self::Increment => if memory >= data { 0 } else { memory + 1 },
-                Self::Decrement => if memory == 0 || memory > data { data } else { memory - 1 },
-                Self::FloatCompareSwap => either(float(memory) == float(second)),
-                Self::FloatMin => either(float(data) < float(memory)),
-                Self::FloatMax => either(float(data) > float(memory)),
-                Self::FloatAdd => (float(memory) + float(data)).to_bits(),
-                Self::MaskedOr => (memory & !data) | second,
-            }
-        }
-    };
-}
-
-impl AtomicOp {
-    apply! {
-        /// The value that a 32-bit atomic leaves in memory.
-        apply32, u32, i32, f32
-    }
-    apply! {
-        /// The value that a 64-bit atomic leaves in memory.
-        apply64, u64, i64, f64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counters_wrap_at_the_given_bound() {
-        assert_eq!(AtomicOp::Increment.apply32(6, 7, 0), 7);
-        assert_eq!(AtomicOp::Increment.apply32(7, 7, 0), 0);
-        assert_eq!(AtomicOp::Increment.apply32(9, 7, 0), 0);
-        assert_eq!(AtomicOp::Decrement.apply32(3, 7, 0), 2);
-        assert_eq!(AtomicOp::Decrement.apply32(0, 7, 0), 7);
-        assert_eq!(AtomicOp::Decrement.apply32(8, 7, 0), 7);
-        assert_eq!(AtomicOp::Decrement.apply64(1 << 40, 1 << 41, 0), (1 << 40) - 1);
-    }
-
-    #[test]
-    fn signed_and_unsigned_extremes_differ() {
-        assert_eq!(AtomicOp::SignedMin.apply32(1, u32::MAX, 0), u32::MAX);
-        assert_eq!(AtomicOp::UnsignedMin.apply32(1, u32::MAX, 0), 1);
-        assert_eq!(AtomicOp::SignedMax.apply64(1, u64::MAX, 0), 1);
-        assert_eq!(AtomicOp::UnsignedMax.apply64(1, u64::MAX, 0), u64::MAX);
-    }
-
-    #[test]
-    fn a_compare_and_swap_needs_the_expected_value() {
-        assert_eq!(AtomicOp::CompareSwap.apply32(5, 9, 5), 9);
-        assert_eq!(AtomicOp::CompareSwap.apply32(6, 9, 5), 6);
-        assert_eq!(AtomicOp::CompareSwap.apply32(0x8000_0000, 9, 0), 0x8000_0000);
-        assert_eq!(AtomicOp::FloatCompareSwap.apply32(0x8000_0000, 9, 0), 9);
-    }
 }

@@ -6,9 +6,9 @@
 use crate::map::AddressMap;
 use gcn3::{
     error::{Access, Fault},
-    memop::{Kind, MemOp, ScalarOp},
+    memop::{AtomicOp, Kind, MemOp, ScalarOp},
 };
-use mem::{Block, LINE, LineAddr, Mask};
+use mem::{Atomic, Block, LINE, LineAddr, Mask};
 
 /// What one instruction wants of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Part {
     /// A store: the bytes to write. A load: until it is answered, only the mask counts.
     pub mask: Mask,
     pub bytes: [u8; LINE],
+    /// An atomic access: what is done, with these bytes as operands; until it is answered.
+    pub atomic: Option<Atomic>,
 }
 
 impl Part {
@@ -53,11 +55,9 @@ impl Op {
     pub fn lines(&self, map: &AddressMap) -> Result<Vec<Part>, Fault> {
         let access = if self.is_store() { Access::Store } else { Access::Load };
         if let Op::Vector(op) = self
-            && let Kind::Atomic { .. } = op.kind
+            && let Kind::Atomic { op: atomic, .. } = op.kind
         {
-            return Err(Fault::Unsupported(
-                "atomic accesses need a memory system that performs them; this one does not",
-            ));
+            return atomic_lines(op, atomic, map);
         }
         let mut parts: Vec<Part> = Vec::new();
         let mut latest = 0;
@@ -68,7 +68,7 @@ impl Op {
                 let line = LineAddr(at & !(LINE as u64 - 1));
                 if parts.get(latest).is_none_or(|part| part.line != line) {
                     latest = parts.iter().position(|part| part.line == line).unwrap_or_else(|| {
-                        parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE] });
+                        parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE], atomic: None });
                         parts.len() - 1
                     });
                 }
@@ -81,10 +81,15 @@ impl Op {
         Ok(parts)
     }
 
-    /// Deals the bytes of the lines back to the lanes of a load.
+    /// Deals the bytes of the lines back to the lanes of a load, or of an atomic access.
     pub fn fill(&mut self, parts: &[Part]) {
         if self.is_store() {
             return;
+        }
+        if let Op::Vector(op) = self
+            && let Kind::Atomic { .. } = op.kind
+        {
+            return fill_atomic(op, parts);
         }
         let mut latest = 0;
         let mut read = |address: u64, size: usize| {
@@ -146,6 +151,71 @@ impl Op {
             }
         }
         Ok(())
+    }
+}
+
+/// The lines of an atomic access. Lanes that change the same element, and all lanes of an operation with two operands, are
+/// served one after the other: each has a part of its own, in the order of the lanes.
+fn atomic_lines(op: &MemOp, atomic: AtomicOp, map: &AddressMap) -> Result<Vec<Part>, Fault> {
+    let size = usize::from(op.element_bytes);
+    let words = size / 4;
+    let two = two_operands(atomic);
+    let mut parts: Vec<Part> = Vec::new();
+    for lane in lanes(op.mask) {
+        let address = op.addresses[lane];
+        let (bytes, lane_number) = (size as u64, Some(lane as u8));
+        map.check(Access::Atomic, address, bytes, lane_number)?;
+        if !address.is_multiple_of(bytes) {
+            let rule = "an atomic access is aligned to its size";
+            return Err(Fault::Unaligned { access: Access::Atomic, address, bytes, rule, lane: lane_number });
+        }
+        let value = |first: usize| -> u64 {
+            (0..words).fold(0, |all, word| all | u64::from(op.data[first + word].0[lane]) << (32 * word))
+        };
+        let (line, place) = (LineAddr(address & !(LINE as u64 - 1)), (address % LINE as u64) as usize);
+        let element = Mask::range(place, size);
+        let fits = |part: &Part| !two && part.line == line && part.mask.and(element).is_empty();
+        // Behind the last part that has this element, so that lanes keep their order.
+        let after = parts.iter().rposition(|part| part.line == line && !part.mask.and(element).is_empty());
+        let behind = after.map_or(0, |place| place + 1);
+        let number = parts[behind..].iter().position(fits).map_or(parts.len(), |found| behind + found);
+        if number == parts.len() {
+            let second = if two { value(words) } else { 0 };
+            let atomic = Some(Atomic { op: atomic, wide: size == 8, second });
+            parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE], atomic });
+        }
+        parts[number].mask = parts[number].mask.or(element);
+        parts[number].bytes[place..place + size].copy_from_slice(&value(0).to_le_bytes()[..size]);
+    }
+    Ok(parts)
+}
+
+fn two_operands(op: AtomicOp) -> bool {
+    matches!(op, AtomicOp::CompareSwap | AtomicOp::FloatCompareSwap | AtomicOp::MaskedOr)
+}
+
+/// Gives each lane what its part found. Lanes take the parts of their element in the order in which these were made.
+fn fill_atomic(op: &mut MemOp, parts: &[Part]) {
+    let Kind::Atomic { op: atomic, .. } = op.kind else { return };
+    let size = usize::from(op.element_bytes);
+    let two = two_operands(atomic);
+    let mut taken: Vec<Mask> = vec![Mask::NONE; parts.len()];
+    for lane in lanes(op.mask) {
+        let address = op.addresses[lane];
+        let (line, place) = (LineAddr(address & !(LINE as u64 - 1)), (address % LINE as u64) as usize);
+        let element = Mask::range(place, size);
+        let free = |(number, part): &(usize, &Part)| {
+            part.line == line && part.mask.and(element) == element && taken[*number].and(element).is_empty()
+        };
+        let (number, part) = parts.iter().enumerate().find(free).expect("every lane has a part");
+        taken[number] = taken[number].or(if two { part.mask } else { element });
+        for word in 0..size / 4 {
+            let bytes = &part.bytes[place + 4 * word..place + 4 * word + 4];
+            let value = u32::from_le_bytes(bytes.try_into().expect("a word has 4 bytes"));
+            if let Some(row) = op.data.get_mut(word) {
+                row.0[lane] = value;
+            }
+        }
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Takes no time of its own. A message whose receiver has no room stays, and those behind it in its lane wait with it.
 
+use crate::Packet;
 use engine::{Context, EventCount, Inlet, Lane, Outlet};
-use mem::LINE;
-use protocol::{Msg, Node};
+use protocol::Node;
 
 /// Deals what comes in, for ever.
-pub async fn deal(from: Vec<Inlet<Msg<LINE>>>, to: Vec<(Node, Outlet<Msg<LINE>>)>, bell: EventCount, cx: Context) {
-    let mut routes: Vec<Option<Outlet<Msg<LINE>>>> = (0..256).map(|_| None).collect();
+pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, bell: EventCount, cx: Context) {
+    let mut routes: Vec<Option<Outlet<Packet>>> = (0..256).map(|_| None).collect();
     for (node, outlet) in to {
         routes[usize::from(node.0)] = Some(outlet);
     }
@@ -23,10 +23,11 @@ pub async fn deal(from: Vec<Inlet<Msg<LINE>>>, to: Vec<(Node, Outlet<Msg<LINE>>)
                 continue;
             }
             for lane in Lane::ALL {
-                while let Some(msg) = inlet.front(lane).map(|msg| *msg) {
-                    let way =
-                        routes[usize::from(msg.to.0)].as_ref().expect("a message goes to somebody behind this wire");
-                    if way.try_send(lane, msg, crate::bytes(&msg)).is_err() {
+                while let Some(packet) = inlet.front(lane).map(|packet| *packet) {
+                    let way = routes[usize::from(packet.msg.to.0)]
+                        .as_ref()
+                        .expect("a message goes to somebody behind this wire");
+                    if way.try_send(lane, packet, crate::bytes(&packet.msg)).is_err() {
                         held_up = true;
                         break;
                     }

@@ -5,4 +5,4 @@ mod deal;
 mod wire;
 
 pub use deal::deal;
-pub use wire::{HEADER, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};
+pub use wire::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};

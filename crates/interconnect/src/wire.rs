@@ -1,7 +1,7 @@
 //! What travels between caches, what it weighs, and how it is sent without holding the sender up.
 
 use engine::{EventCount, Inlet, Lane, Outlet, Scope};
-use mem::{LINE, LineAddr};
+use mem::{Atomic, LINE, LineAddr};
 use protocol::{Msg, Node};
 use std::{
     cell::{Cell, RefCell},
@@ -14,6 +14,20 @@ pub const WHOLE: LineAddr = LineAddr(u64::MAX);
 
 /// What a packet has besides its bytes: command, address, route (`003_07d33ec44b25be67.txt`, 3.2.5.2).
 pub const HEADER: u64 = 8;
+
+/// What travels between caches: a message of their protocol. An atomic access that is on its way to the cache where
+/// everybody meets travels as a `Read` with operands, what it found comes back as `Data`; no protocol sees either.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    pub msg: Msg<LINE>,
+    pub atomic: Option<Atomic>,
+}
+
+impl From<Msg<LINE>> for Packet {
+    fn from(msg: Msg<LINE>) -> Self {
+        Self { msg, atomic: None }
+    }
+}
 
 /// A two-way wire to somebody.
 pub struct Wire<In, Out> {

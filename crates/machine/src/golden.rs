@@ -151,20 +151,23 @@ impl Golden {
                 now.extend(std::iter::from_fn(|| inlet.try_recv(Lane::Request)));
             }
             now.sort_by_key(|observation| match observation.seen {
-                Seen::Wrote(_) => 0,
+                Seen::Wrote(_) | Seen::Changed { .. } => 0,
                 Seen::Read(_) => 1,
                 Seen::Synchronised => 2,
             });
             for Observation { who, line, seen } in now {
+                let read = match seen {
+                    Seen::Read(found) | Seen::Changed { found, .. } => self.image.read(who, line, &found),
+                    Seen::Wrote(_) | Seen::Synchronised => Ok(()),
+                };
+                if let Err(mismatch) = read {
+                    let name = self.names.get(who.0 as usize).map_or("somebody", String::as_str);
+                    return cx.fail(format!("a wrong value was read: {}", mismatch.told(name)));
+                }
                 match seen {
-                    Seen::Wrote(data) => self.image.wrote(who, line, data),
+                    Seen::Wrote(new) | Seen::Changed { new, .. } => self.image.wrote(who, line, new),
                     Seen::Synchronised => self.image.synchronise(),
-                    Seen::Read(data) => {
-                        if let Err(mismatch) = self.image.read(who, line, &data) {
-                            let name = self.names.get(who.0 as usize).map_or("somebody", String::as_str);
-                            return cx.fail(format!("a wrong value was read: {}", mismatch.told(name)));
-                        }
-                    }
+                    Seen::Read(_) => {}
                 }
             }
             self.bell.next().await;

@@ -6,7 +6,7 @@
 //! gpu.array0.cu1 - l1v -+= array0 =+
 //! gpu.array0 l1s, l1i --'         '=== gpu.l2_1 === memory1
 //! ```
-//! With `check`, vector caches and the dispatcher also report to the golden image, which has a partition of its own.
+//! With `check`, vector caches, banks (of atomic accesses) and the dispatcher also report to the golden image, which has a partition of its own.
 
 use crate::{
     golden::{Golden, Image, Kept},
@@ -20,9 +20,9 @@ use engine::{
     RunOptions, Scope, Time,
 };
 use gpu::{AddressMap, Caches, ComputeUnit, ComputeUnitSpec, Dispatcher, DispatcherEnd, UnitEnd};
-use interconnect::{Side, Wire, deal};
+use interconnect::{Packet, Side, Wire, deal};
 use mem::{Frames, LINE, Observation, Observer, Reply, Request};
-use protocol::{Msg, Node, vi_l1::ViL1, wb_l2::WriteBackL2};
+use protocol::{Node, vi_l1::ViL1, wb_l2::WriteBackL2};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// How a machine is run.
@@ -80,7 +80,7 @@ mod node {
 }
 
 /// The two ends of a two-way link, one for each side.
-type Ends = (LinkSender<Msg<LINE>>, LinkReceiver<Msg<LINE>>);
+type Ends = (LinkSender<Packet>, LinkReceiver<Packet>);
 
 fn two_way(model: &mut Model, name: &str, spec: LinkSpec) -> (Ends, Ends) {
     let (down, from_above) = model.link(format!("{name}.down"), spec);
@@ -88,7 +88,7 @@ fn two_way(model: &mut Model, name: &str, spec: LinkSpec) -> (Ends, Ends) {
     ((down, from_below), (up, from_above))
 }
 
-fn wire((sender, receiver): Ends, scope: &Scope) -> Wire<Msg<LINE>, Msg<LINE>> {
+fn wire((sender, receiver): Ends, scope: &Scope) -> Wire<Packet, Packet> {
     Wire { from: scope.receiver(receiver), to: scope.sender(sender) }
 }
 
@@ -147,7 +147,7 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
     }
 
     let kept = Kept::default();
-    let mut reports: Vec<Option<LinkSender<Observation>>> = (0..=units).map(|_| None).collect();
+    let mut reports: Vec<Option<LinkSender<Observation>>> = (0..=units + banks).map(|_| None).collect();
     if options.check {
         let latency =
             machine.wires.l1_l2.latency.min(machine.wires.l2_memory.latency).min(machine.wires.dispatcher.latency);
@@ -160,7 +160,8 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
         }
         let (image, kept) = (Image::new(work.memory.clone()), kept.clone());
         let own = 1 + machine.partitions.arrays + machine.partitions.l2;
-        let names = (0..units).map(|unit| unit_path(unit, machine.units_per_array) + ".l1v").collect();
+        let caches = (0..units).map(|unit| unit_path(unit, machine.units_per_array) + ".l1v");
+        let names = caches.chain((0..banks).map(|bank| format!("gpu.l2_{bank}"))).collect();
         parts.add(own, move |root| golden(image, kept, ends, names, root));
     }
 
@@ -176,9 +177,11 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
         array_part(machine, plan, array_partition(array), &mut parts);
     }
     let mut harvests = Vec::new();
+    let mut bank_reports: Vec<_> = reports.collect();
     for (bank, (above, frames)) in above.into_iter().zip(split(work.memory, machine)).enumerate() {
         let (l2_end, memory_end) = two_way(&mut model, &format!("l2_{bank}_memory"), machine.wires.l2_memory);
-        bank_part(machine, bank, above, l2_end, bank_partition(bank), &mut parts);
+        let plan = BankPlan { bank, above, below: l2_end, report: bank_reports[bank].take() };
+        bank_part(machine, plan, bank_partition(bank), &mut parts);
         let (spec, harvest) = (machine.memory, Harvest::default());
         harvests.push(harvest.clone());
         parts.add(bank_partition(bank), move |root| {
@@ -246,7 +249,7 @@ struct Front {
 }
 
 fn front_part(machine: &Machine, front: Front, parts: &mut Parts) {
-    let (spec, number) = (machine.dispatcher, machine.compute_units() as u32);
+    let (spec, number) = (machine.dispatcher, (machine.compute_units() + machine.banks.count) as u32);
     parts.add(0, move |root| {
         let scope = root.scope("gpu").scope("dispatcher");
         let observer = front.report.map(|end| (Observer(number), scope.sender(end)));
@@ -279,7 +282,7 @@ fn array_part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut 
             ways.push((vec![node::l2(bank)], to));
             arrivals.push(from);
         }
-        let mut dealt_to: Vec<(Node, Outlet<Msg<LINE>>)> = Vec::new();
+        let mut dealt_to: Vec<(Node, Outlet<Packet>)> = Vec::new();
         let nodes: Vec<Node> = (0..banks.count).map(node::l2).collect();
         let mut cache = |me: Node, spec: CacheSpec, top, observer, scope: &Scope| {
             let arrives = PortSpec { capacity: spec.waiting, latency: Cycles(0), bytes_per_cycle: None };
@@ -340,9 +343,19 @@ fn port_pair(from: &Scope, name: &str, cache: CacheSpec, to: &Scope) -> (Wire<Re
     (Wire { from: reply_in, to: request_out }, Wire { from: request_in, to: reply_out })
 }
 
+/// What a bank is connected to.
+struct BankPlan {
+    bank: usize,
+    above: Vec<Ends>,
+    below: Ends,
+    report: Option<LinkSender<Observation>>,
+}
+
 /// A bank of the L2.
-fn bank_part(machine: &Machine, bank: usize, above: Vec<Ends>, below: Ends, partition: usize, parts: &mut Parts) {
+fn bank_part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Parts) {
     let (l2, arrays, per_array) = (machine.l2, machine.arrays, machine.units_per_array);
+    let BankPlan { bank, above, below, report } = plan;
+    let number = (machine.compute_units() + bank) as u32;
     parts.add(partition, move |root| {
         let scope = root.scope("gpu").scope(("l2_", bank));
         let spec = BankSpec {
@@ -362,8 +375,9 @@ fn bank_part(machine: &Machine, bank: usize, above: Vec<Ends>, below: Ends, part
             top.to.push((caches.chain([node::l1s(array), node::l1i(array)]).collect(), to));
         }
         let below = Side::one(node::memory(bank), wire(below, &scope));
-        let cache =
-            Cache::new(cache::CacheSpec { bank: spec, history: HISTORY }, Top::Caches(top), below, None, &scope);
+        let observer = report.map(|end| (Observer(number), scope.sender(end)));
+        let spec = cache::CacheSpec { bank: spec, history: HISTORY };
+        let cache = Cache::new(spec, Top::Caches(top), below, observer, &scope);
         scope.serve("control", |cx| cache.run(cx));
     });
 }

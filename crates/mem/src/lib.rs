@@ -6,12 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod atomic;
 mod block;
 mod frames;
 mod observation;
 mod request;
 
 pub use address::{Bytes, LineAddr, PhysAddr, VirtAddr};
+pub use atomic::{Atomic, AtomicOp};
 pub use block::{Block, Mask};
 pub use frames::{FRAME, FrameId, Frames};
 pub use observation::{Observation, Observer, Seen};

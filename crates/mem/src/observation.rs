@@ -16,6 +16,8 @@ pub enum Seen {
     Read(Block<LINE>),
     /// These bytes were written.
     Wrote(Block<LINE>),
+    /// These bytes were found, and at once replaced by those.
+    Changed { found: Block<LINE>, new: Block<LINE> },
     /// Everybody has written back what was written, and nobody holds anything stale: a kernel's border.
     Synchronised,
 }

@@ -4,7 +4,7 @@
 //! number when it has been performed, in any order. What caches say to each other below are the messages of their
 //! protocol, not these.
 
-use crate::{Block, LineAddr, PhysAddr, VirtAddr};
+use crate::{Atomic, Block, LineAddr, PhysAddr, VirtAddr};
 
 /// The bytes of a line, as the timing model moves them.
 pub const LINE: usize = 64;
@@ -16,6 +16,8 @@ pub enum Access {
     Load,
     /// Write the bytes of the data.
     Store,
+    /// Change the bytes of the mask as one indivisible step, where everybody on the device meets; `data` holds the operands.
+    Atomic(Atomic),
     /// Forget everything that may be stale: a kernel starts, or an acquire.
     Invalidate,
     /// See to it that everything written has arrived at the scope's level: a kernel ends, or a release.
@@ -67,6 +69,6 @@ impl Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     pub id: RequestId,
-    /// A load's bytes.
+    /// A load's bytes; what an atomic access found.
     pub data: Block<LINE>,
 }

@@ -171,17 +171,21 @@ impl Unit {
             let (id, scope, data) = (RequestId(number as u64 * PARTS), Scope::Device, Block::EMPTY);
             return Request { id, access: Access::Invalidate, scope, asid, virt: VirtAddr(0), phys: None, data };
         };
-        let Part { line, mask, .. } = access.parts[part];
+        let Part { line, mask, atomic, .. } = access.parts[part];
         let store = op.is_store();
         Request {
             id: RequestId(number as u64 * PARTS + part as u64),
-            access: if store { Access::Store } else { Access::Load },
+            access: match atomic {
+                Some(atomic) => Access::Atomic(atomic),
+                None if store => Access::Store,
+                None => Access::Load,
+            },
             scope: if op.is_coherent() { Scope::Device } else { Scope::Group },
             asid,
             virt: VirtAddr(line.0),
             // There is no translation: addresses are what memory knows them by.
             phys: Some(PhysAddr(line.0)),
-            data: if store { access.parts[part].block() } else { Block::of([0; LINE], mask) },
+            data: if store || atomic.is_some() { access.parts[part].block() } else { Block::of([0; LINE], mask) },
         }
     }
 

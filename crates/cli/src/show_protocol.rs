@@ -2,7 +2,10 @@
 
 use clap::ValueEnum;
 use miette::miette;
-use protocol::{Table, catalogue};
+use protocol::{
+    Table,
+    catalogue::{self, Protocol},
+};
 use serde::Serialize;
 
 use crate::ui::Ui;
@@ -15,6 +18,9 @@ pub struct ShowProtocol {
     /// How to write the tables.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Show what it costs in bits beside tags and data, instead of its tables.
+    #[arg(long)]
+    storage: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -44,6 +50,9 @@ impl ShowProtocol {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let protocol = catalogue::find(&self.name)
             .ok_or_else(|| miette!("there is no protocol '{}': `cohesim list protocols` names them all", self.name))?;
+        if self.storage {
+            return show_storage(protocol, ui);
+        }
         let tables: Vec<_> = protocol.tables.iter().map(|table| self.format.write(table)).collect();
         ui.print(&match self.format {
             Format::Text => format!("{}: {}\n\n{}", protocol.name, protocol.about, tables.join("\n")),
@@ -53,6 +62,27 @@ impl ShowProtocol {
         let tables = protocol.tables.iter().map(|table| ShownTable::new(table)).collect();
         ui.report(&Shown { name: protocol.name, about: protocol.about, tables })
     }
+}
+
+#[derive(Serialize)]
+struct ShownStorage {
+    name: &'static str,
+    storage: Vec<Stored>,
+}
+
+#[derive(Serialize)]
+struct Stored {
+    what: &'static str,
+    bytes: u64,
+}
+
+fn show_storage(protocol: &Protocol, ui: &Ui) -> miette::Result<()> {
+    let storage = protocol.storage.ok_or_else(|| miette!("no paper says what {} costs in bits", protocol.name))?;
+    let storage = storage();
+    ui.print(&format!("{}, for each GPU:\n", protocol.name))?;
+    ui.print(&storage.iter().map(|s| format!("{:>8}  {}\n", s.bytes.to_string(), s.what)).collect::<String>())?;
+    let storage = storage.iter().map(|s| Stored { what: s.what, bytes: s.bytes.0 }).collect();
+    ui.report(&ShownStorage { name: protocol.name, storage })
 }
 
 impl Format {

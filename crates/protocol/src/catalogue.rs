@@ -4,12 +4,14 @@ use crate::{
     Block, Controller, Kind, Line, Node, Table,
     adsm::{self, Accelerator, Host},
     check::{BYTES, Member, Stage, System},
+    halcone,
     memory::{self, Memory},
     mesi,
     vi_l1::{self, ViL1},
     wb_l2::{self, WriteBackL2},
     wt_l2::{self, WriteThroughL2},
 };
+use mem::Bytes;
 
 /// A protocol.
 pub struct Protocol {
@@ -19,6 +21,15 @@ pub struct Protocol {
     pub tables: &'static [&'static Table],
     /// The systems it is checked on. What one of them can't show, another does: together they should meet every cell.
     pub systems: &'static [Setup],
+    /// What it costs in bits beside tags and data, where a paper says so.
+    pub storage: Option<fn() -> Vec<Storage>>,
+}
+
+/// Bits that hardware has to keep, as bytes.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    pub what: &'static str,
+    pub bytes: Bytes,
 }
 
 /// A kind of system that a protocol is checked on.
@@ -38,6 +49,7 @@ pub static ALL: &[Protocol] = &[
         about: "write-through L1s over one write-back L2; L1s are invalidated when a kernel starts",
         tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
         systems: &[Setup { name: "one-gpu", rounds: 1, build: vi }],
+        storage: None,
     },
     Protocol {
         name: "wb_nc",
@@ -51,6 +63,7 @@ pub static ALL: &[Protocol] = &[
             },
             Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
         ],
+        storage: None,
     },
     Protocol {
         name: "wt_nc",
@@ -68,6 +81,7 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| not_coherent(&WriteThroughL2, &[caches], lines),
             },
         ],
+        storage: None,
     },
     Protocol {
         name: "mesi",
@@ -93,6 +107,18 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "fetch-no-llc", rounds: 0, build: mesi::fetch_no_llc },
             Setup { name: "gpu-no-llc", rounds: 0, build: mesi::gpu_no_llc },
         ],
+        storage: None,
+    },
+    Protocol {
+        name: "halcone",
+        about: "HALCONE: many GPUs over one memory, ordered by logical time; lines are read on leases, none is invalidated",
+        tables: &[&halcone::halcone_l1::TABLE, &halcone::halcone_l2::TABLE, &halcone::tsu::TABLE],
+        systems: &[
+            Setup { name: "gpus", rounds: 1, build: halcone::gpus },
+            Setup { name: "one-gpu", rounds: 1, build: halcone::one_gpu },
+            Setup { name: "overflow", rounds: 1, build: halcone::overflow },
+        ],
+        storage: Some(halcone::storage),
     },
     Protocol {
         name: "adsm",
@@ -116,6 +142,7 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| adsm(&adsm::ROLLING, adsm::rolling::State::ReadOnly as u8, true, caches, lines),
             },
         ],
+        storage: None,
     },
 ];
 
@@ -171,6 +198,7 @@ fn vi(caches: usize, lines: usize) -> System {
         whims: fences(l1s.iter().chain([&l2])),
         equals: l1s.into_iter().map(|l1| vec![l1]).collect(),
         coherent: false,
+        horizon: None,
     }
 }
 
@@ -215,6 +243,7 @@ fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], lines: usize
         whims: fences(l1s.iter().chain(&l2s)),
         equals,
         coherent: false,
+        horizon: None,
     }
 }
 
@@ -248,23 +277,22 @@ fn adsm(host: &'static Host, initial: u8, rolls: bool, caches: usize, lines: usi
         whims: if rolls { vec![(node(0), Kind::Roll)] } else { Vec::new() },
         equals: Vec::new(),
         coherent: false,
+        horizon: None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{Limits, Network, check};
+    use crate::check::{Limits, check};
 
     #[test]
-    fn every_protocol_holds_with_two_caches_on_both_networks() {
+    fn every_protocol_holds_with_two_caches_on_every_network() {
         for protocol in ALL {
             for setup in protocol.systems {
                 let system = (setup.build)(2, 1);
-                // In MESI no message ever waits behind another (`tests/mesi_holes.rs`), so lanes make no difference.
-                let networks = [Network::Unordered, Network::Ordered { depth: 2 }];
-                for &network in &networks[..if system.coherent { 1 } else { 2 }] {
-                    let limits = Limits { rounds: setup.rounds, ..Limits::default() };
+                for &network in system.networks() {
+                    let limits = Limits { rounds: setup.rounds, threads: 2, ..Limits::default() };
                     let report = check(system.clone(), network, limits);
                     let trace = report.counterexample.clone().unwrap_or_default();
                     let name = format!("{}:{}", protocol.name, setup.name);

@@ -3,7 +3,7 @@
 //! All protocols share one vocabulary, so that queues, networks and traces need not know which protocol runs. A controller
 //! that gets a message its protocol has no event for fails loudly (see [`Impossible`](crate::Impossible)).
 
-use crate::Block;
+use crate::{Block, Stamps};
 use mem::LineAddr;
 use std::fmt;
 
@@ -38,6 +38,8 @@ pub enum Kind {
     Return,
     /// Too many blocks are dirty and this is the oldest (ADSM, rolling-update).
     Roll,
+    /// Logical time starts anew (protocols with timestamps): forget every lease, then `Done`.
+    Reset,
     /// To the one who asked: the data of a load.
     Loaded,
     /// To the one who asked: a flush, an invalidation, a call or a return is complete.
@@ -113,6 +115,7 @@ impl Kind {
             Kind::InvAck | Kind::Flushed => Lane::Reply,
             Kind::FwdAck | Kind::FwdAckX | Kind::FwdNack | Kind::FwdNackX => Lane::Reply,
             Kind::Evict | Kind::Flush | Kind::Invalidate | Kind::Call | Kind::Return | Kind::Roll => Lane::Coherence,
+            Kind::Reset => Lane::Coherence,
             Kind::Drain | Kind::Retry | Kind::WriteBack => Lane::Coherence,
             Kind::Inval | Kind::GetFwd | Kind::GetXFwd | Kind::CoreFlush | Kind::Downgrade => Lane::Coherence,
         }
@@ -131,12 +134,14 @@ pub struct Msg<const N: usize> {
     pub of: Option<Node>,
     /// How many acknowledgements the receiver has to await from others.
     pub acks: u8,
+    /// The lease on which a line is given out, or the sender's time.
+    pub stamps: Stamps,
 }
 
 impl<const N: usize> Msg<N> {
     /// A message on the sender's own behalf that asks for no acknowledgements.
     pub const fn new(from: Node, to: Node, kind: Kind, line: LineAddr, data: Block<N>) -> Self {
-        Self { from, to, kind, line, data, of: None, acks: 0 }
+        Self { from, to, kind, line, data, of: None, acks: 0, stamps: Stamps::ZERO }
     }
 
     pub const fn lane(&self) -> Lane {
@@ -151,6 +156,9 @@ impl<const N: usize> fmt::Display for Msg<N> {
         if !self.data.mask().is_empty() {
             let bytes: Vec<_> = (0..N).map(|b| self.data.get(b).map_or(".".to_owned(), |v| v.to_string())).collect();
             write!(f, " [{}]", bytes.join(" "))?;
+        }
+        if self.stamps != Stamps::ZERO {
+            write!(f, " {}", self.stamps)?;
         }
         if self.acks > 0 {
             write!(f, " after {} acks", self.acks)?;

@@ -4,7 +4,7 @@
 //! delays, queues and picks victims. A [`Controller`] adds the two things a table can't say: which event a message is, given
 //! what is known of the line (every guard is an event), and what each action does to the line.
 
-use crate::{Block, Cell, Kind, Mask, Msg, Node, Table};
+use crate::{Block, Cell, Kind, Mask, Msg, Node, Stamps, Table};
 use mem::LineAddr;
 use std::collections::VecDeque;
 
@@ -29,6 +29,8 @@ pub struct Line<const N: usize> {
     pub join: Option<Node>,
     /// Acknowledgements that came before the answer that says how many there will be.
     pub early: u8,
+    /// Its lease, and the time of the whole controller (protocols with timestamps).
+    pub stamps: Stamps,
 }
 
 /// A set of those above a controller: bit n stands for the n-th of them (see [`Place::above`]).
@@ -81,7 +83,18 @@ impl<const N: usize> Line<N> {
     pub const fn new(state: u8) -> Self {
         let (data, none) = (Block::EMPTY, Mask::NONE);
         let sharers = Sharers::NONE;
-        Self { state, data, dirty: none, in_flight: none, acks: 0, asked: None, sharers, join: None, early: 0 }
+        Self {
+            state,
+            data,
+            dirty: none,
+            in_flight: none,
+            acks: 0,
+            asked: None,
+            sharers,
+            join: None,
+            early: 0,
+            stamps: Stamps::ZERO,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -158,6 +171,11 @@ pub trait Controller<const N: usize>: Sync {
         None
     }
 
+    /// The line without what can't make a difference any more: the checker takes lines with the same essence as one.
+    fn essence(&self, line: &Line<N>) -> Line<N> {
+        *line
+    }
+
     /// Does one action. `Err` says why it makes no sense for this line; that is a hole in the table.
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str>;
 }
@@ -174,6 +192,11 @@ impl<const N: usize> Work<'_, N> {
     /// Says something about this line to somebody.
     pub fn send(&mut self, to: Node, kind: Kind, data: Block<N>) {
         self.sends.push(Msg::new(self.place.me, to, kind, self.msg.line, data));
+    }
+
+    /// Says something with a lease, or with the time it is here.
+    pub fn send_stamped(&mut self, to: Node, kind: Kind, data: Block<N>, stamps: Stamps) {
+        self.sends.push(Msg { stamps, ..Msg::new(self.place.me, to, kind, self.msg.line, data) });
     }
 
     /// Says something on another's behalf, or something that has others acknowledge.

@@ -7,8 +7,6 @@ use protocol::check::{Coverage, Limits, Network, Progress, Property, Report, che
 use serde::Serialize;
 use std::time::Instant;
 
-const NETWORKS: [(&str, Network); 2] = [("unordered", Network::Unordered), ("ordered", Network::Ordered { depth: 2 })];
-
 #[derive(Serialize)]
 struct Results {
     results: Vec<Checked>,
@@ -46,11 +44,15 @@ impl Check {
         for Chosen { protocol, systems } in chosen {
             let mut coverage = Coverage::default();
             for setup in *systems {
-                for (network_name, network) in NETWORKS {
-                    let caches = self.caches.unwrap_or(3);
+                let caches = self.caches.unwrap_or(3);
+                let system = (setup.build)(caches.into(), self.lines.into());
+                for &network in system.networks() {
+                    let network_name = match network {
+                        Network::Unordered => "unordered",
+                        Network::Ordered { .. } => "ordered",
+                    };
                     let name = format!("{}:{}", protocol.name, setup.name);
                     let start = Instant::now();
-                    let system = (setup.build)(caches.into(), self.lines.into());
                     let watch = |Progress { states, depth }| {
                         ui.progress(&format!(
                             "{name} on the {network_name} network: {states} states, depth {depth} ..."

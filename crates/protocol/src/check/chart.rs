@@ -29,7 +29,7 @@ pub fn chart(check: &Check, trace: &[(Move, World)]) -> String {
             Move::Advance => (lifelines.row(), format!("-- {}", stage(check, after))),
         };
         let _ = writeln!(out, "  {lane}  {label}");
-        if let Some(Trouble::Impossible(what) | Trouble::Value(what)) = &after.trouble {
+        if let Some(Trouble::Impossible(what) | Trouble::Value(what) | Trouble::Order(what)) = &after.trouble {
             let _ = writeln!(out, "  {what}");
         }
         before = after.clone();

@@ -5,7 +5,7 @@ use super::{
     oracle::{self, Oracle},
     search::Explore,
     system::{BYTES, CORES, DRIVER, Network, STORED, Stage, System},
-    world::{Renaming, Told, Trouble, World},
+    world::{Renaming, Told, Trouble, Version, World},
 };
 use crate::{Access, Block, Cell, Impossible, Kind, Line, Msg, Node, Place, Step, Table, Witness, step};
 use mem::LineAddr;
@@ -73,6 +73,21 @@ impl Check {
         address.0 as usize / BYTES
     }
 
+    /// What the driver asks. A fence brings a cache over memory the latest time of any cache, another the time of the one
+    /// below it: no cache may be ahead of that.
+    fn tell(&self, world: &World, to: Node, kind: Kind, line: usize) -> Msg<BYTES> {
+        let mut msg = self.ask(DRIVER, to, kind, line, Block::EMPTY);
+        if kind == Kind::Invalidate && self.system.horizon.is_some() {
+            let below = |node: Node| self.system.members[node.0 as usize].below[line];
+            let time = |node: Node| world.lines[node.0 as usize].stamps.cts;
+            let is_home = |node: Node| below(node) == node;
+            let caches = (0..self.members()).map(|number| Node(number as u8)).filter(|&node| !is_home(node));
+            let latest = || caches.map(time).max().unwrap_or(0);
+            msg.stamps.cts = if is_home(below(to)) { latest() } else { time(below(to)) };
+        }
+        msg
+    }
+
     fn ask(&self, from: Node, to: Node, kind: Kind, line: usize, data: Block<BYTES>) -> Msg<BYTES> {
         Msg::new(from, to, kind, LineAddr((line * BYTES) as u64), data)
     }
@@ -111,6 +126,9 @@ impl Check {
     /// What cores may ask in this world.
     fn requests(&self, world: &World) -> SmallVec<[Msg<BYTES>; 16]> {
         let Stage::Work { cores } = &self.system.stages[world.stage] else { return SmallVec::new() };
+        if self.system.horizon.is_some_and(|horizon| world.latest() >= horizon) {
+            return SmallVec::new();
+        }
         let mut requests = SmallVec::new();
         for (number, member) in self.system.members.iter().enumerate() {
             let Some(core) = member.core.filter(|core| cores.contains(core)) else { continue };
@@ -139,7 +157,7 @@ impl Check {
         let working = matches!(self.system.stages[world.stage], Stage::Work { .. });
         let whims = everybody.chain(self.system.whims.iter().copied().filter(move |_| working));
         let each_line = whims.flat_map(move |whim| (0..self.system.lines).map(move |line| (whim, line)));
-        let asks = each_line.map(move |((to, kind), line)| self.ask(DRIVER, to, kind, line, Block::EMPTY));
+        let asks = each_line.map(move |((to, kind), line)| self.tell(world, to, kind, line));
         let busy = move |msg: &Msg<BYTES>| {
             !matches!(msg.kind, Kind::Evict | Kind::Drain)
                 && world.told[self.line_of(msg.line) * self.members() + msg.to.0 as usize] == Told::Busy
@@ -169,7 +187,7 @@ impl Check {
             let told = |line: usize, member: Node| world.told[line * self.members() + member.0 as usize];
             let each = || (0..self.system.lines).flat_map(|line| members.iter().map(move |&member| (line, member)));
             for (line, member) in each().filter(|&(line, member)| told(line, member) == Told::NotYet) {
-                moves.push(Move::Ask(self.ask(DRIVER, member, *kind, line, Block::EMPTY)));
+                moves.push(Move::Ask(self.tell(world, member, *kind, line)));
             }
             if each().all(|(line, member)| told(line, member) == Told::Done) {
                 moves.push(Move::Advance);
@@ -204,10 +222,35 @@ impl Check {
         let state = &mut world.lines[line * self.members() + msg.to.0 as usize];
         match step(member.controller, table, place, state, msg, &mut Meter(&self.met[member.table])) {
             Ok(Step::Stall) => false,
-            Ok(Step::Sends(sends)) => sends.into_iter().all(|send| self.send(world, send)),
+            Ok(Step::Sends(sends)) => {
+                if self.system.horizon.is_some() {
+                    self.keep_time(world, msg, &sends);
+                }
+                sends.into_iter().all(|send| self.send(world, send))
+            }
             Err(error) => {
                 world.trouble = Some(Trouble::Impossible(describe(&self.system.name(msg.to), &error)));
                 true
+            }
+        }
+    }
+
+    /// After a step: a controller has one time for all of its lines, and what memory wrote has its place in logical time.
+    fn keep_time(&self, world: &mut World, msg: &Msg<BYTES>, sends: &[Msg<BYTES>]) {
+        let (member, line) = (msg.to.0 as usize, self.line_of(msg.line));
+        let now = world.lines[line * self.members() + member].stamps.cts;
+        world.lines.iter_mut().skip(member).step_by(self.members()).for_each(|line| line.stamps.cts = now);
+        if self.system.members[member].below[line] != msg.to {
+            return;
+        }
+        if msg.kind == Kind::Reset {
+            world.restart_versions();
+        }
+        let written = sends.iter().find(|send| msg.kind == Kind::Write && send.kind == Kind::Ack);
+        let bytes = written.into_iter().flat_map(|ack| (0..BYTES).map(move |byte| (byte, ack.stamps.wts)));
+        for (byte, wts) in bytes {
+            if let Some(value) = msg.data.get(byte) {
+                world.perform(Version { byte: line * BYTES + byte, wts, value });
             }
         }
     }
@@ -243,6 +286,13 @@ impl Check {
     fn loaded(&self, world: &mut World, line: usize, core: usize, msg: &Msg<BYTES>) {
         world.loading[line * self.system.cores + core] = false;
         for byte in 0..BYTES {
+            let (time, number) = (msg.stamps.cts, line * BYTES + byte);
+            let newest = world.newest(number, time);
+            if self.system.horizon.is_some() && msg.data.get(byte).is_some_and(|value| value != newest) {
+                let what = format!("core{core} read byte {byte} of line {line} at time {time}: {newest} is due");
+                world.trouble = Some(Trouble::Order(what));
+                return;
+            }
             let may_read = |value| match self.system.coherent {
                 true => value == oracle::NEWEST,
                 false => world.oracles[line * BYTES + byte].may_read(core, value),
@@ -339,6 +389,9 @@ impl Model for Check {
             Property::always("a read returns a value it may: none lost, none invented", |_, world: &World| {
                 !matches!(world.trouble, Some(Trouble::Value(_)))
             }),
+            Property::always("a read returns the newest write up to its logical time", |_, world: &World| {
+                !matches!(world.trouble, Some(Trouble::Order(_)))
+            }),
             Property::always("a line holds what its state says", |check: &Check, world: &World| {
                 let members = || check.system.members.iter().cycle();
                 world.trouble.is_some()
@@ -375,6 +428,16 @@ impl Model for Check {
 
 impl Explore for Check {
     fn fingerprint(&self, world: &World) -> u64 {
+        let mut essence;
+        let world = if self.system.horizon.is_some() {
+            essence = world.clone();
+            for (line, member) in essence.lines.iter_mut().zip(self.system.members.iter().cycle()) {
+                *line = member.controller.essence(line);
+            }
+            &essence
+        } else {
+            world
+        };
         let hash = |renaming| {
             let mut hasher = Fingerprint::default();
             world.hash_renamed(renaming, |network| self.sort(network), &mut hasher);

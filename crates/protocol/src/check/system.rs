@@ -1,6 +1,6 @@
 //! A small system to check: who is there, who asks whom, and what happens between stretches of work.
 
-use crate::{Controller, Kind, Line, Node, Table};
+use crate::{Controller, Kind, Line, Node, Stamp, Table};
 
 /// Bytes in a line of a checked system: two are enough for false sharing.
 pub const BYTES: usize = 2;
@@ -61,9 +61,19 @@ pub struct System {
     pub equals: Vec<Vec<Node>>,
     /// Caches agree at all times: a read returns the newest store that has been performed.
     pub coherent: bool,
+    /// Accesses are ordered by logical time; cores ask for nothing once it has come so far.
+    pub horizon: Option<Stamp>,
 }
 
 impl System {
+    /// The networks that make a difference to it. With one line no message of MESI (`tests/mesi_holes.rs`) or of a protocol with
+    /// leases ever waits behind another: each asks one thing at a time. So lanes that keep order show nothing new there.
+    pub fn networks(&self) -> &'static [Network] {
+        let both = &[Network::Unordered, Network::Ordered { depth: 2 }];
+        let one_at_a_time = self.coherent || self.horizon.is_some();
+        if one_at_a_time && self.lines == 1 { &both[..1] } else { both }
+    }
+
     pub fn name(&self, node: Node) -> String {
         match self.members.get(node.0 as usize) {
             Some(member) => member.name.clone(),

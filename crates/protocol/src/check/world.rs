@@ -5,7 +5,7 @@ use super::{
     oracle::{self, Oracle},
     system::{BYTES, CORES, READ, STORED, System},
 };
-use crate::{Block, Line, Msg, Node, Sharers};
+use crate::{Block, Line, Msg, Node, Sharers, Stamp};
 use smallvec::{Array, SmallVec};
 use std::hash::{Hash, Hasher};
 
@@ -24,6 +24,17 @@ pub enum Trouble {
     Impossible(String),
     /// A read returned what it may not.
     Value(String),
+    /// A read at a logical time returned something else than the newest write up to it.
+    Order(String),
+}
+
+/// A write of a byte, at its logical time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// The byte, counted through all lines.
+    pub byte: usize,
+    pub wts: Stamp,
+    pub value: u8,
 }
 
 /// Everything that is known of a system at one moment. Small systems need no memory beside it: a search makes many millions.
@@ -39,6 +50,8 @@ pub struct World {
     pub oracles: SmallVec<[Oracle; 2]>,
     /// By line, then by member: what has come of the present stage's message.
     pub told: SmallVec<[Told; 16]>,
+    /// Where accesses are ordered by logical time: every write that memory has performed, in that order for each byte.
+    pub versions: SmallVec<[Version; 2]>,
     pub stage: usize,
     pub stores: u8,
     pub rounds: u8,
@@ -47,13 +60,14 @@ pub struct World {
 
 impl Clone for World {
     fn clone(&self) -> Self {
-        let Self { lines, network, loading, oracles, told, stage, stores, rounds, trouble } = self;
+        let Self { lines, network, loading, oracles, told, versions, stage, stores, rounds, trouble } = self;
         Self {
             lines: SmallVec::from_slice(lines),
             network: SmallVec::from_slice(network),
             loading: SmallVec::from_slice(loading),
             oracles: SmallVec::from_slice(oracles),
             told: SmallVec::from_slice(told),
+            versions: SmallVec::from_slice(versions),
             stage: *stage,
             stores: *stores,
             rounds: *rounds,
@@ -63,12 +77,13 @@ impl Clone for World {
 
     /// Keeps its own memory: the search makes most worlds only to find that it knows them.
     fn clone_from(&mut self, other: &Self) {
-        let Self { lines, network, loading, oracles, told, stage, stores, rounds, trouble } = other;
+        let Self { lines, network, loading, oracles, told, versions, stage, stores, rounds, trouble } = other;
         copy(&mut self.lines, lines);
         copy(&mut self.network, network);
         copy(&mut self.loading, loading);
         copy(&mut self.oracles, oracles);
         copy(&mut self.told, told);
+        copy(&mut self.versions, versions);
         (self.stage, self.stores, self.rounds) = (*stage, *stores, *rounds);
         self.trouble.clone_from(trouble);
     }
@@ -80,6 +95,35 @@ fn copy<A: Array<Item: Copy>>(to: &mut SmallVec<A>, from: &[A::Item]) {
 }
 
 impl World {
+    /// The latest logical time that anybody knows of.
+    pub fn latest(&self) -> Stamp {
+        self.lines.iter().map(|line| line.stamps.cts.max(line.stamps.rts)).max().unwrap_or(0)
+    }
+
+    /// Remembers a write that memory has performed.
+    pub fn perform(&mut self, version: Version) {
+        let place = self.versions.partition_point(|known| *known < version);
+        self.versions.insert(place, version);
+    }
+
+    /// What a read of a byte at a logical time has to return.
+    pub fn newest(&self, byte: usize, time: Stamp) -> u8 {
+        let written = self.versions.iter().rev().find(|version| version.byte == byte && version.wts <= time);
+        written.map_or(0, |version| version.value)
+    }
+
+    /// Logical time starts anew: of each byte the newest value is as old as time.
+    pub fn restart_versions(&mut self) {
+        let newest: SmallVec<[Version; 2]> = self
+            .versions
+            .iter()
+            .enumerate()
+            .filter(|&(place, version)| self.versions.get(place + 1).is_none_or(|next| next.byte != version.byte))
+            .map(|(_, version)| Version { wts: 0, ..*version })
+            .collect();
+        self.versions = newest;
+    }
+
     pub fn new(system: &System) -> Self {
         let per_line = |_| system.members.iter().map(|member| member.initial);
         Self {
@@ -91,6 +135,7 @@ impl World {
                 if system.coherent { 0 } else { system.lines * BYTES },
             ),
             told: SmallVec::from_elem(Told::NotYet, system.lines * system.members.len()),
+            versions: SmallVec::new(),
             stage: 0,
             stores: 0,
             rounds: 0,
@@ -140,6 +185,7 @@ impl World {
         permuted(&self.loading, &renaming.cores).for_each(|loading| loading.hash(hasher));
         permuted(&self.told, &renaming.members).for_each(|told| told.hash(hasher));
         self.oracles.iter().for_each(|oracle| oracle.hash_renamed(&renaming.cores, hasher));
+        self.versions.hash(hasher);
         (self.stage, self.stores, self.rounds, &self.trouble).hash(hasher);
     }
 }

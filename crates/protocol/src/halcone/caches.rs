@@ -1,0 +1,191 @@
+//! HALCONE's first- and second-level caches: write-through, a lease for each line, one time for the whole cache.
+//!
+//! `R` waits for the answer to a read, `L` is locked until the answer to a write has come. Both answers bring the whole line:
+//! what the cache held when the write went out may lack bytes that others wrote to it since.
+
+use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
+
+protocol! {
+ /// Algorithms 1 and 4. `Dead`: no line, or its lease has ended.
+ halcone_l1 actions(Ask Fetch Through Fill Stamp Answer Landed Hit Drop Raise Restart Done)
+ on( LoadLive   LoadDead            Store             Evict     Acquire         Flush     Reset                  Data                    Written                 )
+ I { x          [R Ask Fetch]       [L Through]       x         [I Raise Done]  [I Done]  [I Restart Done]       x                       x                       }
+ V { [V Hit]    [R Drop Ask Fetch]  [L Drop Through]  [I Drop]  [V Raise Done]  [V Done]  [I Drop Restart Done]  x                       x                       }
+ R { x          z                   z                 z         z               z         x                      [V Fill Stamp Answer]   x                       }
+ L { x          z                   z                 z         z               z         x                      x                       [V Fill Stamp Landed]   }
+}
+
+protocol! {
+ /// Algorithms 2 and 5.
+ halcone_l2 actions(Ask Fetch Through Fill Stamp Answer AnswerWrite Reply Drop Raise Restart Done)
+ on( ReadLive    ReadDead            Write                 Evict     Acquire         Reset                  Data                    Written                     )
+ I { x           [R Ask Fetch]       [L Ask Through]       x         [I Raise Done]  [I Restart Done]       x                       x                           }
+ V { [V Reply]   [R Drop Ask Fetch]  [L Drop Ask Through]  [I Drop]  [V Raise Done]  [I Drop Restart Done]  x                       x                           }
+ R { x           z                   z                     z         z               x                      [V Fill Stamp Answer]   x                           }
+ L { x           z                   z                     z         z               x                      x                       [V Fill Stamp AnswerWrite]  }
+}
+
+fn is_live<const N: usize>(line: &Line<N>) -> bool {
+    !line.is_empty() && line.stamps.is_live()
+}
+
+/// The line's lease is the answer's, from the present on at the earliest; the present is no earlier than the line's writing.
+fn stamp<const N: usize>(work: &mut Work<'_, N>) {
+    let Stamps { wts, rts, .. } = work.msg.stamps;
+    let now = work.line.stamps.cts.max(wts);
+    work.line.stamps = Stamps { wts: now, rts: rts.max(wts.saturating_add(1)), cts: now };
+}
+
+/// Forgets the bytes and their lease.
+fn drop_line<const N: usize>(work: &mut Work<'_, N>) {
+    common::drop_data(work);
+    work.line.stamps = Stamps::now(work.line.stamps.cts);
+}
+
+/// The present is at least what the message says.
+fn raise<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.cts);
+}
+
+/// A cache does not tell the caches above what time it is.
+fn lease<const N: usize>(line: &Line<N>) -> Stamps {
+    Stamps { cts: 0, ..line.stamps }
+}
+
+fn answer<const N: usize>(work: &mut Work<'_, N>, kind: Kind, stamps: Stamps) -> Result<(), &'static str> {
+    let to = work.line.asked.take().ok_or("has nobody to answer")?;
+    work.send_stamped(to, kind, work.line.data, stamps);
+    Ok(())
+}
+
+/// A lease that has ended has ended for good.
+fn essence<const N: usize>(line: &Line<N>) -> Line<N> {
+    let stamps = if line.stamps.is_live() { line.stamps } else { Stamps::now(line.stamps.cts) };
+    Line { stamps, ..*line }
+}
+
+fn fits<const N: usize>(line: &Line<N>, valid: bool, asked: bool, acks: u8) -> bool {
+    let held = if valid { line.data.is_full() } else { line.is_empty() && line.stamps == Stamps::now(line.stamps.cts) };
+    held && line.is_asked() == asked && line.acks == acks
+}
+
+/// The controller of table [`halcone_l1`].
+pub struct HalconeL1;
+
+impl<const N: usize> Controller<N> for HalconeL1 {
+    fn table(&self) -> &'static Table {
+        &halcone_l1::TABLE
+    }
+
+    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        use halcone_l1::Event;
+        let event = match msg.kind {
+            Kind::Load if is_live(line) => Event::LoadLive,
+            Kind::Load => Event::LoadDead,
+            Kind::Store => Event::Store,
+            Kind::Evict => Event::Evict,
+            Kind::Invalidate => Event::Acquire,
+            Kind::Flush => Event::Flush,
+            Kind::Reset => Event::Reset,
+            Kind::Data => Event::Data,
+            Kind::Ack => Event::Written,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        use halcone_l1::State;
+        match State::ALL[line.state as usize] {
+            State::I => fits(line, false, false, 0),
+            State::V => fits(line, true, false, 0),
+            State::R => fits(line, false, true, 0),
+            State::L => fits(line, false, false, 1),
+        }
+    }
+
+    fn essence(&self, line: &Line<N>) -> Line<N> {
+        // Nobody above asks when a line was written.
+        let line = essence(line);
+        Line { stamps: Stamps { wts: 0, ..line.stamps }, ..line }
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
+        use halcone_l1::Action;
+        match Action::ALL[action as usize] {
+            Action::Ask => common::ask(work),
+            Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
+            Action::Through => {
+                work.line.acks = 1;
+                work.send(work.place.below, Kind::Write, work.msg.data);
+            }
+            Action::Fill => common::fill(work),
+            Action::Stamp => stamp(work),
+            Action::Answer => return answer(work, Kind::Loaded, work.line.stamps),
+            Action::Landed => work.line.acks = 0,
+            Action::Hit => work.send_stamped(work.msg.from, Kind::Loaded, work.line.data, work.line.stamps),
+            Action::Drop => drop_line(work),
+            Action::Raise => raise(work),
+            Action::Restart => work.line.stamps = Stamps::ZERO,
+            Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+        }
+        Ok(())
+    }
+}
+
+/// The controller of table [`halcone_l2`].
+pub struct HalconeL2;
+
+impl<const N: usize> Controller<N> for HalconeL2 {
+    fn table(&self) -> &'static Table {
+        &halcone_l2::TABLE
+    }
+
+    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        use halcone_l2::Event;
+        let event = match msg.kind {
+            Kind::Read if is_live(line) => Event::ReadLive,
+            Kind::Read => Event::ReadDead,
+            Kind::Write => Event::Write,
+            Kind::Evict => Event::Evict,
+            Kind::Invalidate => Event::Acquire,
+            Kind::Reset => Event::Reset,
+            Kind::Data => Event::Data,
+            Kind::Ack => Event::Written,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        use halcone_l2::State;
+        match State::ALL[line.state as usize] {
+            State::I => fits(line, false, false, 0),
+            State::V => fits(line, true, false, 0),
+            State::R | State::L => fits(line, false, true, 0),
+        }
+    }
+
+    fn essence(&self, line: &Line<N>) -> Line<N> {
+        essence(line)
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
+        use halcone_l2::Action;
+        match Action::ALL[action as usize] {
+            Action::Ask => common::ask(work),
+            Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
+            Action::Through => work.send(work.place.below, Kind::Write, work.msg.data),
+            Action::Fill => common::fill(work),
+            Action::Stamp => stamp(work),
+            Action::Answer => return answer(work, Kind::Data, lease(work.line)),
+            Action::AnswerWrite => return answer(work, Kind::Ack, lease(work.line)),
+            Action::Reply => work.send_stamped(work.msg.from, Kind::Data, work.line.data, lease(work.line)),
+            Action::Drop => drop_line(work),
+            Action::Raise => raise(work),
+            Action::Restart => work.line.stamps = Stamps::ZERO,
+            Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+        }
+        Ok(())
+    }
+}

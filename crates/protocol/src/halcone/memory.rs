@@ -1,0 +1,138 @@
+//! Memory with HALCONE's time-stamp unit: `memts`, the end of the last lease, for each line that is out.
+//!
+//! The unit has room for some lines only. A line that it forgets may still be on lease somewhere, so a line it meets (again)
+//! starts at the largest `memts` it ever forgot. Here a line's `rts` is its `memts`, and its `cts` what has been forgotten.
+
+use crate::{Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, protocol};
+use tsu::{Action, Event, State};
+
+protocol! {
+ /// Algorithm 3. `Over`: the lease would end beyond the last time there is, so everybody has to start anew first.
+ tsu actions(Enter Lease Reply Take Advance Ack Forget Restart Done)
+ on(     Read                       Write                            ReadOver  WriteOver  Evict          Reset               )
+ None  { [Known Enter Lease Reply]  [Known Enter Take Advance Ack]   z         z          x              [None Restart Done] }
+ Known { [Known Lease Reply]        [Known Take Advance Ack]         z         z          [None Forget]  [None Restart Done] }
+}
+
+/// The controller of table [`tsu`]. A write's lease lasts at least 2: else `wts + 1`, up to which a cache may read at any rate,
+/// would lie beyond it.
+pub struct Tsu {
+    pub read_lease: Stamp,
+    pub write_lease: Stamp,
+    /// The last time there is.
+    pub last: Stamp,
+}
+
+impl Tsu {
+    /// 16-bit times and the leases of 5.1.
+    pub const PAPER: Self = Self { read_lease: 10, write_lease: 5, last: Stamp::MAX };
+
+    /// The end of a line's last lease.
+    fn memts<const N: usize>(line: &Line<N>) -> Stamp {
+        match State::ALL[line.state as usize] {
+            State::None => line.stamps.cts,
+            State::Known => line.stamps.rts,
+        }
+    }
+
+    fn is_over<const N: usize>(&self, line: &Line<N>, lease: Stamp) -> bool {
+        Self::memts(line).checked_add(lease).is_none_or(|end| end > self.last)
+    }
+}
+
+impl<const N: usize> Controller<N> for Tsu {
+    fn table(&self) -> &'static Table {
+        &tsu::TABLE
+    }
+
+    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        let event = match msg.kind {
+            Kind::Read if self.is_over(line, self.read_lease) => Event::ReadOver,
+            Kind::Read => Event::Read,
+            Kind::Write if self.is_over(line, self.write_lease) => Event::WriteOver,
+            Kind::Write => Event::Write,
+            Kind::Evict => Event::Evict,
+            Kind::Reset => Event::Reset,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let known = State::ALL[line.state as usize] == State::Known;
+        line.data.is_full() && line.stamps.wts == 0 && (known || line.stamps.rts == 0)
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
+        let stamps = &mut work.line.stamps;
+        match Action::ALL[action as usize] {
+            Action::Enter => stamps.rts = stamps.cts,
+            Action::Lease => {
+                stamps.wts = stamps.rts;
+                stamps.rts += self.read_lease;
+            }
+            Action::Advance => {
+                stamps.wts = stamps.rts + 1;
+                stamps.rts += self.write_lease;
+            }
+            Action::Reply => give(work, Kind::Data),
+            Action::Ack => give(work, Kind::Ack),
+            Action::Take => work.line.data.write(&work.msg.data),
+            Action::Forget => *stamps = Stamps::now(stamps.cts.max(stamps.rts)),
+            Action::Restart => *stamps = Stamps::ZERO,
+            Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+        }
+        Ok(())
+    }
+}
+
+/// Gives the line out with its lease. The unit itself remembers only when that ends.
+fn give<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
+    let lease = Stamps { cts: 0, ..work.line.stamps };
+    work.send_stamped(work.msg.from, kind, work.line.data, lease);
+    work.line.stamps.wts = 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Log, Node, Step, step};
+    use mem::LineAddr;
+
+    fn send(unit: &Tsu, line: &mut Line<2>, kind: Kind, data: Block<2>) -> Option<Stamps> {
+        let msg = Msg::new(Node(9), Node(0), kind, LineAddr(0), data);
+        let place = Place::new(Node(0), Node(0));
+        match step(unit, &tsu::TABLE, place, line, &msg, &mut Log::new(&tsu::TABLE, 0)).unwrap() {
+            Step::Stall => None,
+            Step::Sends(sends) => Some(sends.first().map_or(Stamps::ZERO, |send| send.stamps)),
+        }
+    }
+
+    fn fresh() -> Line<2> {
+        Line { data: Block::full([0, 0]), ..Line::new(State::None as u8) }
+    }
+
+    #[test]
+    fn a_line_that_was_forgotten_starts_after_every_lease_that_was_forgotten() {
+        let mut line = fresh();
+        assert_eq!(send(&Tsu::PAPER, &mut line, Kind::Read, Block::EMPTY), Some(Stamps { wts: 0, rts: 10, cts: 0 }));
+        send(&Tsu::PAPER, &mut line, Kind::Evict, Block::EMPTY);
+        let written = send(&Tsu::PAPER, &mut line, Kind::Write, Block::one(0, 1));
+        assert_eq!(written, Some(Stamps { wts: 11, rts: 15, cts: 0 }), "the first lease may still be read");
+    }
+
+    #[test]
+    fn requests_wait_where_time_ends_until_everybody_starts_anew() {
+        let mut line = fresh();
+        line.stamps.cts = Stamp::MAX - 7;
+        assert_eq!(send(&Tsu::PAPER, &mut line, Kind::Read, Block::EMPTY), None);
+        let written = send(&Tsu::PAPER, &mut line, Kind::Write, Block::one(0, 1));
+        assert_eq!(written.map(|stamps| stamps.rts), Some(Stamp::MAX - 2));
+        assert_eq!(send(&Tsu::PAPER, &mut line, Kind::Write, Block::one(0, 2)), None);
+        send(&Tsu::PAPER, &mut line, Kind::Reset, Block::EMPTY);
+        assert_eq!(line.stamps, Stamps::ZERO);
+        let read = send(&Tsu::PAPER, &mut line, Kind::Read, Block::EMPTY);
+        assert_eq!(read, Some(Stamps { wts: 0, rts: 10, cts: 0 }));
+        assert_eq!(line.data, Block::full([1, 0]), "what was written stays");
+    }
+}

@@ -1,0 +1,17 @@
+//! HALCONE: coherence of many GPUs over one memory by logical time (`001_ee2ca955019e5896.txt`, 3.2, algorithms 1-5).
+//!
+//! Nobody is told to forget a line. Memory gives it out on a lease of logical time, a write is given a time after every lease
+//! that was given out before, and a cache reads a line only until its own time has passed the lease's end. [`halcone_l1`] and [`halcone_l2`]
+//! each have a time of their own, `cts`; memory keeps the end of the last lease of each line in a time-stamp unit ([`tsu`]).
+//! What the text leaves open or gets wrong is in `docs/protocols.md`.
+
+mod caches;
+mod figures;
+mod memory;
+mod storage;
+mod systems;
+
+pub use caches::{HalconeL1, HalconeL2, halcone_l1, halcone_l2};
+pub use memory::{Tsu, tsu};
+pub use storage::storage;
+pub use systems::{gpus, one_gpu, overflow};

@@ -114,9 +114,9 @@ pub static ALL: &[Protocol] = &[
         about: "HALCONE: many GPUs over one memory, ordered by logical time; lines are read on leases, none is invalidated",
         tables: &[&halcone::halcone_l1::TABLE, &halcone::halcone_l2::TABLE, &halcone::tsu::TABLE],
         systems: &[
-            Setup { name: "gpus", rounds: 1, build: halcone::gpus },
             Setup { name: "one-gpu", rounds: 1, build: halcone::one_gpu },
             Setup { name: "overflow", rounds: 1, build: halcone::overflow },
+            Setup { name: "gpus", rounds: 1, build: halcone::gpus },
         ],
         storage: Some(halcone::storage),
     },

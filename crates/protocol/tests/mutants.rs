@@ -20,20 +20,40 @@ fn limits(protocol: &'static Protocol) -> impl Iterator<Item = (protocol::check:
     protocol.systems.iter().map(|setup| ((setup.build)(2, 1), Limits { rounds: setup.rounds, ..Limits::default() }))
 }
 
+/// Tries the tables of a protocol: enough changes are noticed, and the others are explained.
+fn try_out(name: &str) {
+    let explained = documented("Changes that the checker does not notice");
+    let protocol = find(name).unwrap();
+    let systems: Vec<_> = limits(protocol).collect();
+    let (mut changes, mut survivors) = (0, Vec::new());
+    for table in protocol.tables {
+        let trial = try_mutants(&[table], &systems, 2, &|_, _| {});
+        println!(
+            "{}: {} of {} changes not noticed: {:?}",
+            table.name,
+            trial.survivors.len(),
+            trial.changes,
+            trial.survivors
+        );
+        changes += trial.changes;
+        survivors.extend(trial.survivors);
+    }
+    assert!(survivors.len() * 20 <= changes, "{name}: {} of {changes}: {survivors:#?}", survivors.len());
+    for survivor in survivors {
+        let named = explained.contains(&format!("`{survivor}`"));
+        assert!(named, "docs/protocols.md does not explain {name} {survivor}");
+    }
+}
+
 #[test]
 fn at_least_95_of_100_changes_to_the_tables_are_noticed_and_the_others_are_explained() {
-    let explained = documented("Changes that the checker does not notice");
-    for name in PROTOCOLS {
-        let protocol = find(name).unwrap();
-        let trial = try_mutants(protocol.tables, &limits(protocol).collect::<Vec<_>>(), 2, &|_, _| {});
-        assert!(trial.noticed() >= 0.95, "{name}: {:.3}: {:#?}", trial.noticed(), trial.survivors);
-        for survivor in trial.survivors {
-            assert!(
-                explained.contains(&format!("`{survivor}`")),
-                "docs/protocols.md does not explain {name} {survivor}"
-            );
-        }
-    }
+    PROTOCOLS.into_iter().for_each(try_out);
+}
+
+#[test]
+#[ignore = "takes minutes: logical time makes many states"]
+fn at_least_95_of_100_changes_to_halcone_are_noticed_and_the_others_are_explained() {
+    try_out("halcone");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Page protection and SIGSEGV.
 //!
 //! The handler serves the fault where it happened: the access came from the program's own code, never from inside this library
-//! (which uses aliases), so it holds none of our locks, and the handler blocks every other signal. What it calls does not
-//! allocate. Faults that are none of ours go to the handler that was there before, or end the process as they would have.
+//! (which uses aliases), so it holds none of our locks, and the handler blocks every other signal. Nor does it come from inside
+//! malloc, whose memory is never shared: device drivers may allocate while they serve it. Faults that are none of ours go to the
+//! handler that was there before, or end the process as they would have.
 
 use super::{Access, FaultEngine, Part, Protection};
 use crate::memory::{self, Served};

@@ -51,7 +51,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             protocol: Protocol::Rolling,
-            block: 256 << 10,
+            block: 512 << 10,
             rolling: 0,
             ahead: 4 << 20,
             faults: Faults::Mprotect,

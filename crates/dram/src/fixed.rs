@@ -19,6 +19,27 @@ pub struct FixedSpec {
     pub outstanding: usize,
 }
 
+/// Which addresses belong to a channel: so many bytes go to each in turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Channel {
+    pub number: u64,
+    pub of: u64,
+    pub interleave: u64,
+}
+
+impl Channel {
+    /// Where an address of this channel lies within it: its bytes are packed, whatever lies between them elsewhere.
+    pub fn inside(&self, address: PhysAddr) -> PhysAddr {
+        PhysAddr(address.0 / (self.interleave * self.of) * self.interleave + address.0 % self.interleave)
+    }
+
+    /// The address of what lies there within the channel.
+    pub fn outside(&self, inside: PhysAddr) -> PhysAddr {
+        let (turn, place) = (inside.0 / self.interleave, inside.0 % self.interleave);
+        PhysAddr((turn * self.of + self.number) * self.interleave + place)
+    }
+}
+
 /// Where a memory leaves its bytes when the run is over.
 #[derive(Clone, Default)]
 pub struct Harvest(Arc<Mutex<Frames>>);
@@ -37,6 +58,7 @@ impl Harvest {
 pub struct FixedMemory {
     spec: FixedSpec,
     me: Node,
+    channel: Channel,
     frames: Frames,
     harvest: Harvest,
     askers: Vec<Inlet<Packet>>,
@@ -49,10 +71,10 @@ pub struct FixedMemory {
 }
 
 impl FixedMemory {
-    /// Builds the memory at `scope` and starts the context that sends its answers.
+    /// Builds the memory at `scope`, with `frames` as they lie within its channel, and starts the context that sends its answers.
     pub fn new(
         spec: FixedSpec,
-        me: Node,
+        (me, channel): (Node, Channel),
         askers: Vec<(Node, Wire<Packet, Packet>)>,
         frames: Frames,
         harvest: Harvest,
@@ -72,6 +94,7 @@ impl FixedMemory {
         Self {
             spec,
             me,
+            channel,
             frames,
             harvest,
             turns: RoundRobin::new(inlets.len()),
@@ -112,7 +135,7 @@ impl FixedMemory {
 
     /// Reads or writes; requests take effect in the order in which they are taken.
     fn perform(&mut self, msg: &Msg<LINE>) -> Result<Option<Msg<LINE>>, String> {
-        let address = PhysAddr(msg.line.0);
+        let address = self.channel.inside(PhysAddr(msg.line.0));
         let mut bytes = [0; LINE];
         self.frames.read(address, &mut bytes);
         let mut line = Line { data: Block::full(bytes), ..Line::new(0) };
@@ -142,5 +165,19 @@ async fn answer(done: Inlet<Msg<LINE>>, outlets: Vec<(Node, Outlet<Packet>)>) {
         let msg = done.recv(Lane::Reply).await;
         let (_, to) = outlets.iter().find(|(node, _)| *node == msg.to).expect("who asked is connected");
         to.send(lane(&msg), msg.into(), bytes(&msg)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_packs_its_bytes_and_finds_them_again() {
+        let channel = Channel { number: 3, of: 16, interleave: 128 };
+        let addresses = [3 * 128, 3 * 128 + 127, 19 * 128 + 64, (5 * 16 + 3) * 128];
+        let inside = addresses.map(|address| channel.inside(PhysAddr(address)).0);
+        assert_eq!(inside, [0, 127, 128 + 64, 5 * 128]);
+        assert_eq!(inside.map(|address| channel.outside(PhysAddr(address)).0), addresses);
     }
 }

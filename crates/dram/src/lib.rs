@@ -3,4 +3,4 @@
 
 pub mod fixed;
 
-pub use fixed::{FixedMemory, FixedSpec, Harvest};
+pub use fixed::{Channel, FixedMemory, FixedSpec, Harvest};

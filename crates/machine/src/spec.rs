@@ -199,8 +199,9 @@ impl Machine {
         within("gpu.l2", "mshrs", l2.mshrs, 1 << 20)?;
         within("gpu.l2", "waiting", l2.waiting, 1 << 20)?;
         let interleave = l2.interleave.0.0;
-        if interleave == 0 || !interleave.is_multiple_of(LINE as u64) {
-            return Err(file.wrong("gpu.l2", Some("interleave"), format!("must be whole lines of {LINE} B")));
+        if !interleave.is_power_of_two() || interleave < LINE as u64 {
+            let reason = format!("must be a power of two, and a line of {LINE} B at least");
+            return Err(file.wrong("gpu.l2", Some("interleave"), reason));
         }
         within("memory", "interval", memory.interval as usize, 1 << 20)?;
         within("memory", "outstanding", memory.outstanding, 1 << 20)?;

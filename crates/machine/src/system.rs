@@ -14,7 +14,7 @@ use crate::{
     work::Work,
 };
 use cache::{BankSpec, Cache, Homes, Top};
-use dram::{FixedMemory, Harvest};
+use dram::{Channel, FixedMemory, Harvest};
 use engine::{
     ClockId, Cycles, Inlet, LinkReceiver, LinkSender, LinkSpec, Model, Monitor, Outcome, Outlet, PortSpec, Run,
     RunOptions, Scope, Time,
@@ -178,16 +178,18 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
     }
     let mut harvests = Vec::new();
     let mut bank_reports: Vec<_> = reports.collect();
-    for (bank, (above, frames)) in above.into_iter().zip(split(work.memory, machine)).enumerate() {
+    let channels = split(&work.memory, machine);
+    drop(work.memory);
+    for (bank, (above, frames)) in above.into_iter().zip(channels).enumerate() {
         let (l2_end, memory_end) = two_way(&mut model, &format!("l2_{bank}_memory"), machine.wires.l2_memory);
         let plan = BankPlan { bank, above, below: l2_end, report: bank_reports[bank].take() };
         bank_part(machine, plan, bank_partition(bank), &mut parts);
-        let (spec, harvest) = (machine.memory, Harvest::default());
+        let (spec, channel, harvest) = (machine.memory, channel(machine, bank), Harvest::default());
         harvests.push(harvest.clone());
         parts.add(bank_partition(bank), move |root| {
             let scope = root.scope(("memory", bank));
             let askers = vec![(node::l2(bank), wire(memory_end, &scope))];
-            let memory = FixedMemory::new(spec, node::memory(bank), askers, frames, harvest, &scope);
+            let memory = FixedMemory::new(spec, (node::memory(bank), channel), askers, frames, harvest, &scope);
             scope.serve("control", |cx| memory.run(cx));
         });
     }
@@ -206,30 +208,29 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
     Finished { run, memory }
 }
 
-/// The memory of each channel: addresses are dealt over them.
-fn split(memory: Frames, machine: &Machine) -> Vec<Frames> {
+/// The channel of memory behind a bank.
+fn channel(machine: &Machine, number: usize) -> Channel {
+    Channel { number: number as u64, of: machine.banks.count as u64, interleave: machine.banks.interleave }
+}
+
+/// The memory of each channel.
+fn split(memory: &Frames, machine: &Machine) -> Vec<Frames> {
     let mut channels: Vec<Frames> = (0..machine.banks.count).map(|_| Frames::new()).collect();
-    if let [only] = &mut channels[..] {
-        *only = memory;
-        return channels;
-    }
     for (address, bytes) in memory.pieces(machine.banks.interleave) {
-        let channel = (address.0 / machine.banks.interleave) as usize % machine.banks.count;
-        channels[channel].write(address, bytes);
+        let number = (address.0 / machine.banks.interleave) as usize % machine.banks.count;
+        channels[number].write(channel(machine, number).inside(address), bytes);
     }
     channels
 }
 
 /// The channels' memories as one.
-fn join(mut channels: Vec<Frames>, machine: &Machine) -> Frames {
-    if channels.len() == 1 {
-        return channels.remove(0);
-    }
+fn join(channels: Vec<Frames>, machine: &Machine) -> Frames {
     let mut memory = Frames::new();
-    for (channel, frames) in channels.iter().enumerate() {
-        for (address, bytes) in frames.pieces(machine.banks.interleave) {
-            if (address.0 / machine.banks.interleave) as usize % machine.banks.count == channel {
-                memory.write(address, bytes);
+    for (number, frames) in channels.into_iter().enumerate() {
+        for (inside, bytes) in frames.pieces(machine.banks.interleave) {
+            // Frames are larger than what was written: nothing is brought back that is zero all over.
+            if bytes.iter().any(|byte| *byte != 0) {
+                memory.write(channel(machine, number).outside(inside), bytes);
             }
         }
     }

@@ -193,16 +193,11 @@ impl Bank {
         }
         if let Some(line) = self.again.pop_front() {
             let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(()) };
-            return match self.attempt(&msg)? {
-                Ok(()) => {
-                    self.unpark(line);
-                    Ok(())
-                }
-                Err(why) => {
-                    self.register(line, why);
-                    Ok(())
-                }
-            };
+            match self.attempt(&msg)? {
+                Ok(()) => self.unpark(line),
+                Err(why) => self.register(line, why),
+            }
+            return Ok(());
         }
         let Some(msg) = self.sweep.front().copied() else { return Ok(()) };
         if self.offer(msg)? == Offer::Taken {
@@ -231,11 +226,6 @@ impl Bank {
     /// Whether no line is left that was to be flushed or invalidated.
     pub fn is_swept(&self) -> bool {
         self.swept == 0
-    }
-
-    /// Messages that wait, for reports.
-    pub fn waits(&self) -> usize {
-        self.waits
     }
 
     fn park(&mut self, msg: Msg<LINE>) {

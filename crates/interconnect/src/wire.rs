@@ -157,9 +157,4 @@ impl<T: 'static> Router<T> {
     pub fn way(&self, to: Node) -> Option<&Sender<T>> {
         self.senders.get(usize::from(self.routes[usize::from(to.0)]))
     }
-
-    /// Every way, once.
-    pub fn ways(&self) -> impl Iterator<Item = &Sender<T>> {
-        self.senders.iter()
-    }
 }

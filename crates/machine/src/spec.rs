@@ -9,7 +9,7 @@ use dram::FixedSpec;
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use mem::LINE;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 
 /// A machine, ready to be wired.
 pub struct Machine {
@@ -170,7 +170,10 @@ impl Machine {
         let memory: MemoryFile = file.section("memory")?;
         let partitions: Partitions = file.section("partitions")?;
         file.section::<Nothing>("wires")?;
-        let [l1v, l1s, l1i] = ["gpu.l1v", "gpu.l1s", "gpu.l1i"].map(|path| l1(&mut file, path));
+        let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
+        // The pipeline before the vector cache is a stretch of wire on the way to it.
+        let mut l1v = l1(&mut file, "gpu.l1v")?;
+        l1v.latency.0 += unit.memory_pipeline;
         let wires = Wires {
             dispatcher: wire(&mut file, "wires.dispatcher")?,
             l1_l2: wire(&mut file, "wires.l1_l2")?,
@@ -208,10 +211,6 @@ impl Machine {
         let bank_size = mem::Bytes(l2.size.0.0 / l2.banks as u64);
         let l2_shape = Shape::new(bank_size, l2.ways)
             .map_err(|reason| file.wrong("gpu.l2", Some("size"), format!("each of {} banks: {reason}", l2.banks)))?;
-        let cycles = Cycles;
-        // The pipeline before the vector cache is a stretch of wire on the way to it.
-        let mut l1v = l1v?;
-        l1v.latency = cycles(l1v.latency.0 + unit.memory_pipeline);
         Ok(Self {
             name: file.name.clone(),
             about: root.about,
@@ -220,9 +219,9 @@ impl Machine {
             arrays: gpu.arrays,
             units_per_array: gpu.units_per_array,
             dispatcher: DispatcherSpec {
-                first_launch: cycles(dispatcher.first_launch),
-                launch: cycles(dispatcher.launch),
-                interval: cycles(dispatcher.interval),
+                first_launch: Cycles(dispatcher.first_launch),
+                launch: Cycles(dispatcher.launch),
+                interval: Cycles(dispatcher.interval),
                 invalidate: dispatcher.invalidate,
             },
             compute_unit: ComputeUnitSpec {
@@ -231,29 +230,29 @@ impl Machine {
                 vgprs: unit.vgprs,
                 sgprs: unit.sgprs,
                 lds: unit.lds.0.0,
-                decode: cycles(unit.decode),
-                vector: cycles(unit.vector),
-                scalar: cycles(unit.scalar),
-                branch: cycles(unit.branch),
-                local: cycles(unit.local),
+                decode: Cycles(unit.decode),
+                vector: Cycles(unit.vector),
+                scalar: Cycles(unit.scalar),
+                branch: Cycles(unit.branch),
+                local: Cycles(unit.local),
                 local_banks: unit.local_banks,
-                coalesce: cycles(unit.coalesce),
+                coalesce: Cycles(unit.coalesce),
                 line_slots: unit.line_slots,
                 instruction_buffer: unit.instruction_buffer.0.0,
             },
             l1v,
-            l1s: l1s?,
-            l1i: l1i?,
+            l1s,
+            l1i,
             l2: CacheSpec {
                 shape: l2_shape.of_banks(l2.banks, interleave),
                 mshrs: l2.mshrs,
                 waiting: l2.waiting,
-                latency: cycles(0),
+                latency: Cycles(0),
             },
             banks: Banks { count: l2.banks, interleave },
             memory: FixedSpec {
-                latency: cycles(memory.latency),
-                interval: cycles(memory.interval),
+                latency: Cycles(memory.latency),
+                interval: Cycles(memory.interval),
                 outstanding: memory.outstanding,
             },
             wires,
@@ -280,7 +279,7 @@ fn at_least_one(file: &File, path: &str, key: &str, value: usize) -> Result<(), 
 }
 
 fn wire(file: &mut File, path: &str) -> Result<LinkSpec, MachineError> {
-    let wire: WireFile = read(file, path)?;
+    let wire: WireFile = file.section(path)?;
     at_least_one(file, path, "capacity", wire.capacity)?;
     if wire.bytes_per_cycle == Some(0) {
         return Err(file.wrong(path, Some("bytes_per_cycle"), "must be at least 1; without it, any number"));
@@ -289,8 +288,4 @@ fn wire(file: &mut File, path: &str) -> Result<LinkSpec, MachineError> {
         return Err(file.wrong(path, Some("latency"), "a wire along which a machine can be cut takes time"));
     }
     Ok(LinkSpec { latency: wire.latency.0, capacity: wire.capacity, bytes_per_cycle: wire.bytes_per_cycle })
-}
-
-fn read<T: DeserializeOwned>(file: &mut File, path: &str) -> Result<T, MachineError> {
-    file.section(path)
 }

@@ -112,6 +112,7 @@ impl Sim {
             wave_per_second: per_second(wave_instructions),
             x86_per_second: 0.0,
             peak_mb: peak_mb(),
+            // A wrong result has ended the command.
             right: true,
         })
     }

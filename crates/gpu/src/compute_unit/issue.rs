@@ -116,8 +116,10 @@ impl Unit {
             Special::WaitCount { vector, other } if !wave.reached(vector, other) => {
                 wave.waits = Some(Waits::Count { vector, other });
             }
-            Special::InvalidateVector => return self.order(slot, false),
-            Special::InvalidateScalar => return self.order(slot, true),
+            Special::InvalidateVector | Special::InvalidateScalar => {
+                self.order(slot, brief.special == Special::InvalidateScalar);
+                return Ok(());
+            }
             _ => {}
         }
         match step {

@@ -147,7 +147,7 @@ impl Unit {
     }
 
     /// Tells the vector or the scalar cache to forget all it holds.
-    pub fn order(&mut self, slot: usize, scalar: bool) -> Result<(), Box<ExecError>> {
+    pub fn order(&mut self, slot: usize, scalar: bool) {
         let access = AccessUnderWay { wave: slot, op: None, parts: Vec::new(), left: 1, flat: false };
         let number = put(&mut self.accesses, access);
         let wave = self.waves[slot].as_mut().expect("it has just been stepped");
@@ -161,7 +161,6 @@ impl Unit {
             // Behind everything that was asked for before it.
             self.transactions.push_back(Transaction { access: number, part: 0 });
         }
-        Ok(())
     }
 
     fn request(&self, number: usize, part: usize) -> Request {

@@ -115,9 +115,10 @@ impl Session {
     /// Runs a kernel to its end.
     pub fn launch(&mut self, launch: Launch) -> Result<Ended, Broken> {
         let (written, forget) = (std::mem::take(&mut self.written), std::mem::take(&mut self.changed));
-        let told = self.commands.as_ref().map(|commands| commands.send(Command { launch, written, forget }));
-        match (told, self.ended.recv()) {
-            (Some(Ok(())), Ok(ended)) => Ok(ended),
+        let command = Command { launch, written, forget };
+        let told = self.commands.as_ref().is_some_and(|commands| commands.send(command).is_ok());
+        match self.ended.recv() {
+            Ok(ended) if told => Ok(ended),
             _ => Err(Broken(Box::new(self.join().outcome.clone()))),
         }
     }

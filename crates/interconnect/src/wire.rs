@@ -153,8 +153,19 @@ impl<T: 'static> Router<T> {
         Self { senders, routes }
     }
 
-    /// The way to a node, if one leads there.
-    pub fn way(&self, to: Node) -> Option<&Sender<T>> {
-        self.senders.get(usize::from(self.routes[usize::from(to.0)]))
+    /// Whether a way leads to a node.
+    pub fn leads_to(&self, node: Node) -> bool {
+        self.routes[usize::from(node.0)] != NO_WAY
+    }
+}
+
+impl Router<Packet> {
+    /// Sends a packet to whom it is for, who must be connected.
+    pub fn send(&self, packet: Packet) {
+        let way = self.senders.get(usize::from(self.routes[usize::from(packet.msg.to.0)]));
+        let way = way.unwrap_or_else(|| {
+            panic!("nobody leads to {:?}: {:?} goes to neighbours only", packet.msg.to, packet.msg.kind)
+        });
+        way.send(lane(&packet.msg), packet, bytes(&packet.msg));
     }
 }

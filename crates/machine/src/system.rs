@@ -13,7 +13,7 @@ use crate::{
     session::{Command, Ended, Host},
     spec::{CacheSpec, Machine},
 };
-use cache::{BankSpec, Cache, Homes, Top};
+use cache::{BankSpec, Cache, Homes};
 use dram::{Channel, FixedMemory, Store};
 use engine::{ClockId, Cycles, Inlet, LinkReceiver, LinkSender, LinkSpec, Model, Outlet, PortSpec, Scope};
 use gpu::{Caches, ComputeUnit, Dispatcher, DispatcherEnd, UnitEnd};
@@ -301,9 +301,9 @@ fn array_part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut 
                 mshrs: spec.mshrs,
                 waiting: spec.waiting,
             };
-            let below = Side { from: vec![from], to: ways.clone() };
-            let cache =
-                Cache::new(cache::CacheSpec { bank, history: HISTORY }, Top::Requesters(top), below, observer, scope);
+            let neighbours = Side { from: vec![from], to: ways.clone() };
+            let spec = cache::CacheSpec { bank, history: HISTORY };
+            let cache = Cache::new(spec, top, neighbours, observer, scope);
             scope.serve("control", |cx| cache.run(cx));
         };
         let (s_scope, i_scope) = (scope.scope("l1s"), scope.scope("l1i"));
@@ -370,17 +370,16 @@ fn bank_part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Pa
             mshrs: l2.mshrs,
             waiting: l2.waiting,
         };
-        let mut top = Side { from: Vec::new(), to: Vec::new() };
+        let mut neighbours = Side::one(node::memory(bank), wire(below, &scope));
         for (array, ends) in (0..arrays).zip(above) {
             let Wire { from, to } = wire(ends, &scope);
             let caches = (array * per_array..(array + 1) * per_array).map(node::l1v);
-            top.from.push(from);
-            top.to.push((caches.chain([node::l1s(array), node::l1i(array)]).collect(), to));
+            neighbours.from.push(from);
+            neighbours.to.push((caches.chain([node::l1s(array), node::l1i(array)]).collect(), to));
         }
-        let below = Side::one(node::memory(bank), wire(below, &scope));
         let observer = report.map(|end| (Observer(number), scope.sender(end)));
         let spec = cache::CacheSpec { bank: spec, history: HISTORY };
-        let cache = Cache::new(spec, Top::Caches(top), below, observer, &scope);
+        let cache = Cache::new(spec, Vec::new(), neighbours, observer, &scope);
         scope.serve("control", |cx| cache.run(cx));
     });
 }

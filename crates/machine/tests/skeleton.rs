@@ -118,7 +118,7 @@ fn statistics_depend_neither_on_threads_nor_on_the_cut() {
 #[test]
 fn a_kernel_that_is_checked_takes_as_long_as_one_that_is_not() {
     let cycles = |check| {
-        one_sum().0.run(&["gpu.units_per_array=3"], 2, check).run.total().0["gpu.dispatcher.kernel_cycles"].clone()
+        one_sum().0.run(&["gpu.units_per_array=3"], 2, check).run.total().0["gpu0.dispatcher.kernel_cycles"].clone()
     };
     assert_eq!(cycles(true), cycles(false));
 }
@@ -156,7 +156,7 @@ fn an_access_that_needs_more_slots_than_there_are_is_a_deadlock_that_says_so() {
     let finished = sums.run(&["gpu.compute_unit.line_slots=2"], 2, false);
     let Outcome::Deadlock(report) = &finished.run.outcome else { panic!("{}", finished.run.outcome) };
     let told = report.to_string();
-    assert!(told.contains("gpu.array0.cu0.control waits for gpu.array0.cu0.line_slots"), "{told}");
+    assert!(told.contains("gpu0.array0.cu0.control waits for gpu0.array0.cu0.line_slots"), "{told}");
 }
 
 /// Three kernels: the second writes what the first has read, on another compute unit, and the third reads it again.
@@ -186,7 +186,7 @@ fn a_forgotten_invalidation_is_noticed_by_the_golden_image() {
     let (finished, _) = read_write_read(&["gpu.dispatcher.invalidate=false"]);
     let Outcome::Failed { context, message, .. } = &finished.run.outcome else { panic!("{}", finished.run.outcome) };
     assert_eq!(context, "check.golden_image");
-    assert!(message.starts_with("a wrong value was read: gpu.array0.cu1.l1v has"), "{message}");
+    assert!(message.starts_with("a wrong value was read: gpu0.array0.cu1.l1v has"), "{message}");
 }
 
 #[test]

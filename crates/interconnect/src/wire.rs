@@ -100,6 +100,11 @@ impl<T: 'static> Sender<T> {
         Self { outlet, pending: pending.clone(), lanes }
     }
 
+    /// The wire itself, for an element that can wait until there is room.
+    pub fn outlet(&self) -> &Outlet<T> {
+        &self.outlet
+    }
+
     pub fn send(&self, lane: Lane, item: T, bytes: u64) {
         let backlog = &self.lanes[lane as usize];
         let item = if backlog.items.borrow().is_empty() {
@@ -156,5 +161,10 @@ impl<T: 'static> Router<T> {
     /// The way to a node, if one leads there.
     pub fn way(&self, to: Node) -> Option<&Sender<T>> {
         self.senders.get(usize::from(self.routes[usize::from(to.0)]))
+    }
+
+    /// The way to a neighbour. A protocol speaks to neighbours only.
+    pub fn to(&self, neighbour: Node) -> &Sender<T> {
+        self.way(neighbour).unwrap_or_else(|| panic!("no way leads to {neighbour:?}: it is not connected"))
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     work::Work,
 };
 use cache::{BankSpec, Cache, Homes, Top};
-use dram::{Channel, FixedMemory, Harvest};
+use dram::{Channel, Memory, MemorySpec, Store, Timing};
 use engine::{
     ClockId, Cycles, Inlet, LinkReceiver, LinkSender, LinkSpec, Model, Monitor, Outcome, Outlet, PortSpec, Run,
     RunOptions, Scope, Time,
@@ -22,7 +22,7 @@ use engine::{
 use gpu::{AddressMap, Caches, ComputeUnit, ComputeUnitSpec, Dispatcher, DispatcherEnd, UnitEnd};
 use interconnect::{Packet, Side, Wire, deal};
 use mem::{Frames, LINE, Observation, Observer, Reply, Request};
-use protocol::{Node, vi_l1::ViL1, wb_l2::WriteBackL2};
+use protocol::{Node, memory::Memory as Stateless, vi_l1::ViL1, wb_l2::WriteBackL2};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// How a machine is run.
@@ -176,7 +176,7 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
         let plan = ArrayPlan { array, below, units, reports, map: Arc::clone(&map) };
         array_part(machine, plan, array_partition(array), &mut parts);
     }
-    let mut harvests = Vec::new();
+    let mut stores = Vec::new();
     let mut bank_reports: Vec<_> = reports.collect();
     let channels = split(&work.memory, machine);
     drop(work.memory);
@@ -184,12 +184,20 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
         let (l2_end, memory_end) = two_way(&mut model, &format!("l2_{bank}_memory"), machine.wires.l2_memory);
         let plan = BankPlan { bank, above, below: l2_end, report: bank_reports[bank].take() };
         bank_part(machine, plan, bank_partition(bank), &mut parts);
-        let (spec, channel, harvest) = (machine.memory, channel(machine, bank), Harvest::default());
-        harvests.push(harvest.clone());
+        let store = Store::new(frames);
+        stores.push(store.clone());
+        let spec = MemorySpec {
+            controller: &Stateless,
+            me: node::memory(bank),
+            above: node::l2(bank),
+            channel: channel(machine, bank),
+            timing: Timing::Fixed(machine.memory),
+            history: HISTORY,
+        };
         parts.add(bank_partition(bank), move |root| {
             let scope = root.scope(("memory", bank));
-            let askers = vec![(node::l2(bank), wire(memory_end, &scope))];
-            let memory = FixedMemory::new(spec, (node::memory(bank), channel), askers, frames, harvest, &scope);
+            let above = Side::one(node::l2(bank), wire(memory_end, &scope));
+            let memory = Memory::new(spec, above, store, &scope);
             scope.serve("control", |cx| memory.run(cx));
         });
     }
@@ -198,7 +206,7 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
     let (threads, monitor) = (options.threads.max(1), options.monitor.clone());
     let run_options = RunOptions { threads, monitor, watchdog: Some(STUCK), ..RunOptions::default() };
     let mut run = model.run(&run_options);
-    let memory = join(harvests.iter().map(Harvest::take).collect(), machine);
+    let memory = join(stores.iter().map(Store::take).collect(), machine);
     if options.check
         && run.outcome == Outcome::Finished
         && let Err(message) = kept.take().compare(&memory)

@@ -11,11 +11,13 @@ pub struct Roles {
     pub l1: &'static dyn Controller<LINE>,
     pub l2: &'static dyn Controller<LINE>,
     pub home: &'static dyn Controller<LINE>,
+    /// Whether a second-level cache knows, or finds out by itself, that its copy of a line is stale.
+    pub coherent: bool,
 }
 
 static ROLES: &[Roles] = &[
-    Roles { name: "wb_nc", l1: &ViL1, l2: &WriteBackL2, home: &Memory },
-    Roles { name: "wt_nc", l1: &ViL1, l2: &WriteThroughL2, home: &Memory },
+    Roles { name: "wb_nc", l1: &ViL1, l2: &WriteBackL2, home: &Memory, coherent: false },
+    Roles { name: "wt_nc", l1: &ViL1, l2: &WriteThroughL2, home: &Memory, coherent: false },
 ];
 
 impl Roles {

@@ -73,6 +73,8 @@ pub(crate) struct Host {
     pub ended: Sender<Ended>,
     /// The dispatcher of each GPU: what it is given, and how much of that it has done.
     pub gpus: Vec<(Queue<gpu::Launch>, EventCount)>,
+    /// Whether a GPU may hold copies that another has made stale.
+    pub stale_copies: bool,
     pub observer: Option<(Observer, Outlet<Observation>)>,
 }
 
@@ -201,6 +203,7 @@ impl Host {
             cx.region(launch.kernel.name());
             let start = cx.time();
             let Launch { kernel, map, .. } = launch;
+            let forget = forget || self.stale_copies;
             let chosen: Vec<usize> = launch.gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));

@@ -40,14 +40,14 @@ impl Memories {
     pub fn read(&self, address: PhysAddr, bytes: &mut [u8]) {
         for (at, range) in self.pieces(address, bytes.len()) {
             let home = self.home(at);
-            self.stores[home].frames().read(self.channel(home).inside(at), &mut bytes[range]);
+            self.stores[home].lock().read(self.channel(home).inside(at), &mut bytes[range]);
         }
     }
 
     pub fn write(&self, address: PhysAddr, bytes: &[u8]) {
         for (at, range) in self.pieces(address, bytes.len()) {
             let home = self.home(at);
-            self.stores[home].frames().write(self.channel(home).inside(at), &bytes[range]);
+            self.stores[home].lock().write(self.channel(home).inside(at), &bytes[range]);
         }
     }
 
@@ -55,7 +55,7 @@ impl Memories {
     pub fn all(&self) -> Frames {
         let mut memory = Frames::new();
         for (number, store) in self.stores.iter().enumerate() {
-            for (inside, bytes) in store.frames().pieces(self.interleave) {
+            for (inside, bytes) in store.lock().pieces(self.interleave) {
                 // Frames are larger than what was written: nothing is brought back that is zero all over.
                 if bytes.iter().any(|byte| *byte != 0) {
                     memory.write(self.channel(number).outside(inside), bytes);

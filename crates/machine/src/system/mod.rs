@@ -24,10 +24,10 @@ use crate::{
 };
 use array::ArrayPlan;
 use bank::BankPlan;
-use dram::FixedMemory;
+use dram::{Memory, MemorySpec, Timing};
 use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Scope};
 use gpu::{Dispatcher, DispatcherEnd, UnitEnd};
-use interconnect::{Packet, Wire};
+use interconnect::{Packet, Side, Wire};
 use mem::{Observation, Observer};
 use std::{
     collections::BTreeMap,
@@ -157,12 +157,24 @@ pub(crate) fn build(
         }
     }
     for (channel, askers) in askers.into_iter().enumerate() {
-        let (spec, me, store) = (machine.memory, layout.memory(channel), memories.stores[channel].clone());
-        let place = memories.channel(channel);
+        let spec = MemorySpec {
+            controller: machine.protocol.home,
+            me: layout.memory(channel),
+            above: layout.l2(0, channel),
+            channel: memories.channel(channel),
+            timing: Timing::Fixed(machine.memory),
+            history: HISTORY,
+        };
+        let store = memories.stores[channel].clone();
         parts.add(bank_partition(0, channel), move |root| {
             let scope = root.scope(("memory", channel));
-            let askers = askers.into_iter().map(|(node, ends)| (node, wire(ends, &scope))).collect();
-            let memory = FixedMemory::new(spec, (me, place), askers, store, &scope);
+            let mut above = Side { from: Vec::new(), to: Vec::new() };
+            for (node, ends) in askers {
+                let Wire { from, to } = wire(ends, &scope);
+                above.from.push(from);
+                above.to.push((vec![node], to));
+            }
+            let memory = Memory::new(spec, above, store, &scope);
             scope.serve("control", |cx| memory.run(cx));
         });
     }
@@ -194,6 +206,7 @@ struct Front {
 /// Where commands of the host arrive, and the dispatchers.
 fn front_part(machine: &Machine, front: Front, parts: &mut Parts) {
     let (spec, unit) = (machine.dispatcher, machine.compute_unit);
+    let stale_copies = machine.gpus > 1 && !machine.protocol.coherent;
     parts.add(0, move |root| {
         let gpus = front.dispatchers.into_iter().enumerate().map(|(gpu, units)| {
             let scope = root.scope(("gpu", gpu)).scope("dispatcher");
@@ -205,7 +218,7 @@ fn front_part(machine: &Machine, front: Front, parts: &mut Parts) {
         let gpus = gpus.collect();
         let scope = root.scope("host");
         let observer = front.report.map(|(observer, end)| (observer, scope.sender(end)));
-        let host = Host { commands: front.host.0, ended: front.host.1, gpus, observer };
+        let host = Host { commands: front.host.0, ended: front.host.1, gpus, stale_copies, observer };
         scope.spawn("commands", |cx| host.run(cx));
     });
 }

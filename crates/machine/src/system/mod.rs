@@ -137,7 +137,7 @@ pub(crate) fn build(
         for array in 0..arrays {
             let mut below = Vec::new();
             for (bank, above) in above.iter_mut().enumerate() {
-                let name = format!("{name}.array{array}_l2_{bank}");
+                let name = format!("{name}_array{array}_l2_{bank}");
                 let (upper, lower) = two_way(&mut model, &name, machine.wires.l1_l2);
                 below.push(upper);
                 above.push(lower);
@@ -149,7 +149,7 @@ pub(crate) fn build(
             array::part(machine, plan, array_partition(gpu, array), &mut parts);
         }
         for (bank, above) in above.into_iter().enumerate() {
-            let (below, asks) = two_way(&mut model, &format!("{name}.l2_{bank}_memory"), machine.wires.l2_memory);
+            let (below, asks) = two_way(&mut model, &format!("{name}_l2_{bank}_memory"), machine.wires.l2_memory);
             askers[bank].push((layout.l2(gpu, bank), asks));
             let report = reports.wire(&mut model, format!("{name}.l2_{bank}"));
             let plan = BankPlan { layout, gpu, bank, above, below, report };
@@ -191,7 +191,7 @@ pub(crate) fn build(
 
 /// The wires between a GPU's dispatcher and its compute units.
 fn dispatcher_wires(machine: &Machine, gpu: &str, model: &mut Model) -> (Vec<DispatcherEnd>, Vec<UnitEnd>) {
-    let wire = |unit| gpu::link(model, &format!("{gpu}.unit{unit}"), machine.wires.dispatcher);
+    let wire = |unit| gpu::link(model, &format!("{gpu}_unit{unit}"), machine.wires.dispatcher);
     (0..machine.compute_units()).map(wire).unzip()
 }
 

@@ -9,7 +9,7 @@ use crate::{
     name::{Label, Name},
     port::{Inlet, Outlet, PortSpec},
     queue::Queue,
-    stats::{Counter, Histogram, Level, Matrix},
+    stats::{Counter, Histogram, Level, Matrix, Series},
     time::{Cycles, Time},
     trace::{self, Span},
 };
@@ -135,6 +135,12 @@ impl Scope {
         self.core.shared.stats.borrow_mut().matrix(self.child(label), rows, columns)
     }
 
+    /// A statistic over time: a count or a level, in spans of equal length.
+    pub fn series<'a>(&self, label: impl Into<Label<'a>>) -> Series {
+        let core = Rc::clone(&self.core);
+        self.core.shared.stats.borrow_mut().series(self.child(label), core)
+    }
+
     /// The energy account of this place: `passive` femtojoules leak in every cycle; what happens is charged on top.
     pub fn energy(&self, passive: u64) -> Energy {
         let (core, name) = (Rc::clone(&self.core), self.child("energy"));
@@ -173,6 +179,11 @@ impl Context {
     /// The time of the clock edge that runs now.
     pub fn time(&self) -> Time {
         self.scope.core.time()
+    }
+
+    /// The first cycle that does not begin before this time.
+    pub fn cycle_at(&self, time: Time) -> Cycles {
+        Cycles(self.scope.core.clock.first_at(time))
     }
 
     /// Lets so many cycles go by. The context is busy meanwhile: nobody else gets its service.

@@ -158,13 +158,21 @@ impl<T: 'static> Router<T> {
         Self { senders, routes }
     }
 
-    /// The way to a node, if one leads there.
-    pub fn way(&self, to: Node) -> Option<&Sender<T>> {
-        self.senders.get(usize::from(self.routes[usize::from(to.0)]))
+    /// Whether a way leads to a node.
+    pub fn leads_to(&self, node: Node) -> bool {
+        self.routes[usize::from(node.0)] != NO_WAY
     }
 
     /// The way to a neighbour. A protocol speaks to neighbours only.
     pub fn to(&self, neighbour: Node) -> &Sender<T> {
-        self.way(neighbour).unwrap_or_else(|| panic!("no way leads to {neighbour:?}: it is not connected"))
+        let way = self.senders.get(usize::from(self.routes[usize::from(neighbour.0)]));
+        way.unwrap_or_else(|| panic!("no way leads to {neighbour:?}: it is not connected"))
+    }
+}
+
+impl Router<Packet> {
+    /// Sends a packet to whom it is for.
+    pub fn send(&self, packet: Packet) {
+        self.to(packet.msg.to).send(lane(&packet.msg), packet, bytes(&packet.msg));
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     resources::Simds,
 };
 use account::Account;
-use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, Reason, Scope};
+use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, Reason, Scope, Series};
 use gcn3::error::ExecError;
 use interconnect::{HEADER, Wire};
 use mem::{Access, Reply, Request};
@@ -75,6 +75,8 @@ pub struct Caches {
 /// A kernel with its instructions in short.
 pub(crate) struct Running {
     kernel: Kernel,
+    /// What it may touch.
+    map: Arc<AddressMap>,
     briefs: Briefs,
 }
 
@@ -106,7 +108,6 @@ struct Unit {
     number: usize,
     leader: bool,
     spec: ComputeUnitSpec,
-    map: Arc<AddressMap>,
     waves: Vec<Option<Wave>>,
     /// The slots of each SIMD's wavefronts, the oldest first.
     by_simd: Vec<Vec<usize>>,
@@ -145,6 +146,9 @@ struct Counts {
     instructions: [Counter; Category::COUNT],
     wave_instructions: Counter,
     wavefronts: Counter,
+    /// Wavefronts that are here, and instructions issued, over time.
+    resident: Series,
+    issued: Series,
     lines: Counter,
     lds_conflict_cycles: Counter,
     line_slots_full_cycles: Counter,
@@ -185,7 +189,6 @@ impl ComputeUnit {
         spec: ComputeUnitSpec,
         number: usize,
         leader: bool,
-        map: Arc<AddressMap>,
         dispatcher: FromDispatcher,
         caches: Caches,
         scope: &Scope,
@@ -204,6 +207,8 @@ impl ComputeUnit {
             instructions: by_category.map(|name| instructions.counter(name)),
             wave_instructions: scope.counter("wave_instructions"),
             wavefronts: scope.counter("wavefronts"),
+            resident: scope.series("resident"),
+            issued: scope.series("issued"),
             lines: scope.counter("lines_requested"),
             lds_conflict_cycles: scope.counter("lds_conflict_cycles"),
             line_slots_full_cycles: scope.counter("line_slots_full_cycles"),
@@ -212,7 +217,6 @@ impl ComputeUnit {
             number,
             leader,
             spec,
-            map,
             waves: (0..spec.wavefronts()).map(|_| None).collect(),
             by_simd: vec![Vec::new(); spec.simds],
             groups: Vec::new(),
@@ -308,8 +312,9 @@ impl Unit {
             }
             Command::Order { access, scope } => {
                 self.account.launching(self.account.is_launching(), now);
+                // One cache is enough to have those below told.
                 let mut to = vec![&ends.vector.1];
-                if self.leader {
+                if self.leader && scope < mem::Scope::System {
                     to.extend([&ends.scalar.1, &ends.code.1]);
                 }
                 self.orders = to.len();
@@ -340,9 +345,9 @@ impl Unit {
 }
 
 impl Running {
-    pub(crate) fn new(kernel: Kernel) -> Self {
+    pub(crate) fn new(kernel: Kernel, map: Arc<AddressMap>) -> Self {
         let briefs = Briefs::new(&kernel.code);
-        Self { kernel, briefs }
+        Self { kernel, map, briefs }
     }
 
     pub(crate) fn kernel(&self) -> &Kernel {

@@ -10,7 +10,7 @@ use crate::{
     dram::{Dram, DramSpec},
     home::{Home, Served, Touched},
 };
-use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope};
+use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope};
 use interconnect::{Packet, Pending, Router, Side, bytes, lane};
 use mem::{LINE, LineAddr, PhysAddr};
 use protocol::{Controller, Impossible, Msg, Node, Place};
@@ -36,6 +36,24 @@ pub enum Timing {
     Fixed(FixedSpec),
     /// The memory must be built in the clock domain of the DRAM's command clock.
     Dram(DramSpec),
+}
+
+impl Timing {
+    /// The clock that the memory must be built in, if not that of those above it.
+    pub fn clock(&self) -> Option<Hertz> {
+        match self {
+            Timing::Fixed(_) => None,
+            Timing::Dram(dram) => Some(dram.standard.clock),
+        }
+    }
+
+    /// Bytes that it can move in a second at most, if those above it run at `clock`.
+    pub fn peak(&self, clock: Hertz) -> f64 {
+        match self {
+            Timing::Fixed(fixed) => LINE as f64 / fixed.interval.0 as f64 * clock.0 as f64,
+            Timing::Dram(dram) => (dram.channels as u64 * dram.standard.peak()) as f64,
+        }
+    }
 }
 
 /// Every answer takes the same time. Banks, rows and buses are left out.

@@ -6,6 +6,7 @@
 
 pub mod file;
 pub mod golden;
+mod memory;
 pub mod protocols;
 pub mod session;
 pub mod spec;

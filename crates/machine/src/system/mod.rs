@@ -25,7 +25,7 @@ use crate::{
 };
 use array::ArrayPlan;
 use bank::BankPlan;
-use dram::{Memory, MemorySpec, Timing};
+use dram::{Memory, MemorySpec};
 use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Scope};
 use gpu::{Dispatcher, DispatcherEnd, UnitEnd};
 use interconnect::{Packet, Side, Wire};
@@ -59,20 +59,23 @@ type Part = Box<dyn FnOnce(&Scope) + Send>;
 /// What is built where.
 struct Parts {
     clock: ClockId,
-    by_partition: BTreeMap<usize, Vec<Part>>,
+    by_partition: BTreeMap<usize, Vec<(ClockId, Part)>>,
 }
 
 impl Parts {
     fn add(&mut self, partition: usize, part: impl FnOnce(&Scope) + Send + 'static) {
-        self.by_partition.entry(partition).or_default().push(Box::new(part));
+        self.add_at(self.clock, partition, part);
+    }
+
+    /// Adds something that has a clock of its own.
+    fn add_at(&mut self, clock: ClockId, partition: usize, part: impl FnOnce(&Scope) + Send + 'static) {
+        self.by_partition.entry(partition).or_default().push((clock, Box::new(part)));
     }
 
     fn build(self, model: &mut Model) {
-        let clock = self.clock;
         for parts in self.by_partition.into_values() {
             model.partition(move |partition| {
-                let root = partition.scope(clock);
-                parts.into_iter().for_each(|part| part(&root));
+                parts.into_iter().for_each(|(clock, part)| part(&partition.scope(clock)));
             });
         }
     }
@@ -173,17 +176,18 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             bank::part(machine, plan, bank_partition(gpu, bank), &mut parts);
         }
     }
+    let memory_clock = machine.memory.clock().map_or(parts.clock, |clock| model.clock(clock));
     for (channel, askers) in askers.into_iter().enumerate() {
         let spec = MemorySpec {
             controller: machine.protocol.home,
             me: layout.memory(channel),
             above: layout.l2(0, channel),
             channel: memories.channel(channel),
-            timing: Timing::Fixed(machine.memory),
+            timing: machine.memory,
             history: HISTORY,
         };
         let store = memories.stores[channel].clone();
-        parts.add(bank_partition(0, channel), move |root| {
+        parts.add_at(memory_clock, bank_partition(0, channel), move |root| {
             let scope = root.scope(("memory", channel));
             let mut above = Side { from: Vec::new(), to: Vec::new() };
             for (node, ends) in askers {

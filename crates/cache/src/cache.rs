@@ -282,7 +282,8 @@ impl Cache {
             }
             let found = Block::of(old, msg.data.mask());
             if let Some((who, observations)) = &self.observer {
-                tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Changed { found, new } });
+                let seen = Seen::Changed { found, new };
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
             }
             let answer = Msg::new(self.me, msg.from, Kind::Data, msg.line, found);
             self.to.send(Packet { msg: answer, atomic: Some(atomic) });
@@ -343,7 +344,7 @@ impl Cache {
             let answer = top.front.loaded(&msg, now);
             if let Some((who, observations)) = &self.observer {
                 let seen = Seen::Read(answer.reply.data);
-                tell(observations, Observation { who: *who, line: msg.line, seen });
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: msg.stamps.cts });
             }
             top.reply(answer);
         }
@@ -353,7 +354,8 @@ impl Cache {
     fn observe(&mut self) {
         for msg in self.bank.performed.drain(..) {
             if let Some((who, observations)) = &self.observer {
-                tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Wrote(msg.data) });
+                let seen = Seen::Wrote(msg.data);
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
             }
         }
     }

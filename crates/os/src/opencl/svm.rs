@@ -42,6 +42,11 @@ impl Allocations {
         (address.0 - allocation.base.0 < allocation.size.0).then_some(allocation)
     }
 
+    /// All pieces, by address.
+    pub fn all(&self) -> impl Iterator<Item = (VirtAddr, Bytes)> {
+        self.0.values().map(|allocation| (allocation.base, allocation.size))
+    }
+
     pub fn free(&mut self, guest: &mut dyn GuestMemory, pointer: u64) {
         if let Some(allocation) = self.0.remove(&pointer) {
             guest.unmap(allocation.base, allocation.size);

@@ -23,6 +23,7 @@ use crate::{
     program::Symbols,
     signal::{Actions, SigInfo},
 };
+use engine::Monitor;
 use mem::Bytes;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
@@ -55,6 +56,8 @@ pub struct Process {
     /// When SIGALRM is due, and how long after that again.
     pub(crate) alarm: Option<Alarm>,
     pub(crate) end: Option<End>,
+    /// Where somebody may ask for the end.
+    monitor: Monitor,
     limits: Limits,
     symbols: Symbols,
     /// Unknown system calls that have been named.

@@ -2,11 +2,11 @@
 //!
 //! It owns its bytes; what a request means is said by the protocol's table for a memory. Banks, rows and buses are left out.
 
+use crate::Store;
 use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope};
 use interconnect::{Packet, Wire, bytes, lane};
-use mem::{Block, Frames, LINE, Mask, PhysAddr};
+use mem::{Block, LINE, Mask, PhysAddr};
 use protocol::{Controller, Line, Log, Msg, Node, Place, Step, memory::Memory, step};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
@@ -40,27 +40,11 @@ impl Channel {
     }
 }
 
-/// Where a memory leaves its bytes when the run is over.
-#[derive(Clone, Default)]
-pub struct Harvest(Arc<Mutex<Frames>>);
-
-impl Harvest {
-    /// Takes the bytes; only zeros if the memory has not been dropped yet.
-    pub fn take(&self) -> Frames {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn put(&self, frames: Frames) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = frames;
-    }
-}
-
 pub struct FixedMemory {
     spec: FixedSpec,
     me: Node,
     channel: Channel,
-    frames: Frames,
-    harvest: Harvest,
+    store: Store,
     askers: Vec<Inlet<Packet>>,
     turns: RoundRobin,
     under_way: Outlet<Msg<LINE>>,
@@ -71,13 +55,12 @@ pub struct FixedMemory {
 }
 
 impl FixedMemory {
-    /// Builds the memory at `scope`, with `frames` as they lie within its channel, and starts the context that sends its answers.
+    /// Builds the memory at `scope`, with what `store` holds, and starts the context that sends its answers.
     pub fn new(
         spec: FixedSpec,
         (me, channel): (Node, Channel),
         askers: Vec<(Node, Wire<Packet, Packet>)>,
-        frames: Frames,
-        harvest: Harvest,
+        store: Store,
         scope: &Scope,
     ) -> Self {
         let port = PortSpec { capacity: spec.outstanding, latency: spec.latency, bytes_per_cycle: None };
@@ -95,8 +78,7 @@ impl FixedMemory {
             spec,
             me,
             channel,
-            frames,
-            harvest,
+            store,
             turns: RoundRobin::new(inlets.len()),
             askers: inlets,
             under_way,
@@ -137,7 +119,7 @@ impl FixedMemory {
     fn perform(&mut self, msg: &Msg<LINE>) -> Result<Option<Msg<LINE>>, String> {
         let address = self.channel.inside(PhysAddr(msg.line.0));
         let mut bytes = [0; LINE];
-        self.frames.read(address, &mut bytes);
+        self.store.frames().read(address, &mut bytes);
         let mut line = Line { data: Block::full(bytes), ..Line::new(0) };
         let place = Place::new(self.me, self.me);
         let table = Controller::<LINE>::table(&Memory);
@@ -146,16 +128,10 @@ impl FixedMemory {
             self.reads.increment();
         } else {
             self.writes.increment();
-            self.frames.write(address, line.data.bytes());
+            self.store.frames().write(address, line.data.bytes());
         }
         let Step::Sends(sends) = step else { return Err("a memory's table made a message wait".to_owned()) };
         Ok(sends.into_iter().next())
-    }
-}
-
-impl Drop for FixedMemory {
-    fn drop(&mut self) {
-        self.harvest.put(std::mem::take(&mut self.frames));
     }
 }
 

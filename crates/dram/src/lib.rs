@@ -2,5 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod fixed;
+mod store;
 
-pub use fixed::{Channel, FixedMemory, FixedSpec, Harvest};
+pub use fixed::{Channel, FixedMemory, FixedSpec};
+pub use store::Store;

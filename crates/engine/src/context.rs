@@ -175,6 +175,11 @@ impl Context {
         self.scope.core.time()
     }
 
+    /// The first cycle that does not begin before this time.
+    pub fn cycle_at(&self, time: Time) -> Cycles {
+        Cycles(self.scope.core.clock.first_at(time))
+    }
+
     /// Lets so many cycles go by. The context is busy meanwhile: nobody else gets its service.
     ///
     /// The pause is asked for by this call: await it at once. `pause(0)` takes no time, but lets everybody run who is

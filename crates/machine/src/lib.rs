@@ -1,17 +1,18 @@
 //! Machines: files that describe them, and the wiring that makes a system of one.
 //!
-//! This is the only place where the parts of a system meet. A [`Machine`] is read from a TOML file and checked; with kernels
-//! and memory it becomes a [`System`](system), an engine's model that runs in as many threads as are wanted.
+//! This is the only place where the parts of a system meet. A [`Machine`] is read from a TOML file and checked; it then lives as a
+//! [`Session`], an engine's model that runs in as many threads as are wanted and is given kernels to run.
 #![forbid(unsafe_code)]
 
 pub mod file;
 pub mod golden;
+pub mod session;
 pub mod spec;
-pub mod system;
+mod system;
 pub mod units;
 pub mod work;
 
 pub use file::{File, MachineError, shipped};
+pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
-pub use system::{Finished, Options};
-pub use work::Work;
+pub use work::{Finished, Work};

@@ -1,4 +1,4 @@
-//! A machine with work to do, wired.
+//! A machine, wired.
 //!
 //! ```text
 //! gpu.dispatcher ===.
@@ -6,47 +6,27 @@
 //! gpu.array0.cu1 - l1v -+= array0 =+
 //! gpu.array0 l1s, l1i --'         '=== gpu.l2_1 === memory1
 //! ```
-//! With `check`, vector caches, banks (of atomic accesses) and the dispatcher also report to the golden image, which has a partition of its own.
+//! With `check`, vector caches, banks (of atomic accesses) and the host also report to the golden image, which has a partition of its own.
 
 use crate::{
     golden::{Golden, Image, Kept},
+    session::{Command, Ended, Host},
     spec::{CacheSpec, Machine},
-    work::Work,
 };
 use cache::{BankSpec, Cache, Homes, Top};
-use dram::{Channel, FixedMemory, Harvest};
-use engine::{
-    ClockId, Cycles, Inlet, LinkReceiver, LinkSender, LinkSpec, Model, Monitor, Outcome, Outlet, PortSpec, Run,
-    RunOptions, Scope, Time,
-};
-use gpu::{AddressMap, Caches, ComputeUnit, ComputeUnitSpec, Dispatcher, DispatcherEnd, UnitEnd};
+use dram::{Channel, FixedMemory, Store};
+use engine::{ClockId, Cycles, Inlet, LinkReceiver, LinkSender, LinkSpec, Model, Outlet, PortSpec, Scope};
+use gpu::{Caches, ComputeUnit, Dispatcher, DispatcherEnd, UnitEnd};
 use interconnect::{Packet, Side, Wire, deal};
-use mem::{Frames, LINE, Observation, Observer, Reply, Request};
+use mem::{Frames, LINE, Observation, Observer, PhysAddr, Reply, Request};
 use protocol::{Node, vi_l1::ViL1, wb_l2::WriteBackL2};
-use std::{collections::BTreeMap, sync::Arc};
-
-/// How a machine is run.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// Threads to run in; none are as good as one. The result does not depend on it.
-    pub threads: usize,
-    /// Compare every read with the golden image.
-    pub check: bool,
-    /// To watch and stop the run from outside.
-    pub monitor: Monitor,
-}
-
-/// What came of a run.
-pub struct Finished {
-    pub run: Run,
-    /// What memory holds now.
-    pub memory: Frames,
-}
+use std::{
+    collections::BTreeMap,
+    sync::mpsc::{Receiver, Sender},
+};
 
 /// How many steps of a protocol a cache keeps, to tell them if something is wrong.
 const HISTORY: usize = 32;
-/// A machine on which nobody issues an instruction for so long is stuck.
-const STUCK: Time = Time::micros(1000);
 /// More than can be under way: whoever checks a run holds nobody up.
 const ANY_NUMBER: usize = 1 << 40;
 
@@ -122,8 +102,13 @@ fn dealt(number: usize, partitions: usize, before: usize) -> usize {
     if partitions == 0 { 0 } else { before + number % partitions }
 }
 
-/// Runs kernels on a machine.
-pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
+/// The model of a machine. Whoever stands at the other end of `host` gives it work.
+pub(crate) fn build(
+    machine: &Machine,
+    memories: &Memories,
+    check: Option<Kept>,
+    (commands, ended): (Receiver<Command>, Sender<Ended>),
+) -> Model {
     let mut model = Model::new();
     let mut parts = Parts { clock: model.clock(machine.clock), by_partition: BTreeMap::new() };
     let (arrays, banks, units) = (machine.arrays, machine.banks.count, machine.compute_units());
@@ -146,9 +131,8 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
         }
     }
 
-    let kept = Kept::default();
     let mut reports: Vec<Option<LinkSender<Observation>>> = (0..=units + banks).map(|_| None).collect();
-    if options.check {
+    if let Some(kept) = check {
         let latency =
             machine.wires.l1_l2.latency.min(machine.wires.l2_memory.latency).min(machine.wires.dispatcher.latency);
         let spec = LinkSpec { latency, capacity: ANY_NUMBER, bytes_per_cycle: None };
@@ -158,83 +142,97 @@ pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
             *report = Some(sender);
             ends.push(receiver);
         }
-        let (image, kept) = (Image::new(work.memory.clone()), kept.clone());
         let own = 1 + machine.partitions.arrays + machine.partitions.l2;
         let caches = (0..units).map(|unit| unit_path(unit, machine.units_per_array) + ".l1v");
         let names = caches.chain((0..banks).map(|bank| format!("gpu.l2_{bank}"))).collect();
-        parts.add(own, move |root| golden(image, kept, ends, names, root));
+        parts.add(own, move |root| golden(kept, ends, names, root));
     }
 
-    let front =
-        Front { kernels: work.kernels, units: to_units, unit: machine.compute_unit, report: reports.pop().flatten() };
+    let front = Front { commands, ended, units: to_units, report: reports.pop().flatten() };
     front_part(machine, front, &mut parts);
-    let map = Arc::new(work.map);
     let (mut units_left, mut reports) = (to_dispatcher.into_iter(), reports.into_iter());
     for (array, below) in below.into_iter().enumerate() {
         let units = units_left.by_ref().take(machine.units_per_array).collect();
         let reports = reports.by_ref().take(machine.units_per_array).collect();
-        let plan = ArrayPlan { array, below, units, reports, map: Arc::clone(&map) };
-        array_part(machine, plan, array_partition(array), &mut parts);
+        array_part(machine, ArrayPlan { array, below, units, reports }, array_partition(array), &mut parts);
     }
-    let mut harvests = Vec::new();
     let mut bank_reports: Vec<_> = reports.collect();
-    let channels = split(&work.memory, machine);
-    drop(work.memory);
-    for (bank, (above, frames)) in above.into_iter().zip(channels).enumerate() {
+    for (bank, (above, store)) in above.into_iter().zip(&memories.stores).enumerate() {
         let (l2_end, memory_end) = two_way(&mut model, &format!("l2_{bank}_memory"), machine.wires.l2_memory);
         let plan = BankPlan { bank, above, below: l2_end, report: bank_reports[bank].take() };
         bank_part(machine, plan, bank_partition(bank), &mut parts);
-        let (spec, channel, harvest) = (machine.memory, channel(machine, bank), Harvest::default());
-        harvests.push(harvest.clone());
+        let (spec, channel, store) = (machine.memory, memories.channel(bank), store.clone());
         parts.add(bank_partition(bank), move |root| {
             let scope = root.scope(("memory", bank));
             let askers = vec![(node::l2(bank), wire(memory_end, &scope))];
-            let memory = FixedMemory::new(spec, (node::memory(bank), channel), askers, frames, harvest, &scope);
+            let memory = FixedMemory::new(spec, (node::memory(bank), channel), askers, store, &scope);
             scope.serve("control", |cx| memory.run(cx));
         });
     }
     parts.build(&mut model);
+    model
+}
 
-    let (threads, monitor) = (options.threads.max(1), options.monitor.clone());
-    let run_options = RunOptions { threads, monitor, watchdog: Some(STUCK), ..RunOptions::default() };
-    let mut run = model.run(&run_options);
-    let memory = join(harvests.iter().map(Harvest::take).collect(), machine);
-    if options.check
-        && run.outcome == Outcome::Finished
-        && let Err(message) = kept.take().compare(&memory)
-    {
-        run.outcome = Outcome::Failed { time: run.end, context: "check".to_owned(), message };
+/// The bytes of every channel.
+pub(crate) struct Memories {
+    stores: Vec<Store>,
+    interleave: u64,
+}
+
+impl Memories {
+    pub fn new(machine: &Machine) -> Self {
+        let stores = (0..machine.banks.count).map(|_| Store::default()).collect();
+        Self { stores, interleave: machine.banks.interleave }
     }
-    Finished { run, memory }
-}
 
-/// The channel of memory behind a bank.
-fn channel(machine: &Machine, number: usize) -> Channel {
-    Channel { number: number as u64, of: machine.banks.count as u64, interleave: machine.banks.interleave }
-}
-
-/// The memory of each channel.
-fn split(memory: &Frames, machine: &Machine) -> Vec<Frames> {
-    let mut channels: Vec<Frames> = (0..machine.banks.count).map(|_| Frames::new()).collect();
-    for (address, bytes) in memory.pieces(machine.banks.interleave) {
-        let number = (address.0 / machine.banks.interleave) as usize % machine.banks.count;
-        channels[number].write(channel(machine, number).inside(address), bytes);
+    fn channel(&self, number: usize) -> Channel {
+        Channel { number: number as u64, of: self.stores.len() as u64, interleave: self.interleave }
     }
-    channels
-}
 
-/// The channels' memories as one.
-fn join(channels: Vec<Frames>, machine: &Machine) -> Frames {
-    let mut memory = Frames::new();
-    for (number, frames) in channels.into_iter().enumerate() {
-        for (inside, bytes) in frames.pieces(machine.banks.interleave) {
-            // Frames are larger than what was written: nothing is brought back that is zero all over.
-            if bytes.iter().any(|byte| *byte != 0) {
-                memory.write(channel(machine, number).outside(inside), bytes);
-            }
+    /// The channel that an address belongs to.
+    fn home(&self, address: PhysAddr) -> usize {
+        (address.0 / self.interleave) as usize % self.stores.len()
+    }
+
+    /// Where bytes lie that start at `address`: how many are in one piece.
+    fn pieces(&self, address: PhysAddr, count: usize) -> impl Iterator<Item = (PhysAddr, std::ops::Range<usize>)> {
+        let (interleave, mut done) = (self.interleave, 0);
+        std::iter::from_fn(move || {
+            let at = PhysAddr(address.0 + done as u64);
+            let piece = ((interleave - at.0 % interleave) as usize).min(count - done);
+            let range = done..done + piece;
+            done += piece;
+            (piece > 0).then_some((at, range))
+        })
+    }
+
+    pub fn read(&self, address: PhysAddr, bytes: &mut [u8]) {
+        for (at, range) in self.pieces(address, bytes.len()) {
+            let home = self.home(at);
+            self.stores[home].frames().read(self.channel(home).inside(at), &mut bytes[range]);
         }
     }
-    memory
+
+    pub fn write(&self, address: PhysAddr, bytes: &[u8]) {
+        for (at, range) in self.pieces(address, bytes.len()) {
+            let home = self.home(at);
+            self.stores[home].frames().write(self.channel(home).inside(at), &bytes[range]);
+        }
+    }
+
+    /// All of it as one.
+    pub fn all(&self) -> Frames {
+        let mut memory = Frames::new();
+        for (number, store) in self.stores.iter().enumerate() {
+            for (inside, bytes) in store.frames().pieces(self.interleave) {
+                // Frames are larger than what was written: nothing is brought back that is zero all over.
+                if bytes.iter().any(|byte| *byte != 0) {
+                    memory.write(self.channel(number).outside(inside), bytes);
+                }
+            }
+        }
+        memory
+    }
 }
 
 fn unit_path(unit: usize, units_per_array: usize) -> String {
@@ -243,19 +241,25 @@ fn unit_path(unit: usize, units_per_array: usize) -> String {
 
 /// What the front end is made of.
 struct Front {
-    kernels: Vec<gpu::Kernel>,
+    commands: Receiver<Command>,
+    ended: Sender<Ended>,
     units: Vec<DispatcherEnd>,
-    unit: ComputeUnitSpec,
     report: Option<LinkSender<Observation>>,
 }
 
+/// Where commands of the host arrive, and the dispatcher.
 fn front_part(machine: &Machine, front: Front, parts: &mut Parts) {
-    let (spec, number) = (machine.dispatcher, (machine.compute_units() + machine.banks.count) as u32);
+    let (spec, unit) = (machine.dispatcher, machine.compute_unit);
+    let number = (machine.compute_units() + machine.banks.count) as u32;
     parts.add(0, move |root| {
         let scope = root.scope("gpu").scope("dispatcher");
+        let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
+        let dispatcher = Dispatcher::new(spec, (launches.clone(), done.clone()), front.units, unit, &scope);
+        scope.serve("control", |cx| dispatcher.run(cx));
         let observer = front.report.map(|end| (Observer(number), scope.sender(end)));
-        let dispatcher = Dispatcher::new(spec, front.kernels, front.units, front.unit, observer, &scope);
-        scope.spawn("control", |cx| dispatcher.run(cx));
+        let Front { commands, ended, .. } = front;
+        let host = Host { commands, ended, gpus: vec![(launches, done)], observer };
+        root.scope("host").spawn("commands", |cx| host.run(cx));
     });
 }
 
@@ -265,7 +269,6 @@ struct ArrayPlan {
     below: Vec<Ends>,
     units: Vec<UnitEnd>,
     reports: Vec<Option<LinkSender<Observation>>>,
-    map: Arc<AddressMap>,
 }
 
 /// An array: compute units with their vector caches, and the caches of code and scalars that they share.
@@ -322,8 +325,7 @@ fn array_part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut 
         cache(node::l1s(array), l1s, s_top, None, &s_scope);
         cache(node::l1i(array), l1i, i_top, None, &i_scope);
         for (unit, number, end, caches, scope) in built {
-            let (map, from) = (Arc::clone(&plan.map), end.place(&scope));
-            let unit = ComputeUnit::new(unit_spec, unit, number == 0, map, from, caches, &scope);
+            let unit = ComputeUnit::new(unit_spec, unit, number == 0, end.place(&scope), caches, &scope);
             scope.serve("control", |cx| unit.run(cx));
         }
         let bell = scope.eventcount("arrivals");
@@ -384,9 +386,9 @@ fn bank_part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Pa
 }
 
 /// Whoever checks the run.
-fn golden(image: Image, kept: Kept, ends: Vec<LinkReceiver<Observation>>, names: Vec<String>, root: &Scope) {
+fn golden(kept: Kept, ends: Vec<LinkReceiver<Observation>>, names: Vec<String>, root: &Scope) {
     let scope = root.scope("check");
     let from = ends.into_iter().map(|end| scope.receiver(end)).collect();
-    let golden = Golden { image, kept, from, names, bell: scope.eventcount("work") };
+    let golden = Golden { image: Image::default(), kept, from, names, bell: scope.eventcount("work") };
     scope.serve("golden_image", |cx| golden.run(cx));
 }

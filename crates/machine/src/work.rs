@@ -3,7 +3,11 @@
 //! A host that does not run on the machine itself sets its buffers and arguments up in the memory of a functional GPU. What
 //! lies there is what the machine's memory holds when it starts, and is replaced by what it holds in the end.
 
-use crate::spec::Machine;
+use crate::{
+    session::{Launch, Options, Session},
+    spec::Machine,
+};
+use engine::{Run, Time};
 use gcn3::{
     dispatch::Dispatch,
     functional::{Gpu, LaunchError, Program},
@@ -44,6 +48,33 @@ impl Work {
         Ok(Self { kernels: vec![Kernel { dispatch, places, code }; repeat], map, memory })
     }
 }
+
+/// What came of a run.
+pub struct Finished {
+    pub run: Run,
+    /// What memory holds now.
+    pub memory: Frames,
+}
+
+/// Runs kernels on a machine, each as soon as the one before has ended.
+pub fn run(machine: &Machine, work: Work, options: &Options) -> Finished {
+    let mut session = Session::start(machine, options);
+    for (address, bytes) in work.memory.pieces(PIECE) {
+        session.write(address, bytes);
+    }
+    let map = Arc::new(work.map);
+    for kernel in work.kernels {
+        // What went wrong is in the run's outcome.
+        if session.launch(Launch { kernel, map: Arc::clone(&map), gpu: None, at: Time::ZERO }).is_err() {
+            break;
+        }
+    }
+    let memory = session.memory();
+    Finished { run: session.finish(), memory }
+}
+
+/// Bytes that are copied at a time.
+const PIECE: u64 = 4096;
 
 /// Puts what a machine left in its memory into that of `gpu`.
 pub fn take_back(gpu: &mut Gpu, memory: &Frames) -> Result<(), LaunchError> {

@@ -1,13 +1,14 @@
 //! The skeleton: what it computes, what it counts, and what it says when something is wrong.
 
-use engine::Outcome;
+use engine::{Outcome, Time};
 use gcn3::{
     dispatch::{ArgumentValue, Dispatch},
     functional::{Gpu, Program},
     object::CodeObject,
 };
-use machine::{Finished, Machine, Options, Work, system};
+use machine::{Finished, Launch, Machine, Options, Session, Work, work};
 use mem::{Bytes, PhysAddr, VirtAddr};
+use std::sync::Arc;
 
 const VECADD: &[u8] = include_bytes!("../../workloads/src/vecadd/vecadd.hsaco");
 /// Floats of a buffer.
@@ -63,7 +64,7 @@ impl Sums {
             }
         }
         let options = Options { threads, check, ..Options::default() };
-        system::run(&machine, all.expect("something is to be added"), &options)
+        work::run(&machine, all.expect("something is to be added"), &options)
     }
 }
 
@@ -226,4 +227,33 @@ fn a_machine_file_can_extend_another_and_its_mistakes_are_told_with_their_place(
     assert!(wrong("about = \"x\"\n").contains("section [gpu] is missing"));
     assert!(wrong("[gpu\n").starts_with("mine.toml:1: "));
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn what_the_host_writes_between_kernels_is_what_the_next_one_reads() {
+    let mut sums = Sums::new();
+    let (a, b, c) = (sums.vector(|_| 0.0), sums.vector(|_| 1.0), sums.vector(|_| 0.0));
+    sums.add([a, b, c], COUNT);
+    let machine = Machine::load("skeleton", &[]).expect("the machine is sound");
+    let dispatch = sums.dispatches.remove(0);
+    let Work { kernels, map, memory } =
+        Work::stage(&mut sums.gpu, &sums.program, dispatch, 1, &machine).expect("it can be staged");
+    let mut session = Session::start(&machine, &Options { check: true, ..Options::default() });
+    memory.pieces(4096).for_each(|(address, bytes)| session.write(address, bytes));
+    let map = Arc::new(map);
+    let mut end = Time::ZERO;
+    for round in 1..=3 {
+        let value = round as f32;
+        session.write(PhysAddr(a.0), &value.to_le_bytes().repeat(COUNT as usize));
+        let at = Time(end.0 + Time::micros(3000).0);
+        let ended = session
+            .launch(Launch { kernel: kernels[0].clone(), map: Arc::clone(&map), gpu: None, at })
+            .expect("it comes to its end");
+        assert!(ended.start >= at && ended.end > ended.start, "{ended:?} for {at}");
+        end = ended.end;
+        let mut bytes = vec![0; 4 * COUNT as usize];
+        session.read(PhysAddr(c.0), &mut bytes);
+        assert!(bytes.as_chunks::<4>().0.iter().all(|bytes| f32::from_le_bytes(*bytes) == value + 1.0));
+    }
+    assert_eq!(session.finish().outcome, Outcome::Finished);
 }

@@ -5,7 +5,10 @@ use crate::{
     gpu::{Arg, Buffer, Gpu, GpuError, NdRange},
 };
 use engine::{Outcome, Run};
-use machine::{Machine, Options, Work, system, work::take_back};
+use machine::{
+    Machine, Options, Work,
+    work::{self, take_back},
+};
 use mem::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 use std::{num::NonZero, time::Duration};
@@ -59,9 +62,9 @@ impl Gpu for Timed {
     fn launch(&mut self, kernel: &str, range: NdRange, args: &[Arg]) -> Result<(), GpuError> {
         let dispatch = self.staging.dispatch(kernel, range, args)?;
         let Functional { gpu, program, .. } = &mut self.staging;
-        let work = Work::stage(gpu, program, dispatch, 1, &self.machine)?;
+        let staged = Work::stage(gpu, program, dispatch, 1, &self.machine)?;
         let start = cpu_time();
-        let finished = system::run(&self.machine, work, &self.options);
+        let finished = work::run(&self.machine, staged, &self.options);
         self.cpu_time += cpu_time() - start;
         if finished.run.outcome != Outcome::Finished {
             return Err(finished.run.outcome.to_string().into());

@@ -4,7 +4,7 @@ use super::gpu::Gpu;
 use crate::{files::write, ui::Ui};
 use engine::{Monitor, Outcome, Region, Run};
 use gcn3::dispatch::Dispatch;
-use machine::{Machine, Options, system};
+use machine::{Machine, Options, work};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use serde::Serialize;
 use std::{
@@ -74,10 +74,10 @@ impl Timed {
         ui: &Ui,
     ) -> miette::Result<(Told, u64)> {
         let machine = Machine::load(system, &self.sets).into_diagnostic()?;
-        let work = gpu.stage(dispatch, repeat, &machine)?;
-        let options = Options { threads, check: self.check, monitor: Monitor::default() };
+        let staged = gpu.stage(dispatch, repeat, &machine)?;
+        let options = Options { threads, check: self.check, ..Options::default() };
         let start = Instant::now();
-        let finished = watched(&options.monitor.clone(), ui, || system::run(&machine, work, &options));
+        let finished = watched(&options.monitor.clone(), ui, || work::run(&machine, staged, &options));
         let seconds = start.elapsed().as_secs_f64();
         let mut run = finished.run;
         // Who checks is not part of the machine.
@@ -126,10 +126,10 @@ fn json(value: &impl Serialize) -> miette::Result<String> {
 /// Does something long, telling now and then how far it is.
 fn watched<T: Send>(monitor: &Monitor, ui: &Ui, long: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
-        let work = scope.spawn(long);
+        let worker = scope.spawn(long);
         let start = Instant::now();
         let mut told = Duration::ZERO;
-        while !work.is_finished() {
+        while !worker.is_finished() {
             std::thread::sleep(Duration::from_millis(2));
             let elapsed = start.elapsed();
             if elapsed >= told + Duration::from_millis(500) {
@@ -138,7 +138,7 @@ fn watched<T: Send>(monitor: &Monitor, ui: &Ui, long: impl FnOnce() -> T + Send)
             }
         }
         ui.progress_done();
-        work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

@@ -100,7 +100,9 @@ impl Unit {
         let access = self.accesses[number].as_mut().expect("it is under way");
         let slot = access.wave;
         if access.parts.is_empty() && access.left == 0 {
-            match access.op.as_ref().expect("orders do not come here").lines(&self.map) {
+            let group = self.waves[slot].as_ref().expect("a wavefront waits for its access").group;
+            let running = &self.groups[group].as_ref().expect("a wavefront belongs to a workgroup").running;
+            match access.op.as_ref().expect("orders do not come here").lines(&running.map) {
                 Ok(parts) => access.parts = parts,
                 Err(fault) => return Err(self.located(slot, fault)),
             }
@@ -129,7 +131,9 @@ impl Unit {
 
     /// A scalar access goes to the scalar cache.
     pub fn ask_scalar(&mut self, slot: usize, op: Op) -> Result<(), Box<ExecError>> {
-        let parts = match op.lines(&self.map) {
+        let group = self.waves[slot].as_ref().expect("it has just been stepped").group;
+        let running = &self.groups[group].as_ref().expect("a wavefront belongs to a workgroup").running;
+        let parts = match op.lines(&running.map) {
             Ok(parts) => parts,
             Err(fault) => return Err(self.located(slot, fault)),
         };

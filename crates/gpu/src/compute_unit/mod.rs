@@ -75,6 +75,8 @@ pub struct Caches {
 /// A kernel with its instructions in short.
 pub(crate) struct Running {
     kernel: Kernel,
+    /// What it may touch.
+    map: Arc<AddressMap>,
     briefs: Briefs,
 }
 
@@ -106,7 +108,6 @@ struct Unit {
     number: usize,
     leader: bool,
     spec: ComputeUnitSpec,
-    map: Arc<AddressMap>,
     waves: Vec<Option<Wave>>,
     /// The slots of each SIMD's wavefronts, the oldest first.
     by_simd: Vec<Vec<usize>>,
@@ -185,7 +186,6 @@ impl ComputeUnit {
         spec: ComputeUnitSpec,
         number: usize,
         leader: bool,
-        map: Arc<AddressMap>,
         dispatcher: FromDispatcher,
         caches: Caches,
         scope: &Scope,
@@ -212,7 +212,6 @@ impl ComputeUnit {
             number,
             leader,
             spec,
-            map,
             waves: (0..spec.wavefronts()).map(|_| None).collect(),
             by_simd: vec![Vec::new(); spec.simds],
             groups: Vec::new(),
@@ -308,8 +307,9 @@ impl Unit {
             }
             Command::Order { access, scope } => {
                 self.account.launching(self.account.is_launching(), now);
+                // One cache is enough to have those below told.
                 let mut to = vec![&ends.vector.1];
-                if self.leader {
+                if self.leader && scope < mem::Scope::System {
                     to.extend([&ends.scalar.1, &ends.code.1]);
                 }
                 self.orders = to.len();
@@ -340,9 +340,9 @@ impl Unit {
 }
 
 impl Running {
-    pub(crate) fn new(kernel: Kernel) -> Self {
+    pub(crate) fn new(kernel: Kernel, map: Arc<AddressMap>) -> Self {
         let briefs = Briefs::new(&kernel.code);
-        Self { kernel, briefs }
+        Self { kernel, map, briefs }
     }
 
     pub(crate) fn kernel(&self) -> &Kernel {

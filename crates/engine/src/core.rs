@@ -7,6 +7,7 @@ use crate::{
     calendar::Agenda,
     eventcount,
     link::{LinkEnds, Outgoing},
+    model::Monitor,
     name::{Label, Name, Names},
     stats::Registry,
     time::{Clock, Time},
@@ -229,6 +230,8 @@ pub(crate) struct Shared {
     pub(crate) control: RefCell<Vec<(Time, Control)>>,
     /// When the model last said that it gets on.
     pub(crate) progress: Cell<Time>,
+    /// Where contexts tell how much of their work is done.
+    pub(crate) monitor: Monitor,
     /// Wires with something to send at the end of this window.
     pub(crate) outgoing: RefCell<Vec<Rc<dyn Outgoing>>>,
     /// The ends of links that lie here.
@@ -239,7 +242,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(partition: usize, alone: bool, recorder: Option<Recorder>) -> Rc<Shared> {
+    pub(crate) fn new(partition: usize, alone: bool, recorder: Option<Recorder>, monitor: Monitor) -> Rc<Shared> {
         Rc::new(Shared {
             partition,
             names: RefCell::new(Names::new()),
@@ -250,6 +253,7 @@ impl Shared {
             interrupt: Cell::new(false),
             control: RefCell::default(),
             progress: Cell::new(Time::ZERO),
+            monitor,
             outgoing: RefCell::default(),
             ends: RefCell::default(),
             recorder,

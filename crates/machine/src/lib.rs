@@ -6,13 +6,16 @@
 
 pub mod file;
 pub mod golden;
+pub mod gpus;
+pub mod mirror;
 pub mod session;
 pub mod spec;
+pub mod staged;
 mod system;
 pub mod units;
-pub mod work;
 
 pub use file::{File, MachineError, shipped};
+pub use gpus::Gpus;
 pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
-pub use work::{Finished, Work};
+pub use staged::{Staged, StagedError};

@@ -2,13 +2,14 @@
 
 use crate::{
     file::{File, MachineError},
-    units::{Duration, Frequency, Size},
+    units::{Duration, Frequency, Rate, Size},
 };
 use cache::Shape;
 use dram::FixedSpec;
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use mem::LINE;
+use os::opencl::Costs;
 use serde::Deserialize;
 
 /// A machine, ready to be wired.
@@ -32,6 +33,8 @@ pub struct Machine {
     pub memory: FixedSpec,
     pub wires: Wires,
     pub partitions: Partitions,
+    /// What the host takes for calls and transfers.
+    pub host: Costs,
 }
 
 /// A cache, or a bank of one.
@@ -72,6 +75,13 @@ pub struct Partitions {
 #[serde(deny_unknown_fields)]
 struct Root {
     about: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostFile {
+    call: Duration,
+    copy_bandwidth: Rate,
 }
 
 #[derive(Deserialize)]
@@ -169,6 +179,14 @@ impl Machine {
         let l2: L2File = file.section("gpu.l2")?;
         let memory: MemoryFile = file.section("memory")?;
         let partitions: Partitions = file.section("partitions")?;
+        // A machine that says nothing about its host has one that takes no time beside its instructions.
+        let host = match file.has("host") {
+            false => Costs::default(),
+            true => {
+                let HostFile { call, copy_bandwidth } = file.section("host")?;
+                Costs { call: call.0, bandwidth: Some(copy_bandwidth.0) }
+            }
+        };
         file.section::<Nothing>("wires")?;
         let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
         // The pipeline before the vector cache is a stretch of wire on the way to it.
@@ -257,6 +275,7 @@ impl Machine {
             },
             wires,
             partitions,
+            host,
         })
     }
 

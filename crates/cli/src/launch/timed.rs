@@ -4,7 +4,7 @@ use super::gpu::Gpu;
 use crate::{files::write, ui::Ui};
 use engine::{Monitor, Outcome, Region, Run};
 use gcn3::dispatch::Dispatch;
-use machine::{Machine, Options, work};
+use machine::{Machine, Options, Staged};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use serde::Serialize;
 use std::{
@@ -74,12 +74,14 @@ impl Timed {
         ui: &Ui,
     ) -> miette::Result<(Told, u64)> {
         let machine = Machine::load(system, &self.sets).into_diagnostic()?;
-        let staged = gpu.stage(dispatch, repeat, &machine)?;
         let options = Options { threads, check: self.check, ..Options::default() };
         let start = Instant::now();
-        let finished = watched(&options.monitor.clone(), ui, || work::run(&machine, staged, &options));
+        let (ended, mut run) = watched(&options.monitor.clone(), ui, || {
+            let mut staged = Staged::new(&machine, &options);
+            let ended = (0..repeat).try_for_each(|_| gpu.launch_on(&mut staged, dispatch).map(|_| ()));
+            (ended, staged.finish())
+        });
         let seconds = start.elapsed().as_secs_f64();
-        let mut run = finished.run;
         // Who checks is not part of the machine.
         for region in &mut run.regions {
             region.statistics.0.retain(|path, _| !path.starts_with("check"));
@@ -91,7 +93,7 @@ impl Timed {
             Outcome::Finished => {}
             other => return Err(miette!("the launch on '{}' did not come to its end: {other}", machine.name)),
         }
-        gpu.take_back(&finished.memory)?;
+        ended.into_diagnostic()?;
         let told = told(&machine, &run, self.check);
         let instructions = told.counts.iter().filter(|(path, _)| path.ends_with(".wave_instructions"));
         let instructions = instructions.map(|(_, count)| count).sum();

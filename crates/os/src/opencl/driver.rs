@@ -27,7 +27,7 @@ use super::{
     functional::Functional,
     gpu::{Broken, Gpus},
     kernel::Kernel,
-    launch::Running,
+    launch::{Arena, Running},
     memory::MemObject,
     policy::MemoryPolicy,
     program::Program,
@@ -72,6 +72,7 @@ pub struct Driver {
     pub(super) gpus: Box<dyn Gpus>,
     /// Kernels that run, by their events.
     pub(super) running: BTreeMap<u64, Running>,
+    pub(super) arena: Arena,
     pub(super) usage: Rc<RefCell<Usage>>,
     /// The GPUs can't go on.
     pub(super) broken: Option<Broken>,
@@ -109,6 +110,7 @@ impl Driver {
             compiler: Compiler::new(settings.compiler.clone()),
             gpus,
             running: BTreeMap::new(),
+            arena: Arena::default(),
             usage: Rc::new(RefCell::new(usage)),
             broken: None,
             settings,

@@ -24,7 +24,7 @@ pub struct Ready {
     pub places: Places,
     /// The GPU that runs it; none if its workgroups are dealt to all of them.
     pub gpu: Option<usize>,
-    /// What kernels can reach: whole pages, by address, with a gap between any two.
+    /// What kernels can reach, beside the scratch memory of this one: whole pages, by address, with a gap between any two.
     pub reach: Vec<(VirtAddr, Bytes)>,
 }
 

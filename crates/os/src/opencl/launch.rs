@@ -7,7 +7,7 @@ use std::{
 
 use engine::Time;
 use gcn3::{dispatch::Dispatch, functional::Program};
-use mem::{Bytes, VirtAddr};
+use mem::{Bytes, LINE, VirtAddr};
 
 use super::{
     abi::Action,
@@ -38,16 +38,56 @@ pub struct Running {
     parts: Parts,
 }
 
+/// Where arguments and the like of launches lie: each on pages that no launch had before, so that no cache of a GPU can hold
+/// what was there.
+#[derive(Debug, Default)]
+pub struct Arena {
+    next: u64,
+    end: u64,
+}
+
+const PAGE: u64 = 4096;
+/// How much is asked for at a time. Only what is in use takes up memory.
+const ARENA: u64 = 64 << 20;
+
+impl Arena {
+    fn take(&mut self, guest: &mut dyn GuestMemory, size: u64) -> Result<VirtAddr, String> {
+        if self.end - self.next < size {
+            let all = size.max(ARENA);
+            self.next = guest.map_anonymous(Bytes(all)).map_err(|error| error.to_string())?.0;
+            self.end = self.next + all;
+        }
+        let taken = VirtAddr(self.next);
+        self.next += size;
+        Ok(taken)
+    }
+}
+
 /// Memory that a kernel needs while it runs.
 #[derive(Debug, Default)]
 struct Parts(Vec<(VirtAddr, Bytes)>);
 
 impl Parts {
     fn map(&mut self, guest: &mut dyn GuestMemory, size: Bytes) -> Result<VirtAddr, String> {
-        let size = Bytes(size.0.max(64));
         let address = guest.map_anonymous(size).map_err(|error| error.to_string())?;
         self.0.push((address, size));
         Ok(address)
+    }
+
+    /// Places for arguments, packet, queue and scratch. All but the last lie together in the arena.
+    fn place(
+        &mut self,
+        guest: &mut dyn GuestMemory,
+        arena: &mut Arena,
+        sizes: [Bytes; 4],
+    ) -> Result<[VirtAddr; 4], String> {
+        let [kernarg, packet, queue, scratch] = sizes.map(|size| size.0.next_multiple_of(LINE as u64));
+        let size = (kernarg + packet + queue).next_multiple_of(PAGE);
+        let base = arena.take(guest, size)?;
+        self.0.push((base, Bytes(size)));
+        // A kernel that has no scratch memory still has an address for it, where nothing is.
+        let scratch = self.map(guest, Bytes(scratch.max(PAGE)))?;
+        Ok([base, base + Bytes(kernarg), base + Bytes(kernarg + packet), scratch])
     }
 
     fn unmap(self, guest: &mut dyn GuestMemory) {
@@ -65,7 +105,13 @@ pub enum NotStarted {
 }
 
 /// Puts what a kernel needs into memory.
-fn place(launch: Launch, gpus: &dyn Gpus, guest: &mut dyn GuestMemory, running: &mut Running) -> Result<Ready, String> {
+fn place(
+    launch: Launch,
+    gpus: &dyn Gpus,
+    arena: &mut Arena,
+    guest: &mut dyn GuestMemory,
+    running: &mut Running,
+) -> Result<Ready, String> {
     let Launch { program, formats, mut dispatch, gpu } = launch;
     if !formats.is_empty() {
         let printf = running.parts.map(guest, Bytes(PRINTF_BYTES))?;
@@ -77,11 +123,8 @@ fn place(launch: Launch, gpus: &dyn Gpus, guest: &mut dyn GuestMemory, running: 
     }
     running.formats = formats;
     let plan = gpus.plan(&dispatch);
-    let mut places = [VirtAddr(0); 4];
-    for (place, size) in places.iter_mut().zip(plan.part_sizes(&dispatch)) {
-        *place = running.parts.map(guest, size)?;
-    }
-    let places = plan.places(program.image.base, places);
+    let parts = running.parts.place(guest, arena, plan.part_sizes(&dispatch))?;
+    let places = plan.places(program.image.base, parts);
     let contents = [
         (places.kernarg, dispatch.kernarg(&places)),
         (places.packet, dispatch.packet(&places).to_vec()),
@@ -104,14 +147,14 @@ impl Driver {
     ) -> Result<(), NotStarted> {
         self.note_launch(&launch);
         let mut running = Running { formats: Arc::default(), printf: VirtAddr(0), parts: Parts::default() };
-        let mut ready = match place(launch, &*self.gpus, guest, &mut running) {
+        let mut ready = match place(launch, &*self.gpus, &mut self.arena, guest, &mut running) {
             Ok(ready) => ready,
             Err(text) => {
                 running.parts.unmap(guest);
                 return Err(NotStarted::Refused(text));
             }
         };
-        ready.reach = self.reach(&running.parts);
+        ready.reach = self.reach(&running.parts, ready.places.scratch);
         self.running.insert(event, running);
         self.gpus.start(event, ready, guest, now).map_err(NotStarted::Broken)
     }
@@ -131,11 +174,13 @@ impl Driver {
         }
     }
 
-    /// The memory that a kernel can reach: buffers, shared virtual memory, code, and what belongs to the launch.
-    fn reach(&self, parts: &Parts) -> Vec<(VirtAddr, Bytes)> {
+    /// The memory that a kernel can reach: buffers, shared virtual memory, code, and what belongs to the launch but for its
+    /// scratch memory.
+    fn reach(&self, parts: &Parts, scratch: VirtAddr) -> Vec<(VirtAddr, Bytes)> {
+        let parts = parts.0.iter().copied().filter(|(base, _)| *base != scratch);
         let buffers = self.memories.all().map(|memory| (memory.placement.device, memory.placement.size));
         let code = self.programs.all().flat_map(|program| program.loaded.iter().flatten().map(|loaded| loaded.memory));
-        let all = buffers.chain(self.svm.all()).chain(code).chain(self.slots.all()).chain(parts.0.iter().copied());
+        let all = buffers.chain(self.svm.all()).chain(code).chain(self.slots.all()).chain(parts);
         whole_pages(all)
     }
 
@@ -184,7 +229,6 @@ impl Driver {
 
 /// The pages of all regions, those that touch or overlap as one.
 fn whole_pages(regions: impl Iterator<Item = (VirtAddr, Bytes)>) -> Vec<(VirtAddr, Bytes)> {
-    const PAGE: u64 = 4096;
     let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
     for (address, size) in regions.filter(|(_, size)| size.0 > 0) {
         let start = address.0 / PAGE * PAGE;

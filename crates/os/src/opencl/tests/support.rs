@@ -50,8 +50,9 @@ impl GuestMemory for Memory {
         Ok(VirtAddr(base))
     }
 
-    fn unmap(&mut self, address: VirtAddr, _: Bytes) {
-        self.pieces.retain(|piece| piece.0 != address.0);
+    /// Parts of pieces stay.
+    fn unmap(&mut self, address: VirtAddr, size: Bytes) {
+        self.pieces.retain(|(base, bytes)| *base != address.0 || size.0 < bytes.len() as u64);
     }
 }
 
@@ -136,7 +137,7 @@ impl Program {
                 Some(answer) => self.act(answer, record + 24 + 8 * abi::ARGUMENTS as u64),
             }
         };
-        self.memory.unmap(VirtAddr(record), Bytes(0));
+        self.memory.unmap(VirtAddr(record), Bytes(u64::MAX));
         result
     }
 

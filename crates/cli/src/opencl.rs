@@ -64,7 +64,7 @@ impl OpenCl {
             ..Settings::default()
         };
         let Some((machine, gpus)) = on else { return Driver::new(settings) };
-        settings.gpus = 1;
+        settings.gpus = machine.gpus as u32;
         settings.compute_units = machine.compute_units() as u32;
         settings.costs = machine.host;
         Driver::with_gpus(settings, Box::new(gpus.clone()))

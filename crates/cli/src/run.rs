@@ -8,8 +8,8 @@ use crate::{
     ui::Ui,
 };
 use engine::Monitor;
-use machine::Machine;
 use os::{End, process::Totals};
+use report::Summary;
 use serde::Serialize;
 
 /// Run a program: a built-in workload, or an x86-64 Linux program, statically linked.
@@ -50,46 +50,48 @@ struct Report {
     memory_bytes: u64,
     simulated_fs: u64,
     gpu: GpuReport,
+    /// What the machine did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<Summary>,
     stdout: String,
 }
 
 impl Run {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
-        let machine = match self.functional {
-            true => None,
-            false => Some(self.how.load(self.system.as_deref().unwrap_or(DEFAULT))?),
-        };
         catch_interrupts()?;
-        let ran = self.run_on(machine.as_ref(), ui)?;
+        let output = if ui.json { Output::Kept } else { Output::Shown };
+        let (ran, summary) = match self.functional {
+            true => (self.run_without_time(output, ui)?, None),
+            false => {
+                let machine = self.how.load(self.system.as_deref().unwrap_or(DEFAULT))?;
+                self.how.run(&self.guest, &machine, output, self.how.out.as_deref(), ui)?
+            }
+        };
         let name = self.guest.name();
         if !matches!(ran.end, End::Exited { .. }) {
             eprintln!("cohesim: {name}: {}", ran.end);
         }
         if ui.verbose {
-            ui.note(&summary(&ran.totals));
+            ui.note(&totals(&ran.totals));
             ui.note(&crate::opencl::summary(&ran.usage));
         }
-        if let Some(machine) = &machine {
-            self.how.tell(&self.guest, machine, &ran, ui)?;
+        if let Some(summary) = &summary {
+            ui.print(&format!("\n{summary}"))?;
         }
         let code = ran.end.exit_code();
-        ui.report(&report(name, ran))?;
+        ui.report(&report(name, ran, summary))?;
         // The guest's answer is the command's.
         std::process::exit(code.into());
     }
 
-    fn run_on(&self, machine: Option<&Machine>, ui: &Ui) -> miette::Result<Ran> {
+    fn run_without_time(&self, output: Output, ui: &Ui) -> miette::Result<Ran> {
         let monitor = Monitor::default();
-        let what = machine.map_or(self.guest.name(), |machine| format!("{} on {}", self.guest.name(), machine.name));
-        let progress = Progress::start(&what, &monitor, machine.map(|machine| machine.clock), ui);
-        let output = if ui.json { Output::Kept } else { Output::Shown };
-        let options = self.how.options(&monitor);
-        let on = machine.map_or(On::Nothing, |machine| On::Machine(machine, &options));
-        self.guest.run(on, output, &monitor, &progress)
+        let progress = Progress::start(&self.guest.name(), &monitor, None, ui);
+        self.guest.run(On::Nothing, output, &monitor, &progress)
     }
 }
 
-fn report(program: String, ran: Ran) -> Report {
+fn report(program: String, ran: Ran, summary: Option<Summary>) -> Report {
     let Ran { end, totals, usage, output, .. } = ran;
     let kind = match end {
         End::Exited { .. } => "exited",
@@ -113,11 +115,12 @@ fn report(program: String, ran: Ran) -> Report {
         memory_bytes: totals.memory.0,
         simulated_fs: totals.time.0,
         gpu: (&usage).into(),
+        summary,
         stdout: output,
     }
 }
 
-fn summary(totals: &Totals) -> String {
+fn totals(totals: &Totals) -> String {
     format!(
         "{} instructions, {} system calls, {} threads, {} page faults, {} KiB of memory, {} of simulated time",
         totals.instructions,

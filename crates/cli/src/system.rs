@@ -1,14 +1,14 @@
-//! How a machine is chosen, changed and run, and what is told of it in the end.
+//! How a machine is chosen, changed and run, and what is told of a run on it.
 
 use crate::{
-    files::write,
-    guest::{Guest, Ran},
+    guest::{Guest, On, Output, Ran},
+    progress::Progress,
     ui::Ui,
 };
-use engine::{Monitor, Region};
+use engine::Monitor;
 use machine::{Machine, Options};
-use miette::{IntoDiagnostic, WrapErr};
-use serde::Serialize;
+use miette::IntoDiagnostic;
+use report::{HostFacts, Program, Subject, Summary};
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
@@ -26,19 +26,12 @@ pub struct System {
     /// Compare every read, and memory in the end, with what it must hold; ends at the first that is wrong.
     #[arg(long)]
     check: bool,
-    /// Write stats.json, run.json and machine.toml to this folder.
+    /// Write statistics, the machine and a page to look at (report.html) to this folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Keep a trace of so many events.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000", requires = "out")]
+    /// Write a trace of at most so many events too, for ui.perfetto.dev.
+    #[arg(long, value_name = "EVENTS", num_args = 0..=1, default_missing_value = "1000000", requires = "out")]
     trace: Option<usize>,
-}
-
-/// `stats.json`: simulated facts only.
-#[derive(Serialize)]
-struct Stats<'a> {
-    time_fs: u64,
-    regions: Vec<&'a Region>,
 }
 
 impl System {
@@ -47,25 +40,31 @@ impl System {
         Machine::load(name, &self.sets).into_diagnostic()
     }
 
-    pub fn options(&self, monitor: &Monitor) -> Options {
-        Options { threads: self.threads.get(), check: self.check, trace: self.trace, monitor: monitor.clone() }
-    }
-
-    /// Tells what a run brought, and writes what was asked for.
-    pub fn tell(&self, _guest: &Guest, machine: &Machine, ran: &Ran, ui: &Ui) -> miette::Result<()> {
-        let Some(run) = &ran.run else { return Ok(()) };
-        if let Some(folder) = &self.out {
-            std::fs::create_dir_all(folder)
-                .into_diagnostic()
-                .wrap_err_with(|| format!("can't make the folder '{}'", folder.display()))?;
-            let stats = Stats { time_fs: run.end.0, regions: run.regions.iter().collect() };
-            write_json(&folder.join("stats.json"), &stats)?;
-            write(&folder.join("machine.toml"), machine.resolved.as_bytes())?;
+    /// Runs a program on a machine; what it brought goes to `folder` too.
+    pub fn run(
+        &self,
+        guest: &Guest,
+        machine: &Machine,
+        output: Output,
+        folder: Option<&Path>,
+        ui: &Ui,
+    ) -> miette::Result<(Ran, Option<Summary>)> {
+        let monitor = Monitor::default();
+        let (threads, check) = (self.threads.get(), self.check);
+        let options = Options { threads, check, trace: self.trace, monitor: monitor.clone() };
+        let what = format!("{} on {}", guest.name(), machine.name);
+        let progress = Progress::start(&what, &monitor, Some(machine.clock), ui);
+        let ran = guest.run(On::Machine(machine, &options), output, &monitor, &progress)?;
+        drop(progress);
+        let Some(run) = &ran.run else { return Ok((ran, None)) };
+        let program = Program::new(guest.name(), &guest.image()?.0);
+        let arguments: Vec<String> = guest.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let host = HostFacts { seconds: ran.seconds, threads, checked: check };
+        let subject = Subject { program: &program, arguments: &arguments, machine, run, total: ran.totals.time, host };
+        if let Some(folder) = folder {
+            report::write(folder, &subject).into_diagnostic()?;
         }
-        ui.print(&format!("{} on {}\n", ran.totals.time, machine.name))
+        let summary = Summary::of(&subject);
+        Ok((ran, Some(summary)))
     }
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> miette::Result<()> {
-    write(path, (serde_json::to_string_pretty(value).into_diagnostic()? + "\n").as_bytes())
 }

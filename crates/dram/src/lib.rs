@@ -1,8 +1,10 @@
 //! Memories in time.
 #![forbid(unsafe_code)]
 
-pub mod fixed;
-mod store;
+mod channel;
+mod home;
+mod memory;
 
-pub use fixed::{Channel, FixedMemory, FixedSpec};
-pub use store::Store;
+pub use channel::{Channel, Store};
+pub use home::{Home, Served, Touched};
+pub use memory::{FixedSpec, Memory, MemorySpec, Timing};

@@ -174,6 +174,7 @@ impl File {
     /// The place of something that is wrong, found by the code that wires the machine.
     pub fn wrong(&self, path: &str, key: Option<&str>, reason: impl Into<String>) -> MachineError {
         let reason = match key {
+            Some(key) if path.is_empty() => format!("{key}: {}", reason.into()),
             Some(key) => format!("[{path}] {key}: {}", reason.into()),
             None => format!("[{path}]: {}", reason.into()),
         };

@@ -8,6 +8,7 @@ pub mod file;
 pub mod golden;
 pub mod gpus;
 pub mod mirror;
+pub mod protocols;
 pub mod session;
 pub mod spec;
 pub mod staged;

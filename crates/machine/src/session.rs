@@ -74,6 +74,8 @@ pub(crate) struct Host {
     pub ended: Sender<Ended>,
     /// The dispatcher of each GPU: what it is given, and how much of that it has done.
     pub gpus: Vec<(Queue<gpu::Launch>, EventCount)>,
+    /// Whether a GPU may hold copies that another has made stale.
+    pub stale_copies: bool,
     pub observer: Option<(Observer, Outlet<Observation>)>,
 }
 
@@ -129,9 +131,10 @@ impl Session {
     pub fn launch(&mut self, launch: Launch) -> Result<Ended, Broken> {
         let (written, forget) = (std::mem::take(&mut self.written), std::mem::take(&mut self.changed));
         launch.map.regions().for_each(|(start, end)| self.touched.add(start, end));
-        let told = self.commands.as_ref().map(|commands| commands.send(Command { launch, written, forget }));
-        match (told, self.ended.recv()) {
-            (Some(Ok(())), Ok(ended)) => Ok(ended),
+        let command = Command { launch, written, forget };
+        let told = self.commands.as_ref().is_some_and(|commands| commands.send(command).is_ok());
+        match self.ended.recv() {
+            Ok(ended) if told => Ok(ended),
             _ => Err(Broken(Box::new(self.join().outcome.clone()))),
         }
     }
@@ -236,6 +239,7 @@ impl Host {
             cx.region(launch.kernel.name());
             let start = cx.time();
             let Launch { kernel, map, .. } = launch;
+            let forget = forget || self.stale_copies;
             let chosen: Vec<usize> = launch.gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));

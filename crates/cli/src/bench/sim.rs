@@ -96,7 +96,7 @@ impl Sim {
         let total = gpu.finish().map_err(|error| miette!("{error}"))?.total();
         let waves = total.0.keys().filter(|path| path.ends_with(".wave_instructions"));
         let wave_instructions = waves.map(|path| total.count(path)).sum::<u64>();
-        let cycles = total.sum("gpu.dispatcher.kernel_cycles");
+        let cycles = total.sum("gpu0.dispatcher.kernel_cycles");
         let per_second = |count: u64| count as f64 / cpu_seconds.max(f64::MIN_POSITIVE);
         Ok(Measured {
             workload: workload.name,

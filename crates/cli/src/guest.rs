@@ -41,7 +41,7 @@ pub struct Guest {
     max_instructions: Option<u64>,
     /// Stop the program after so much simulated time, such as 10s, 5ms or 100us.
     #[arg(long, value_name = "TIME", value_parser = time)]
-    max_time: Option<Time>,
+    pub max_time: Option<Time>,
     /// How long a file that the program writes may become.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     max_file: Bytes,
@@ -123,8 +123,8 @@ impl Guest {
             }
             Output::Kept => Stdio::new(io::stdin(), kept.clone(), progress.around(io::stderr())),
         };
-        if matches!(on, On::Machine(..)) && self.opencl.gpus.is_some() {
-            bail!("--gpus is for --functional: the machine says how many GPUs it has");
+        if let (On::Machine(..), Some(option)) = (&on, self.opencl.functional_only()) {
+            bail!("{option} is for runs without time: add --functional");
         }
         let gpus = match on {
             On::Nothing => None,

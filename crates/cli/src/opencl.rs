@@ -16,7 +16,7 @@ pub struct OpenCl {
     /// How many GPUs without time there are; a machine has its own. The program sees one device whose work-groups are dealt to
     /// all of them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub gpus: Option<u32>,
+    gpus: Option<u32>,
     /// Show each GPU as a device of its own.
     #[arg(long)]
     device_per_gpu: bool,
@@ -41,6 +41,12 @@ enum Policy {
 }
 
 impl OpenCl {
+    /// An option that was given and that means nothing to a machine in time.
+    pub fn functional_only(&self) -> Option<&'static str> {
+        let instructions = self.max_kernel_instructions.map(|_| "--max-kernel-instructions");
+        self.gpus.map(|_| "--gpus").or(instructions)
+    }
+
     /// A driver for a program that sees `mounts` and works in `here`; its kernels run on a machine or without time.
     pub fn driver(&self, mounts: &[Mount], here: &Path, on: Option<(&Machine, &Gpus)>) -> Driver {
         let folder = |mount: &Mount| Folder {

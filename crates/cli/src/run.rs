@@ -49,6 +49,9 @@ struct Report {
     page_faults: u64,
     memory_bytes: u64,
     simulated_fs: u64,
+    /// In the region of interest that the program marks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region_fs: Option<u64>,
     gpu: GpuReport,
     /// What the machine did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +117,7 @@ fn report(program: String, ran: Ran, summary: Option<Summary>) -> Report {
         page_faults: totals.page_faults,
         memory_bytes: totals.memory.0,
         simulated_fs: totals.time.0,
+        region_fs: totals.region.map(|region| region.0),
         gpu: (&usage).into(),
         summary,
         stdout: output,

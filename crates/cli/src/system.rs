@@ -51,7 +51,7 @@ impl System {
     ) -> miette::Result<(Ran, Option<Summary>)> {
         let monitor = Monitor::default();
         let (threads, check) = (self.threads.get(), self.check);
-        let options = Options { threads, check, trace: self.trace, monitor: monitor.clone() };
+        let options = Options { threads, check, until: guest.max_time, trace: self.trace, monitor: monitor.clone() };
         let what = format!("{} on {}", guest.name(), machine.name);
         let progress = Progress::start(&what, &monitor, Some(machine.clock), ui);
         let ran = guest.run(On::Machine(machine, &options), output, &monitor, &progress)?;
@@ -60,7 +60,9 @@ impl System {
         let program = Program::new(guest.name(), &guest.image()?.0);
         let arguments: Vec<String> = guest.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let host = HostFacts { seconds: ran.seconds, threads, checked: check };
-        let subject = Subject { program: &program, arguments: &arguments, machine, run, total: ran.totals.time, host };
+        // What comes before and after the region of interest (inputs, the check of results) is not what the program is about.
+        let total = ran.totals.region.unwrap_or(ran.totals.time);
+        let subject = Subject { program: &program, arguments: &arguments, machine, run, total, host };
         if let Some(folder) = folder {
             report::write(folder, &subject).into_diagnostic()?;
         }

@@ -113,6 +113,10 @@ impl os::opencl::gpu::Gpus for Gpus {
         Done { instructions: 0, ended }
     }
 
+    fn is_fine_grained(&self) -> bool {
+        false
+    }
+
     fn next_end(&self) -> Time {
         let state = self.0.borrow();
         let first = state.as_ref().and_then(|state| state.running.front());

@@ -32,6 +32,8 @@ pub struct Options {
     pub check: bool,
     /// How many events of a trace are kept; none: no trace.
     pub trace: Option<usize>,
+    /// When the run ends if it is not over before.
+    pub until: Option<Time>,
     /// To watch and stop the run from outside.
     pub monitor: Monitor,
 }
@@ -108,6 +110,7 @@ impl Session {
         let run_options = RunOptions {
             threads: options.threads.max(1),
             watchdog: Some(STUCK),
+            until: options.until.unwrap_or(Time::NEVER),
             trace: options.trace,
             monitor: options.monitor.clone(),
             ..RunOptions::default()

@@ -47,6 +47,10 @@ impl Gpus for Functional {
         Ok(())
     }
 
+    fn is_fine_grained(&self) -> bool {
+        true
+    }
+
     /// Every kernel under way gets its share of the budget.
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done {
         let share = budget / self.running.len().max(1) as u64;

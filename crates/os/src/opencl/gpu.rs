@@ -64,6 +64,9 @@ pub trait Gpus {
     /// Goes on for about `budget` instructions, and tells what has ended by `now`.
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done;
 
+    /// Whether host and kernels see what the other writes while a kernel runs: fine-grained shared virtual memory.
+    fn is_fine_grained(&self) -> bool;
+
     /// When the next kernel ends, if that is known.
     fn next_end(&self) -> Time {
         Time::NEVER

@@ -10,6 +10,7 @@ mod start;
 mod thread;
 mod wait;
 
+use clock::Marked;
 pub use clock::{Clock, TimeSpec};
 pub use end::End;
 pub use futex::WakeOp;
@@ -58,6 +59,8 @@ pub struct Process {
     pub(crate) end: Option<End>,
     /// Where somebody may ask for the end.
     monitor: Monitor,
+    /// The region of interest, if the program marks one.
+    region: Marked,
     limits: Limits,
     symbols: Symbols,
     /// Unknown system calls that have been named.
@@ -99,6 +102,8 @@ pub struct Totals {
     pub page_faults: u64,
     pub memory: Bytes,
     pub time: engine::Time,
+    /// Of which this much lies in the region of interest that the program marked.
+    pub region: Option<engine::Time>,
 }
 
 impl Process {
@@ -111,6 +116,7 @@ impl Process {
             page_faults: self.space.faults(),
             memory: self.space.used(),
             time: self.clock.now(),
+            region: self.region.length(),
         }
     }
 

@@ -95,6 +95,7 @@ impl Process {
         let exit = cpu.run(&mut self.space, &mut self.blocks, budget);
         let executed = cpu.instructions - before;
         self.clock.executed(executed);
+        self.region.note(&mut cpu.marks);
         match exit {
             Exit::Limit => {}
             Exit::Wait => unreachable!("an address space never waits for lines"),

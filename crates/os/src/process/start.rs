@@ -130,6 +130,7 @@ impl Process {
             alarm: None,
             end: None,
             monitor: options.monitor,
+            region: Default::default(),
             limits: Limits { instructions: options.max_instructions, time: options.max_time },
             symbols: image.symbols,
             command_line,

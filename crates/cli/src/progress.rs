@@ -42,7 +42,7 @@ pub struct Progress {
     watcher: Option<JoinHandle<()>>,
 }
 
-const TEMPLATE: &str = "{prefix} [{bar:24}] {human_pos}/{human_len} workgroups, {msg}";
+const TEMPLATE: &str = "{prefix} [{bar:24}] {msg}";
 
 /// How often the bar is drawn, and how often a line is written where there is no terminal.
 const STEP: Duration = Duration::from_millis(100);
@@ -104,14 +104,15 @@ impl Watcher {
                 rate = (time.0 - before.1.0) as f64 / (now - before.0).as_secs_f64();
                 before = (now, time);
             }
-            let (done, expected) = self.monitor.work();
-            let message = message(time, self.clock, rate, left(done, expected, now - start));
-            self.bar.set_length(expected);
-            self.bar.set_position(done);
+            let work = self.monitor.work();
+            let message =
+                message(work, time, self.clock.filter(|_| rate > 0.0).map(|clock| (clock, rate)), now - start);
+            self.bar.set_length(work.1);
+            self.bar.set_position(work.0);
             self.bar.set_message(message.clone());
             if self.speaks && now - told >= LINE {
                 told = now;
-                eprintln!("{}: {done} of {expected} workgroups, {message}", self.what);
+                eprintln!("{}: {message}", self.what);
             }
         }
     }
@@ -123,16 +124,20 @@ fn left(done: u64, expected: u64, elapsed: Duration) -> Option<Duration> {
     (done > 0 && rest > 0).then(|| elapsed.mul_f64(rest as f64 / done as f64))
 }
 
-/// `rate`: femtoseconds a second.
-fn message(time: Time, clock: Option<Hertz>, rate: f64, left: Option<Duration>) -> String {
-    let mut text = format!("{time} simulated");
-    if let Some(clock) = clock.filter(|_| rate > 0.0) {
-        text += &format!(", {} cycles/s", short(rate * clock.0 as f64 / 1e15));
+/// `speed`: of the clock, with simulated femtoseconds a second.
+fn message((done, expected): (u64, u64), time: Time, speed: Option<(Hertz, f64)>, elapsed: Duration) -> String {
+    let mut parts = Vec::new();
+    if expected > 0 {
+        parts.push(format!("{done} of {expected} workgroups"));
     }
-    if let Some(left) = left {
-        text += &format!(", about {} s left of the kernels known", left.as_secs().max(1));
+    parts.push(format!("{time} simulated"));
+    if let Some((clock, rate)) = speed {
+        parts.push(format!("{} cycles/s", short(rate * clock.0 as f64 / 1e15)));
     }
-    text
+    if let Some(left) = left(done, expected, elapsed) {
+        parts.push(format!("about {} s left of the kernels known", left.as_secs().max(1)));
+    }
+    parts.join(", ")
 }
 
 /// `950`, `12k`, `3.4M`.
@@ -166,11 +171,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_tells_time_speed_and_what_is_left() {
-        let left = left(10, 40, Duration::from_secs(4));
-        let told = message(Time::micros(3), Some(Hertz::giga(1)), 2.5e12, left);
-        assert_eq!(told, "3 us simulated, 2k cycles/s, about 12 s left of the kernels known");
-        assert_eq!(message(Time::micros(3), None, 2.5e12, None), "3 us simulated");
+    fn a_message_tells_work_time_speed_and_what_is_left() {
+        let told = message((10, 40), Time::micros(3), Some((Hertz::giga(1), 2.5e12)), Duration::from_secs(4));
+        assert_eq!(told, "10 of 40 workgroups, 3 us simulated, 2k cycles/s, about 12 s left of the kernels known");
+        assert_eq!(message((0, 0), Time::micros(3), None, Duration::from_secs(4)), "3 us simulated");
     }
 
     #[test]

@@ -7,11 +7,13 @@
 pub mod file;
 pub mod golden;
 pub mod gpus;
+mod memory;
 pub mod mirror;
 pub mod protocols;
 pub mod session;
 pub mod spec;
 pub mod staged;
+pub mod stress;
 mod system;
 pub mod units;
 
@@ -20,3 +22,4 @@ pub use gpus::Gpus;
 pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
 pub use staged::{Staged, StagedError};
+pub use stress::{Stress, stress};

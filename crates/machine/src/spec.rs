@@ -2,12 +2,13 @@
 
 use crate::{
     file::{File, MachineError},
+    memory,
     protocols::Roles,
     system::{Layout, MOST},
     units::{Duration, Frequency, Rate, Size},
 };
 use cache::Shape;
-use dram::FixedSpec;
+use dram::Timing;
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use mem::LINE;
@@ -36,7 +37,7 @@ pub struct Machine {
     pub l2: CacheSpec,
     pub banks: Banks,
     /// Of each channel; there are as many as banks of the L2.
-    pub memory: FixedSpec,
+    pub memory: Timing,
     pub wires: Wires,
     pub partitions: Partitions,
     /// What the host takes for calls and transfers.
@@ -153,14 +154,6 @@ struct L2File {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MemoryFile {
-    latency: u64,
-    interval: u64,
-    outstanding: usize,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WireFile {
     latency: Duration,
     capacity: usize,
@@ -181,7 +174,7 @@ impl Machine {
         let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
         let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
         let l2: L2File = file.section("gpu.l2")?;
-        let memory: MemoryFile = file.section("memory")?;
+        let memory = memory::timing(&mut file)?;
         let partitions: Partitions = file.section("partitions")?;
         // A machine that says nothing about its host has one that takes no time beside its instructions.
         let host = match file.has("host") {
@@ -233,8 +226,6 @@ impl Machine {
             let reason = format!("must be a power of two, and a line of {LINE} B at least");
             return Err(file.wrong("gpu.l2", Some("interleave"), reason));
         }
-        within("memory", "interval", memory.interval as usize, 1 << 20)?;
-        within("memory", "outstanding", memory.outstanding, 1 << 20)?;
         let bank_size = mem::Bytes(l2.size.0.0 / l2.banks as u64);
         let l2_shape = Shape::new(bank_size, l2.ways)
             .map_err(|reason| file.wrong("gpu.l2", Some("size"), format!("each of {} banks: {reason}", l2.banks)))?;
@@ -279,11 +270,7 @@ impl Machine {
                 latency: Cycles(0),
             },
             banks: Banks { count: l2.banks, interleave },
-            memory: FixedSpec {
-                latency: Cycles(memory.latency),
-                interval: Cycles(memory.interval),
-                outstanding: memory.outstanding,
-            },
+            memory,
             wires,
             partitions,
             host,

@@ -5,9 +5,7 @@ use std::{cell::RefCell, rc::Rc};
 use engine::Time;
 use mem::{Bytes, VirtAddr};
 
-use super::super::{
-    Driver, Settings, abi, cl, error::Code, function::Function, functional::Functional, gpu::Gpus,
-};
+use super::super::{Driver, Settings, abi, cl, error::Code, function::Function, functional::Functional, gpu::Gpus};
 use crate::{
     compiler,
     guest::{Answer, Fault, GuestMemory, NoRoom, Tid, Trap},
@@ -92,7 +90,16 @@ impl Program {
             ..settings
         };
         let driver = Driver::with_gpus(settings, gpus);
-        Self { driver, memory: Memory::default(), called: vec![], printed: vec![], said, until: Time::NEVER, now: Time::ZERO, copies: 0 }
+        Self {
+            driver,
+            memory: Memory::default(),
+            called: vec![],
+            printed: vec![],
+            said,
+            until: Time::NEVER,
+            now: Time::ZERO,
+            copies: 0,
+        }
     }
 
     /// Memory with these bytes.

@@ -77,13 +77,8 @@ fn enqueue(program: &mut Program, setup: &Setup, kernel: u64) -> u64 {
 }
 
 fn profile(program: &mut Program, event: u64) -> [u64; 4] {
-    [
-        cl::PROFILING_COMMAND_QUEUED,
-        cl::PROFILING_COMMAND_SUBMIT,
-        cl::PROFILING_COMMAND_START,
-        cl::PROFILING_COMMAND_END,
-    ]
-    .map(|which| program.query_word(GetEventProfilingInfo, &[event, which]))
+    [cl::PROFILING_COMMAND_QUEUED, cl::PROFILING_COMMAND_SUBMIT, cl::PROFILING_COMMAND_START, cl::PROFILING_COMMAND_END]
+        .map(|which| program.query_word(GetEventProfilingInfo, &[event, which]))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `cohesim stress`: random accesses of everybody to few lines, on a machine with small caches and short queues.
 
-use crate::{launch::watched, ui::Ui};
+use crate::{progress::Progress, ui::Ui};
 use engine::Outcome;
 use machine::{Machine, Options, Stress as Accesses, stress};
 use miette::{IntoDiagnostic, miette};
@@ -81,7 +81,10 @@ impl Stress {
             Accesses { operations: self.operations, seed: self.seed, lines: self.lines, round: 500, outstanding: 12 };
         let options = Options { threads: self.threads.get(), check: true, ..Options::default() };
         let start = Instant::now();
-        let run = watched(&options.monitor.clone(), ui, || stress(&machine, accesses, &options));
+        let what = format!("random accesses on {}", machine.name);
+        let progress = Progress::start(&what, &options.monitor, Some(machine.clock), ui);
+        let run = stress(&machine, accesses, &options);
+        drop(progress);
         let seconds = start.elapsed().as_secs_f64();
         if run.outcome != Outcome::Finished {
             return Err(miette!("on '{}' with --seed {}: {}", machine.name, self.seed, run.outcome));

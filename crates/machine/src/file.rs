@@ -111,6 +111,11 @@ impl File {
         Ok(())
     }
 
+    /// Whether there is such a section at the top.
+    pub fn has(&self, section: &str) -> bool {
+        self.table.get(section).is_some_and(Value::is_table)
+    }
+
     /// Reads the values of a section: `gpu.l1`. Sections within it are not part of it; the root is "".
     pub fn section<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, MachineError> {
         let mut table = Some(&self.table);

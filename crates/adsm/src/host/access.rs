@@ -35,7 +35,7 @@ impl Host {
     /// Makes a block of an object accessible to the program. `None` where the machine did not say which access it was.
     pub fn access(&self, object: &Arc<Object>, index: usize, access: Option<Access>) -> Result<()> {
         // A block that was on its way here is open for loads once it has arrived.
-        let mut arrived = None;
+        let mut arrived = false;
         loop {
             // The table has no answer while a call is in flight (release consistency forbids it): return first.
             self.settle(object);
@@ -53,9 +53,8 @@ impl Host {
                     let faults =
                         if access == Access::Load { &self.stats.load_faults } else { &self.stats.store_faults };
                     add(faults, 1);
-                    if let (Some(blocks), true) = (&arrived, steps.next == state && !steps.fetch) {
+                    if arrived && steps.next == state {
                         word.unlock(state);
-                        self.read_on(object, blocks, access);
                         return Ok(());
                     }
                     return self.open(object, index, state, steps, access);
@@ -63,7 +62,7 @@ impl Host {
                 Plan::Stall => {
                     word.unlock(state);
                     let begin = Instant::now();
-                    arrived = self.end_arrival(object, index).or(arrived);
+                    arrived |= self.end_arrival(object, index, Some(access));
                     self.land_block(object, index);
                     add(&self.stats.fault_transfer_nanoseconds, begin.elapsed().as_nanos() as u64);
                 }
@@ -101,6 +100,9 @@ impl Host {
                 return Err(self.no_answer(next, "data"));
             };
             next = filled.next;
+            // With userfaultfd the program goes on as soon as the pages are open: what comes next sets out before.
+            object.habit.note(blocks.clone());
+            self.read_on(object, &blocks, access);
         }
         let (from, to) = (self.rules.protection(state), self.rules.protection(next));
         if let Err(error) = object.protect(blocks.clone(), from, to) {
@@ -116,10 +118,6 @@ impl Host {
             self.note_dirty(Run { object: Arc::clone(object), blocks: blocks.clone() });
         } else {
             unlock(object, &blocks, next);
-        }
-        if steps.fetch {
-            object.habit.note(blocks.clone());
-            self.read_on_after(object, &blocks, access);
         }
         Ok(())
     }
@@ -180,7 +178,7 @@ impl Host {
                 Plan::Stall => {
                     object.blocks[index].unlock(state);
                     // What can't land goes back to what it was.
-                    self.end_arrival(object, index);
+                    self.end_arrival(object, index, None);
                     self.land_block(object, index);
                 }
                 _ => return state,

@@ -132,11 +132,11 @@ pub static ALL: &[Protocol] = &[
             &memory::memory::TABLE,
         ],
         systems: &[
-            Setup { name: "one-gpu", rounds: 1, build: gtsc::one_gpu },
-            Setup { name: "one-gpu-over", rounds: 0, build: gtsc::one_gpu_overflow },
             Setup { name: "overflow", rounds: 0, build: gtsc::overflow },
             Setup { name: "forget", rounds: 1, build: gtsc::forget },
             Setup { name: "gpus", rounds: 1, build: gtsc::gpus },
+            Setup { name: "one-gpu-over", rounds: 0, build: gtsc::one_gpu_overflow },
+            Setup { name: "one-gpu", rounds: 1, build: gtsc::one_gpu },
         ],
         storage: None,
     },

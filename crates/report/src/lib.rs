@@ -2,12 +2,13 @@
 //!
 //! A run brings statistics by path, and nothing else. What a reader wants to know is made of them here: where the time
 //! went ([`Summary`]), how several machines compare ([`Comparison`]), files for other programs and a page to look at
-//! ([`write`]). Nothing here simulates, and nothing here knows how a machine is
+//! ([`write`]), and what a machine looks like ([`drawing`]). Nothing here simulates, and nothing here knows how a machine is
 //! wired: elements are found by what they count (`docs/statistics.md`), so a new one appears by itself.
 #![forbid(unsafe_code)]
 
 mod comparison;
 mod csv;
+pub mod drawing;
 mod facts;
 mod figures;
 mod files;

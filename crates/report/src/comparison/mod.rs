@@ -1,5 +1,6 @@
 //! One program on several machines, side by side.
 
+mod page;
 mod text;
 
 use crate::Summary;

@@ -12,7 +12,7 @@ use std::fmt;
 
 const BAR: usize = 72;
 /// A letter for each reason, in their order.
-pub(super) const LETTERS: [char; 9] = ['I', 'V', 'M', 's', 'l', 'c', 'b', '.', 'K'];
+const LETTERS: [char; 9] = ['I', 'V', 'M', 's', 'l', 'c', 'b', '.', 'K'];
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

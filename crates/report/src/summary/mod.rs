@@ -21,6 +21,7 @@ pub use wires::Wires;
 
 use crate::{facts::Facts, figures::ratio, subject::Subject};
 use elements::Elements;
+pub(crate) use elements::by_number;
 use engine::Statistics;
 use serde::Serialize;
 

@@ -197,6 +197,11 @@ impl Bank {
         }
     }
 
+    /// Shows the bank a message if it can be answered now; says whether it was.
+    pub fn at_once(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        Ok(!self.waiting.contains_key(&msg.line) && self.attempt(msg)?.is_ok())
+    }
+
     /// The bytes of a line, if all of them are here, nothing is under way, and nobody waits for it.
     pub fn whole(&self, line: LineAddr) -> Option<[u8; LINE]> {
         let found = self.find(line).1;

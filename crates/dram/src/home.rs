@@ -90,9 +90,9 @@ impl Home {
         }
     }
 
-    /// Whether a message that waits can be tried.
-    pub fn has_work(&self) -> bool {
-        !self.again.is_empty()
+    /// The line whose first message that waits can be tried, if there is one.
+    pub fn next_work(&self) -> Option<LineAddr> {
+        self.again.front().copied()
     }
 
     /// Tries the first message of a line that has changed since; `None` if it still waits.
@@ -216,13 +216,13 @@ mod tests {
         assert_eq!(say(&mut home, 1, Kind::Get, LINE_0, Block::EMPTY), None, "it would overtake the write-back");
         let other = say(&mut home, 1, Kind::Get, LINE_1, Block::EMPTY).unwrap();
         assert_eq!(kinds(&other), [(1, Kind::PutClnX)], "other lines are not held up");
-        assert!(!home.has_work());
+        assert_eq!(home.next_work(), None);
         say(&mut home, 1, Kind::InvAck, LINE_0, Block::EMPTY).expect("an answer never waits");
         let landed = home.work().unwrap().unwrap();
         assert_eq!((landed.touched, kinds(&landed)), (Touched::Written, vec![(0, Kind::WriteBackAck)]));
         let read = home.work().unwrap().unwrap();
         assert_eq!((kinds(&read), *read.sends[0].data.bytes()), (vec![(1, Kind::PutClnX)], [5; LINE]));
-        assert!(!home.has_work() && home.waiting.is_empty());
+        assert!(home.next_work().is_none() && home.waiting.is_empty());
     }
 
     #[test]

@@ -7,11 +7,12 @@
 
 use crate::{
     channel::{Channel, Store},
+    dram::{Dram, DramSpec},
     home::{Home, Served, Touched},
 };
-use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope};
+use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope};
 use interconnect::{Packet, Pending, Router, Side, bytes, lane};
-use mem::LINE;
+use mem::{LINE, LineAddr, PhysAddr};
 use protocol::{Controller, Impossible, Msg, Node, Place};
 use std::rc::Rc;
 
@@ -33,6 +34,26 @@ pub struct MemorySpec {
 #[derive(Clone, Copy, Debug)]
 pub enum Timing {
     Fixed(FixedSpec),
+    /// The memory must be built in the clock domain of the DRAM's command clock.
+    Dram(DramSpec),
+}
+
+impl Timing {
+    /// The clock that the memory must be built in, if not that of those above it.
+    pub fn clock(&self) -> Option<Hertz> {
+        match self {
+            Timing::Fixed(_) => None,
+            Timing::Dram(dram) => Some(dram.standard.clock),
+        }
+    }
+
+    /// Bytes that it can move in a second at most, if those above it run at `clock`.
+    pub fn peak(&self, clock: Hertz) -> f64 {
+        match self {
+            Timing::Fixed(fixed) => LINE as f64 / fixed.interval.0 as f64 * clock.0 as f64,
+            Timing::Dram(dram) => (dram.channels as u64 * dram.standard.peak()) as f64,
+        }
+    }
 }
 
 /// Every answer takes the same time. Banks, rows and buses are left out.
@@ -48,7 +69,9 @@ pub struct FixedSpec {
 
 pub struct Memory {
     home: Home,
-    interval: Cycles,
+    channel: Channel,
+    pace: Pace,
+    dram: Option<Dram>,
     askers: Vec<Inlet<Packet>>,
     turns: RoundRobin,
     under_way: Outlet<Msg<LINE>>,
@@ -61,8 +84,14 @@ pub struct Memory {
 impl Memory {
     /// Builds the memory at `scope`, with its bytes in `store`, and starts the context that sends its answers.
     pub fn new(spec: MemorySpec, above: Side<Packet>, store: Store, scope: &Scope) -> Self {
-        let Timing::Fixed(fixed) = spec.timing;
-        let port = PortSpec { capacity: fixed.outstanding, latency: fixed.latency, bytes_per_cycle: None };
+        let (latency, outstanding, pace) = match spec.timing {
+            Timing::Fixed(fixed) => (fixed.latency, fixed.outstanding, Pace { messages: 1, cycles: fixed.interval }),
+            Timing::Dram(dram) => {
+                let outstanding = dram.channels * (dram.read_queue + dram.write_queue);
+                (dram.latency, outstanding, Pace { messages: dram.channels, cycles: Cycles(1) })
+            }
+        };
+        let port = PortSpec { capacity: outstanding, latency, bytes_per_cycle: None };
         let (under_way, done) = scope.port("under_way", port, scope);
         let bell = scope.eventcount("work");
         above.from.iter().for_each(|inlet| inlet.ring(&bell));
@@ -70,10 +99,16 @@ impl Memory {
         let ways = Rc::new(Router::new(above.to, &Pending::default(), &scope.scope("above"), &bell));
         let answers = Rc::clone(&ways);
         scope.serve("answer", |_| answer(done, answers));
+        let dram = match spec.timing {
+            Timing::Fixed(_) => None,
+            Timing::Dram(dram) => Some(Dram::new(dram, &under_way, &bell, scope)),
+        };
         let place = Place { me: spec.me, below: spec.me, above: spec.above };
         Self {
             home: Home::new(spec.controller, place, spec.channel, store, spec.history),
-            interval: fixed.interval,
+            channel: spec.channel,
+            pace,
+            dram,
             turns: RoundRobin::new(above.from.len()),
             askers: above.from,
             under_way,
@@ -85,15 +120,22 @@ impl Memory {
     }
 
     pub async fn run(mut self, cx: Context) {
+        let mut messages = 0;
         loop {
             match self.next() {
-                Ok(Next::Nothing) => self.bell.next().await,
-                Ok(Next::Waits) => cx.pause(self.interval).await,
-                Ok(Next::Served(served)) => {
-                    self.respond(served).await;
-                    cx.pause(self.interval).await;
+                Ok(Next::Nothing) => {
+                    messages = 0;
+                    self.bell.next().await;
+                    continue;
                 }
+                Ok(Next::Waits) => {}
+                Ok(Next::Served(served)) => self.respond(served, cx.now().0).await,
                 Err(hole) => return cx.fail(hole.to_string()),
+            }
+            messages += 1;
+            if messages == self.pace.messages {
+                messages = 0;
+                cx.pause(self.pace.cycles).await;
             }
         }
     }
@@ -104,17 +146,34 @@ impl Memory {
         if let Some(packet) = answer {
             return self.offer(packet);
         }
-        if self.home.has_work() {
+        if let Some(line) = self.home.next_work()
+            && self.has_room(line)
+        {
             return Ok(self.home.work()?.map_or(Next::Waits, Next::Served));
         }
         for port in self.turns.order() {
             let inlet = &self.askers[port];
-            if let Some(packet) = take(inlet, Lane::Coherence).or_else(|| take(inlet, Lane::Request)) {
+            if inlet.is_empty() {
+                continue;
+            }
+            let can_take = |lane: &Lane| inlet.front(*lane).is_some_and(|packet| self.has_room(packet.msg.line));
+            if let Some(lane) = [Lane::Coherence, Lane::Request].into_iter().find(can_take)
+                && let Some(packet) = inlet.try_recv(lane)
+            {
                 self.turns.grant(|turn| turn == port);
                 return self.offer(packet);
             }
         }
         Ok(Next::Nothing)
+    }
+
+    /// Whether what a message about this line may bring about has room. Answers are taken even if not.
+    fn has_room(&self, line: LineAddr) -> bool {
+        self.dram.as_ref().is_none_or(|dram| dram.has_room(self.inside(line)))
+    }
+
+    fn inside(&self, line: LineAddr) -> PhysAddr {
+        self.channel.inside(PhysAddr(line.0))
     }
 
     fn offer(&mut self, packet: Packet) -> Result<Next, Box<Impossible>> {
@@ -123,19 +182,36 @@ impl Memory {
     }
 
     /// Sends what a step gave rise to, or sees to it that it will be sent.
-    async fn respond(&mut self, served: Served) {
+    async fn respond(&mut self, served: Served, now: u64) {
+        let (mut answers, probes): (Vec<_>, Vec<_>) =
+            served.sends.into_iter().partition(|msg| lane(msg) == Lane::Reply);
+        for msg in probes {
+            self.ways.to(msg.to).send(lane(&msg), msg.into(), bytes(&msg));
+        }
         match served.touched {
             Touched::Read => self.reads.increment(),
             Touched::Written => self.writes.increment(),
             Touched::Nothing => {}
         }
-        for msg in served.sends {
-            match lane(&msg) {
-                Lane::Reply => self.under_way.send(Lane::Reply, msg, 0).await,
-                probe => self.ways.to(msg.to).send(probe, msg.into(), bytes(&msg)),
+        if let Some(dram) = &self.dram {
+            let address = self.inside(served.line);
+            match served.touched {
+                // What can't be answered before it has been read waits for that.
+                Touched::Read => answers = dram.read(now, address, answers).unwrap_or_default(),
+                Touched::Written => dram.write(now, address),
+                Touched::Nothing => {}
             }
         }
+        for msg in answers {
+            self.under_way.send(Lane::Reply, msg, 0).await;
+        }
     }
+}
+
+/// How many messages are taken in how many cycles.
+struct Pace {
+    messages: usize,
+    cycles: Cycles,
 }
 
 /// What is to be done.

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 /// The machines that come with cohesim: name and file.
 const SHIPPED: &[(&str, &str)] = &[
     ("r9nano", include_str!("../../../machines/r9nano.toml")),
+    ("r9nano-hbm", include_str!("../../../machines/r9nano-hbm.toml")),
     ("skeleton", include_str!("../../../machines/skeleton.toml")),
 ];
 

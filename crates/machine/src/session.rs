@@ -8,7 +8,7 @@
 use crate::{
     golden::Kept,
     spec::Machine,
-    system::{self, Memories},
+    system::{self, Agents, Memories},
 };
 use engine::{Context, EventCount, Lane, Monitor, Outcome, Outlet, Queue, Run, RunOptions, Time};
 use gpu::{AddressMap, Kernel};
@@ -94,6 +94,17 @@ pub struct Session {
 /// A machine on which nobody issues an instruction for so long is stuck.
 const STUCK: Time = Time::micros(1000);
 
+/// The same as the engine knows it.
+pub(crate) fn run_options(options: &Options) -> RunOptions {
+    RunOptions {
+        threads: options.threads.max(1),
+        watchdog: Some(STUCK),
+        trace: options.trace,
+        monitor: options.monitor.clone(),
+        ..RunOptions::default()
+    }
+}
+
 impl Session {
     /// Builds the machine; its memory is empty.
     pub fn start(machine: &Machine, options: &Options) -> Self {
@@ -101,14 +112,8 @@ impl Session {
         let (tell, ended) = mpsc::channel();
         let memories = Memories::new(machine);
         let kept = options.check.then(Kept::default);
-        let model = system::build(machine, &memories, kept.clone(), (obeyed, tell));
-        let run_options = RunOptions {
-            threads: options.threads.max(1),
-            watchdog: Some(STUCK),
-            trace: options.trace,
-            monitor: options.monitor.clone(),
-            ..RunOptions::default()
-        };
+        let model = system::build(machine, &memories, kept.clone(), Agents::Host(obeyed, tell));
+        let run_options = run_options(options);
         let thread = Some(thread::spawn(move || model.run(&run_options)));
         let (commands, over, written) = (Some(commands), None, Vec::new());
         Self { commands, ended, thread, over, memories, check: kept, written, changed: false }

@@ -2,12 +2,13 @@
 
 use crate::{
     file::{File, MachineError},
+    memory,
     protocols::Roles,
     system::{Layout, MOST},
     units::{Duration, Frequency, Size},
 };
 use cache::Shape;
-use dram::FixedSpec;
+use dram::Timing;
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use mem::LINE;
@@ -35,7 +36,7 @@ pub struct Machine {
     pub l2: CacheSpec,
     pub banks: Banks,
     /// Of each channel; there are as many as banks of the L2.
-    pub memory: FixedSpec,
+    pub memory: Timing,
     pub wires: Wires,
     pub partitions: Partitions,
 }
@@ -143,14 +144,6 @@ struct L2File {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MemoryFile {
-    latency: u64,
-    interval: u64,
-    outstanding: usize,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WireFile {
     latency: Duration,
     capacity: usize,
@@ -171,7 +164,7 @@ impl Machine {
         let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
         let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
         let l2: L2File = file.section("gpu.l2")?;
-        let memory: MemoryFile = file.section("memory")?;
+        let memory = memory::timing(&mut file)?;
         let partitions: Partitions = file.section("partitions")?;
         file.section::<Nothing>("wires")?;
         let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
@@ -215,8 +208,6 @@ impl Machine {
             let reason = format!("must be a power of two, and a line of {LINE} B at least");
             return Err(file.wrong("gpu.l2", Some("interleave"), reason));
         }
-        within("memory", "interval", memory.interval as usize, 1 << 20)?;
-        within("memory", "outstanding", memory.outstanding, 1 << 20)?;
         let bank_size = mem::Bytes(l2.size.0.0 / l2.banks as u64);
         let l2_shape = Shape::new(bank_size, l2.ways)
             .map_err(|reason| file.wrong("gpu.l2", Some("size"), format!("each of {} banks: {reason}", l2.banks)))?;
@@ -261,11 +252,7 @@ impl Machine {
                 latency: Cycles(0),
             },
             banks: Banks { count: l2.banks, interleave },
-            memory: FixedSpec {
-                latency: Cycles(memory.latency),
-                interval: Cycles(memory.interval),
-                outstanding: memory.outstanding,
-            },
+            memory,
             wires,
             partitions,
         };

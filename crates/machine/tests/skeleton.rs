@@ -95,9 +95,15 @@ fn a_sum_is_right_and_takes_time() {
 
 #[test]
 fn statistics_depend_neither_on_threads_nor_on_the_cut() {
+    for kind in ["memory.kind=fixed", "memory.kind=ddr4-2400"] {
+        depends_neither_on_threads_nor_on_the_cut(kind);
+    }
+}
+
+fn depends_neither_on_threads_nor_on_the_cut(kind: &str) {
     let run = |cut: &[&str], threads| {
         let (sums, _) = one_sum();
-        let mut changes = vec!["gpu.arrays=2", "gpu.units_per_array=3", "gpu.l2.banks=4", "gpu.l2.size=256KiB"];
+        let mut changes = vec![kind, "gpu.arrays=2", "gpu.units_per_array=3", "gpu.l2.banks=4", "gpu.l2.size=256KiB"];
         changes.extend(cut);
         let run = sums.run(&changes, threads, false).run;
         (run.outcome, run.end, run.regions)
@@ -113,6 +119,25 @@ fn statistics_depend_neither_on_threads_nor_on_the_cut() {
             assert!(run(&cut, threads) == whole, "{cut:?} with {threads} threads gives other statistics");
         }
     }
+}
+
+#[test]
+fn a_sum_is_right_with_every_kind_of_memory() {
+    let kinds = ["fixed", "ddr3-1600", "ddr4-2400", "gddr5", "hbm", "hbm2"];
+    let queues =
+        ["read_queue=1", "write_queue=2", "drain_from=2", "drain_to=1"].map(|key| format!("memory.dram.{key}"));
+    for kind in kinds.map(|kind| format!("memory.kind={kind}")) {
+        let (sums, c) = one_sum();
+        let mut changes = vec![kind.as_str()];
+        changes.extend(queues.iter().map(String::as_str));
+        let finished = sums.run(&changes, 1, true);
+        assert_eq!(finished.run.outcome, Outcome::Finished, "{kind}");
+        assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
+        assert_eq!(finished.run.total().count("memory0.reads"), 133, "{kind}");
+    }
+    let refused = Machine::load("skeleton", &["memory.kind=hbm3".to_owned()]).err().expect("there is no such kind");
+    let said = "[memory] kind: must be one of fixed, ddr3-1600, ddr4-2400, gddr5, hbm, hbm2";
+    assert!(refused.to_string().ends_with(said), "{refused}");
 }
 
 #[test]
@@ -140,7 +165,7 @@ fn the_smallest_queues_slow_it_down_but_do_not_stop_it() {
         "gpu.l2.mshrs=1",
         "gpu.l2.waiting=1",
         "gpu.l2.size=1KiB",
-        "memory.outstanding=1",
+        "memory.fixed.outstanding=1",
         "wires.l1_l2.capacity=1",
         "wires.l2_memory.capacity=1",
         "gpu.units_per_array=2",

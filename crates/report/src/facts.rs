@@ -2,7 +2,6 @@
 
 use engine::{Hertz, Run};
 use machine::Machine;
-use mem::LINE;
 
 /// Capacities.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +16,7 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn of(machine: &Machine) -> Self {
         let (channels, clock) = (machine.banks.count as f64, machine.clock);
-        let per_channel = LINE as f64 / machine.memory.interval.0 as f64 * clock.0 as f64;
+        let per_channel = machine.memory.peak(clock);
         Self { clock, wave_slots: machine.compute_unit.wavefronts() as u64, memory_peak: channels * per_channel }
     }
 

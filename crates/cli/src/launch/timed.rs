@@ -76,7 +76,7 @@ impl Timed {
 }
 
 /// Does something long, telling now and then how far it is.
-fn watched<T: Send>(monitor: &Monitor, ui: &Ui, long: impl FnOnce() -> T + Send) -> T {
+pub fn watched<T: Send>(monitor: &Monitor, ui: &Ui, long: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let worker = scope.spawn(long);
         let start = Instant::now();

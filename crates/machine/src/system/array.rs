@@ -1,13 +1,14 @@
 //! An array: compute units with their vector caches, and the caches of code and scalars that they share.
 
-use super::{Ends, HISTORY, Layout, Parts, Report, wire};
+use super::{Agent, Ends, HISTORY, Layout, Parts, Report, wire};
 use crate::{
     protocols::Roles,
     spec::{Banks, CacheSpec, Machine},
+    stress::Tester,
 };
 use cache::{BankSpec, Cache, Homes, Requesters};
 use engine::{Cycles, Inlet, Outlet, PortSpec, Scope};
-use gpu::{Caches, ComputeUnit, UnitEnd};
+use gpu::{Caches, ComputeUnit};
 use interconnect::{Packet, Side, Wire, deal};
 use mem::{Observation, Observer, Reply, Request};
 use protocol::Node;
@@ -18,7 +19,7 @@ pub struct ArrayPlan {
     pub gpu: usize,
     pub array: usize,
     pub below: Vec<Ends>,
-    pub units: Vec<UnitEnd>,
+    pub agents: Vec<Agent>,
     pub reports: Vec<Report>,
 }
 
@@ -33,22 +34,32 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
         let (s_scope, i_scope) = (scope.scope("l1s"), scope.scope("l1i"));
         let (mut s_top, mut i_top) = (Vec::new(), Vec::new());
         let mut built = Vec::new();
-        for (number, (end, report)) in plan.units.into_iter().zip(plan.reports).enumerate() {
+        for (number, (agent, report)) in plan.agents.into_iter().zip(plan.reports).enumerate() {
             let unit = array * per_array + number;
             let me = layout.unit(gpu, unit);
             let unit_scope = scope.scope(("cu", number));
             let v_scope = unit_scope.scope("l1v");
             let (vector, v_side) = port_pair(&unit_scope, "to_l1v", l1v, &v_scope);
-            let (scalar, s_side) = port_pair(&unit_scope, "to_l1s", l1s, &s_scope);
-            let (code, i_side) = port_pair(&unit_scope, "to_l1i", l1i, &i_scope);
             let observer = report.map(|(observer, end)| (observer, v_scope.sender(end)));
             caches.add(layout.l1v(gpu, unit), l1v, vec![(me, v_side)], observer, &v_scope);
-            s_top.push((me, s_side));
-            i_top.push((me, i_side));
-            built.push((unit, number, end, Caches { vector, scalar, code }, unit_scope));
+            match agent {
+                Agent::Unit(end) => {
+                    let (scalar, s_side) = port_pair(&unit_scope, "to_l1s", l1s, &s_scope);
+                    let (code, i_side) = port_pair(&unit_scope, "to_l1i", l1i, &i_scope);
+                    s_top.push((me, s_side));
+                    i_top.push((me, i_side));
+                    built.push((unit, number, end, Caches { vector, scalar, code }, unit_scope));
+                }
+                Agent::Tester(stress, end) => {
+                    let tester = Tester::new(stress, me.0.into(), end, vector, &unit_scope);
+                    unit_scope.serve("control", |cx| tester.run(cx));
+                }
+            }
         }
-        caches.add(layout.l1s(gpu, array), l1s, s_top, None, &s_scope);
-        caches.add(layout.l1i(gpu, array), l1i, i_top, None, &i_scope);
+        if !built.is_empty() {
+            caches.add(layout.l1s(gpu, array), l1s, s_top, None, &s_scope);
+            caches.add(layout.l1i(gpu, array), l1i, i_top, None, &i_scope);
+        }
         for (unit, number, end, caches, scope) in built {
             let unit = ComputeUnit::new(unit_spec, unit, number == 0, end.place(&scope), caches, &scope);
             scope.serve("control", |cx| unit.run(cx));

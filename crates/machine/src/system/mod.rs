@@ -21,10 +21,11 @@ use crate::{
     golden::{Golden, Image, Kept},
     session::{Command, Ended, Host},
     spec::Machine,
+    stress::{self, Conductor, ConductorEnd, Stress, TesterEnd},
 };
 use array::ArrayPlan;
 use bank::BankPlan;
-use dram::{Memory, MemorySpec, Timing};
+use dram::{Memory, MemorySpec};
 use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Scope};
 use gpu::{Dispatcher, DispatcherEnd, UnitEnd};
 use interconnect::{Packet, Side, Wire};
@@ -58,20 +59,23 @@ type Part = Box<dyn FnOnce(&Scope) + Send>;
 /// What is built where.
 struct Parts {
     clock: ClockId,
-    by_partition: BTreeMap<usize, Vec<Part>>,
+    by_partition: BTreeMap<usize, Vec<(ClockId, Part)>>,
 }
 
 impl Parts {
     fn add(&mut self, partition: usize, part: impl FnOnce(&Scope) + Send + 'static) {
-        self.by_partition.entry(partition).or_default().push(Box::new(part));
+        self.add_at(self.clock, partition, part);
+    }
+
+    /// Adds something that has a clock of its own.
+    fn add_at(&mut self, clock: ClockId, partition: usize, part: impl FnOnce(&Scope) + Send + 'static) {
+        self.by_partition.entry(partition).or_default().push((clock, Box::new(part)));
     }
 
     fn build(self, model: &mut Model) {
-        let clock = self.clock;
         for parts in self.by_partition.into_values() {
             model.partition(move |partition| {
-                let root = partition.scope(clock);
-                parts.into_iter().for_each(|part| part(&root));
+                parts.into_iter().for_each(|(clock, part)| part(&partition.scope(clock)));
             });
         }
     }
@@ -110,13 +114,28 @@ impl Reports {
     }
 }
 
-/// The model of a machine. Whoever stands at the other end of `host` gives it work.
-pub(crate) fn build(
-    machine: &Machine,
-    memories: &Memories,
-    check: Option<Kept>,
-    host: (Receiver<Command>, Sender<Ended>),
-) -> Model {
+/// Who accesses memory.
+pub(crate) enum Agents {
+    /// Compute units; whoever stands at the other end of these gives them work.
+    Host(Receiver<Command>, Sender<Ended>),
+    /// Testers in their places.
+    Testers(Stress),
+}
+
+/// One of them, with its end of the wire to whoever gives it work.
+enum Agent {
+    Unit(UnitEnd),
+    Tester(Stress, TesterEnd),
+}
+
+/// The other ends, of each GPU.
+enum Leads {
+    Dispatchers(Receiver<Command>, Sender<Ended>, Vec<Vec<DispatcherEnd>>),
+    Conductor(Stress, Vec<Vec<ConductorEnd>>),
+}
+
+/// The model of a machine.
+pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>, agents: Agents) -> Model {
     let mut model = Model::new();
     let mut parts = Parts { clock: model.clock(machine.clock), by_partition: BTreeMap::new() };
     let mut reports = Reports::new(machine, check.is_some());
@@ -125,14 +144,15 @@ pub(crate) fn build(
     let array_partition = |gpu, array| dealt(gpu * arrays + array, machine.partitions.arrays, 1);
     let bank_partition = |gpu, bank| dealt(gpu * banks + bank, machine.partitions.l2, 1 + machine.partitions.arrays);
 
-    let mut dispatchers = Vec::new();
+    let mut leads = match agents {
+        Agents::Host(commands, ended) => Leads::Dispatchers(commands, ended, Vec::new()),
+        Agents::Testers(stress) => Leads::Conductor(stress, Vec::new()),
+    };
     // The wires to each channel of memory, from all GPUs.
     let mut askers: Vec<Vec<(protocol::Node, Ends)>> = (0..banks).map(|_| Vec::new()).collect();
     for gpu in 0..machine.gpus {
         let name = format!("gpu{gpu}");
-        let (to_units, to_dispatcher) = dispatcher_wires(machine, &name, &mut model);
-        dispatchers.push(to_units);
-        let mut units = to_dispatcher.into_iter();
+        let mut agents = leads.gpu(machine, &name, &mut model).into_iter();
         let mut above: Vec<Vec<Ends>> = (0..banks).map(|_| Vec::new()).collect();
         for array in 0..arrays {
             let mut below = Vec::new();
@@ -142,10 +162,10 @@ pub(crate) fn build(
                 below.push(upper);
                 above.push(lower);
             }
-            let units: Vec<UnitEnd> = units.by_ref().take(machine.units_per_array).collect();
+            let agents: Vec<Agent> = agents.by_ref().take(machine.units_per_array).collect();
             let observed = |number| reports.wire(&mut model, format!("{name}.array{array}.cu{number}.l1v"));
-            let reports = (0..units.len()).map(observed).collect();
-            let plan = ArrayPlan { layout, gpu, array, below, units, reports };
+            let reports = (0..agents.len()).map(observed).collect();
+            let plan = ArrayPlan { layout, gpu, array, below, agents, reports };
             array::part(machine, plan, array_partition(gpu, array), &mut parts);
         }
         for (bank, above) in above.into_iter().enumerate() {
@@ -156,17 +176,18 @@ pub(crate) fn build(
             bank::part(machine, plan, bank_partition(gpu, bank), &mut parts);
         }
     }
+    let memory_clock = machine.memory.clock().map_or(parts.clock, |clock| model.clock(clock));
     for (channel, askers) in askers.into_iter().enumerate() {
         let spec = MemorySpec {
             controller: machine.protocol.home,
             me: layout.memory(channel),
             above: layout.l2(0, channel),
             channel: memories.channel(channel),
-            timing: Timing::Fixed(machine.memory),
+            timing: machine.memory,
             history: HISTORY,
         };
         let store = memories.stores[channel].clone();
-        parts.add(bank_partition(0, channel), move |root| {
+        parts.add_at(memory_clock, bank_partition(0, channel), move |root| {
             let scope = root.scope(("memory", channel));
             let mut above = Side { from: Vec::new(), to: Vec::new() };
             for (node, ends) in askers {
@@ -178,8 +199,8 @@ pub(crate) fn build(
             scope.serve("control", |cx| memory.run(cx));
         });
     }
-    let front = Front { host, dispatchers, report: reports.wire(&mut model, "host".to_owned()) };
-    front_part(machine, front, &mut parts);
+    let report = reports.wire(&mut model, "host".to_owned());
+    front_part(machine, leads, report, &mut parts);
     if let Some(kept) = check {
         let Reports { model: ends, names, .. } = reports;
         let own = 1 + machine.partitions.arrays + machine.partitions.l2;
@@ -189,37 +210,51 @@ pub(crate) fn build(
     model
 }
 
-/// The wires between a GPU's dispatcher and its compute units.
-fn dispatcher_wires(machine: &Machine, gpu: &str, model: &mut Model) -> (Vec<DispatcherEnd>, Vec<UnitEnd>) {
-    let wire = |unit| gpu::link(model, &format!("{gpu}_unit{unit}"), machine.wires.dispatcher);
-    (0..machine.compute_units()).map(wire).unzip()
+impl Leads {
+    /// The wires of one more GPU.
+    fn gpu(&mut self, machine: &Machine, gpu: &str, model: &mut Model) -> Vec<Agent> {
+        let (units, spec) = (0..machine.compute_units(), machine.wires.dispatcher);
+        let name = |unit| format!("{gpu}_unit{unit}");
+        match self {
+            Self::Dispatchers(.., gpus) => {
+                let (ends, units): (_, Vec<_>) = units.map(|unit| gpu::link(model, &name(unit), spec)).unzip();
+                gpus.push(ends);
+                units.into_iter().map(Agent::Unit).collect()
+            }
+            Self::Conductor(stress, gpus) => {
+                let (ends, testers): (_, Vec<_>) = units.map(|unit| stress::link(model, &name(unit), spec)).unzip();
+                gpus.push(ends);
+                testers.into_iter().map(|end| Agent::Tester(*stress, end)).collect()
+            }
+        }
+    }
 }
 
-/// What the front end is made of.
-struct Front {
-    host: (Receiver<Command>, Sender<Ended>),
-    /// Of each GPU, the wires to its compute units.
-    dispatchers: Vec<Vec<DispatcherEnd>>,
-    report: Report,
-}
-
-/// Where commands of the host arrive, and the dispatchers.
-fn front_part(machine: &Machine, front: Front, parts: &mut Parts) {
+/// Where commands of the host arrive, and the dispatchers; or whoever leads the testers.
+fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts) {
     let (spec, unit) = (machine.dispatcher, machine.compute_unit);
     let stale_copies = machine.gpus > 1 && !machine.protocol.coherent;
     parts.add(0, move |root| {
-        let gpus = front.dispatchers.into_iter().enumerate().map(|(gpu, units)| {
-            let scope = root.scope(("gpu", gpu)).scope("dispatcher");
-            let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
-            let dispatcher = Dispatcher::new(spec, (launches.clone(), done.clone()), units, unit, &scope);
-            scope.serve("control", |cx| dispatcher.run(cx));
-            (launches, done)
-        });
-        let gpus = gpus.collect();
-        let scope = root.scope("host");
-        let observer = front.report.map(|(observer, end)| (observer, scope.sender(end)));
-        let host = Host { commands: front.host.0, ended: front.host.1, gpus, stale_copies, observer };
-        scope.spawn("commands", |cx| host.run(cx));
+        let host = root.scope("host");
+        let observer = report.map(|(observer, end)| (observer, host.sender(end)));
+        match leads {
+            Leads::Dispatchers(commands, ended, gpus) => {
+                let gpus = gpus.into_iter().enumerate().map(|(gpu, units)| {
+                    let scope = root.scope(("gpu", gpu)).scope("dispatcher");
+                    let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
+                    let dispatcher = Dispatcher::new(spec, (launches.clone(), done.clone()), units, unit, &scope);
+                    scope.serve("control", |cx| dispatcher.run(cx));
+                    (launches, done)
+                });
+                let gpus = gpus.collect();
+                let front = Host { commands, ended, gpus, stale_copies, observer };
+                host.spawn("commands", |cx| front.run(cx));
+            }
+            Leads::Conductor(stress, gpus) => {
+                let conductor = Conductor::new(stress, gpus, stale_copies, observer, &host);
+                host.spawn("conductor", |cx| conductor.run(cx));
+            }
+        }
     });
 }
 

@@ -1,41 +1,50 @@
-//! A device and everything of it that is shared: the host's side of the protocols at work.
+//! The host's side of the protocols at work, for every device of a runtime: the devices do nothing but what they are told.
 //!
 //! - `access`: a page fault asks for a block.
-//! - `evict`: the dirty queue of rolling-update, and transfers that have not landed yet.
+//! - `evict`: the dirty queue of rolling-update, and uploads that have not landed yet.
+//! - `arrive`: downloads that were started before anybody asked.
 //! - `call`: release on a kernel call, acquire on its return.
+//! - `migrate`: a device needs what only another one has.
+//! - `schedule`: which device runs a kernel.
 //!
-//! Locks are taken in this order, and shared memory is never touched under any: `calling`, blocks by ascending address,
-//! `landing`, `dirty`, `flights`.
+//! Locks are taken in this order, and shared memory is never touched under any: `calling`, a flight's `finishing`, an arrival's
+//! `landed`, blocks by ascending address, `landing`, `arriving`, `dirty`, `flights`.
 
 mod access;
+mod arrive;
 mod bulk;
 mod call;
 mod evict;
+mod migrate;
 mod queue;
+mod schedule;
 
-pub use call::{Flight, Launch, Mode};
+pub use call::{Flight, Given, Launch, Mode};
 
 use crate::{
     accel::{Accelerator, DeviceError},
     coherence::Rules,
-    config::Config,
+    config::{Config, Schedule},
     error::{Error, Result},
-    memory::{self, Object, Registered},
+    memory::{self, MOST_DEVICES, Object, Registered},
     os::{Engines, FaultEngine},
     stats::Counters,
     trace::Trace,
 };
+use arrive::Arriving;
 use evict::Landing;
 use queue::Queue;
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize},
+    },
 };
 
 /// See the module.
-pub struct Device {
-    pub index: usize,
-    pub accel: Arc<dyn Accelerator>,
+pub struct Host {
+    pub accels: Arc<[Arc<dyn Accelerator>]>,
     pub config: Config,
     pub(crate) rules: Rules,
     pub(crate) engine: Arc<dyn FaultEngine>,
@@ -47,53 +56,64 @@ pub struct Device {
     objects: Mutex<BTreeMap<usize, Arc<Object>>>,
     dirty: Mutex<Queue>,
     landing: Mutex<VecDeque<Landing>>,
+    arriving: Mutex<Vec<Arc<Arriving>>>,
     flights: Mutex<Vec<Arc<Flight>>>,
     calling: Mutex<()>,
     /// The error of a call that returned because the program touched its objects, for the next synchronisation.
     unreported: Mutex<Option<DeviceError>>,
     call_number: AtomicU64,
+    pub(crate) schedule: Mutex<Schedule>,
+    turn: AtomicUsize,
+    /// Devices that have told that they are lost.
+    lost: Box<[AtomicBool]>,
 }
 
-impl Device {
+impl Host {
     pub(crate) fn new(
-        index: usize,
-        accel: Arc<dyn Accelerator>,
+        accels: Vec<Arc<dyn Accelerator>>,
         config: Config,
         engines: &Engines,
         stats: Arc<Counters>,
         trace: Arc<Trace>,
-    ) -> Self {
-        let abilities = accel.abilities();
-        Self {
-            index,
+    ) -> Result<Self> {
+        if accels.is_empty() || accels.len() > MOST_DEVICES {
+            let why = format!("a runtime has 1 to {MOST_DEVICES} devices, not {}", accels.len());
+            return Err(Error::NoRuntime { why });
+        }
+        Ok(Self {
             rules: Rules::of(config.protocol),
-            config,
             engine: Arc::clone(&engines.engine),
             stats,
             trace,
             process: std::process::id(),
-            poisons: abilities.poisons,
-            shares_memory: abilities.shared_memory,
-            accel,
+            poisons: accels.iter().any(|accel| accel.abilities().poisons),
+            shares_memory: accels.iter().all(|accel| accel.abilities().shared_memory),
             objects: Mutex::default(),
             dirty: Mutex::default(),
             landing: Mutex::default(),
+            arriving: Mutex::default(),
             flights: Mutex::default(),
             calling: Mutex::default(),
             unreported: Mutex::default(),
             call_number: AtomicU64::new(0),
-        }
+            schedule: Mutex::new(config.schedule),
+            turn: AtomicUsize::new(0),
+            lost: accels.iter().map(|_| AtomicBool::new(false)).collect(),
+            accels: accels.into(),
+            config,
+        })
     }
 
-    /// A new object of zeroes.
-    pub fn allocate(self: &Arc<Self>, len: usize, one_pointer: bool) -> Result<Arc<Object>> {
+    /// A new object of zeroes, at home on a device.
+    pub fn allocate(self: &Arc<Self>, device: usize, len: usize, one_pointer: bool) -> Result<Arc<Object>> {
         self.check_process()?;
+        self.check_device(device)?;
         let shape = (self.config.protocol, self.config.block);
-        let object = Object::new(self.index, &self.accel, &self.engine, &self.rules, shape, len, one_pointer)?;
+        let object = Object::new(device, &self.accels, &self.engine, &self.rules, shape, len, one_pointer)?;
         let object = Arc::new(object);
         let mut objects = lock(&self.objects);
         objects.insert(object.base(), Arc::clone(&object));
-        // What a fault will add to must not allocate then.
+        // What a fault will add to should not allocate then.
         lock(&self.dirty).reserve(2 * objects.len() + self.config.rolling.min(4096) + 2);
         lock(&self.landing).reserve(evict::MOST_LANDING + 2);
         let keeper: Arc<dyn memory::Keeper> = Arc::<Self>::clone(self);
@@ -101,7 +121,7 @@ impl Device {
         Ok(object)
     }
 
-    /// Gives an object back. Its bytes are gone, on both sides.
+    /// Gives an object back. Its bytes are gone, everywhere.
     pub fn free(&self, object: &Arc<Object>) -> Result<()> {
         self.check_process()?;
         if object.is_in_flight() {
@@ -114,25 +134,25 @@ impl Device {
         lock(&self.objects).remove(&object.base());
         lock(&self.dirty).forget(object);
         self.land_all_of(object);
+        self.end_arrivals_of(object);
         Ok(())
     }
 
-    /// Every object that lives here, by ascending address.
+    /// Every object, by ascending address.
     pub fn objects(&self) -> Vec<Arc<Object>> {
         lock(&self.objects).values().cloned().collect()
     }
 
-    /// Whether an object lives here.
+    /// Whether an object is one of these.
     pub fn holds(&self, object: &Arc<Object>) -> bool {
         lock(&self.objects).get(&object.base()).is_some_and(|own| Arc::ptr_eq(own, object))
     }
 
-    /// How many runs of blocks may be dirty: the paper's rule is two for each object. Never less than two: a store that
-    /// straddles two blocks needs both at once, or it would fault for ever.
+    /// How many runs of blocks may be dirty: the paper's rule is two for each object.
     pub fn rolling_size(&self) -> usize {
         match self.config.rolling {
             0 => 2 * lock(&self.objects).len(),
-            fixed => fixed.max(2),
+            fixed => fixed,
         }
     }
 
@@ -143,6 +163,14 @@ impl Device {
 
     pub(crate) fn check_process(&self) -> Result<()> {
         if std::process::id() == self.process { Ok(()) } else { Err(Error::Forked) }
+    }
+
+    pub(crate) fn check_device(&self, device: usize) -> Result<()> {
+        if device < self.accels.len() {
+            return Ok(());
+        }
+        let expected = format!("there are {}, and the first is 0", self.accels.len());
+        Err(Error::Setting { variable: "device".to_owned(), value: device.to_string(), expected })
     }
 }
 

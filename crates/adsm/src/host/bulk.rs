@@ -3,17 +3,16 @@
 //! Whole blocks that are set or overwritten go straight to the device, as if a kernel had written them, and are not fetched
 //! first; what is only partly overwritten is opened here like any touched block.
 
-use super::{Device, access::unlock, lock};
+use super::{Host, access::unlock, lock};
 use crate::{
-    accel::DeviceError,
-    coherence::{Event, Plan},
+    accel::{Accelerator, DeviceError, DeviceMemory},
     error::{Error, Result},
     memory::Object,
     os::Access,
 };
 use std::{ops::Range, ptr, sync::Arc};
 
-impl Device {
+impl Host {
     /// Opens every block that holds one of these bytes, as if the program had touched it.
     ///
     /// With rolling-update the first blocks of a long range may be closed to stores again before the last ones are open: go
@@ -34,7 +33,7 @@ impl Device {
         for (block, part) in self.pieces(object, bytes) {
             match block {
                 Some(index) => {
-                    self.overwrite(object, index, |offset, len| self.accel.fill(&object.memory, offset, len, value))?;
+                    self.overwrite(object, index, |accel, memory, offset, len| accel.fill(memory, offset, len, value))?;
                 }
                 None => {
                     self.touch(object, part.clone(), Access::Store)?;
@@ -54,10 +53,10 @@ impl Device {
         for (block, part) in self.pieces(object, bytes.clone()) {
             let source = from.wrapping_add(part.start - bytes.start);
             match block {
-                Some(index) => self.overwrite(object, index, |offset, len| {
+                Some(index) => self.overwrite(object, index, |accel, memory, offset, len| {
                     // SAFETY: the caller's bytes, which stay as they are until the upload has landed.
-                    let ticket = unsafe { self.accel.upload(&object.memory, offset, source, len) }?;
-                    self.accel.wait(ticket)
+                    let ticket = unsafe { accel.upload(memory, offset, source, len) }?;
+                    accel.wait(ticket)
                 })?,
                 None => {
                     self.touch(object, part.clone(), Access::Store)?;
@@ -85,10 +84,18 @@ impl Device {
             }
             let index = at / object.block;
             let len = ((index + 1) * object.block).min(bytes.end) - at;
-            let state = object.blocks[index].lock();
+            let state = self.lock_landed(object, index);
             let read = if state == self.rules.invalid {
-                // SAFETY: the caller's bytes.
-                unsafe { self.accel.download(&object.memory, at, target, len) }
+                let mut result = Ok(());
+                for device in object.holders[index].beginning_with(object.last()) {
+                    let memory = object.place(device).expect("a device that has a block has memory for it");
+                    // SAFETY: the caller's bytes.
+                    result = unsafe { self.accels[device].download(&memory, at, target, len) };
+                    if result.is_ok() {
+                        break;
+                    }
+                }
+                result
             } else {
                 // SAFETY: the caller's bytes, and an alias that is valid in every other state.
                 unsafe { ptr::copy_nonoverlapping(object.alias(at), target, len) };
@@ -119,35 +126,31 @@ impl Device {
             .collect()
     }
 
-    /// As if a kernel had overwritten the whole block: a call without anything to send. If it fails, nothing has happened
-    /// here.
+    /// As if a kernel had overwritten the whole block on the device that used it last: a call without anything to send. If it
+    /// fails, nothing has happened here.
     fn overwrite(
         &self,
         object: &Arc<Object>,
         index: usize,
-        write: impl FnOnce(usize, usize) -> Result<(), DeviceError>,
+        write: impl FnOnce(&dyn Accelerator, &DeviceMemory, usize, usize) -> Result<(), DeviceError>,
     ) -> Result<()> {
         let block = index..index + 1;
-        let state = loop {
-            let state = object.blocks[index].lock();
-            if self.rules.plan(state, Event::Call) != Plan::Stall {
-                break state;
-            }
-            object.blocks[index].unlock(state);
-            self.land_block(object, index)?;
-        };
+        let device = object.last();
+        let memory = object.take_place(device)?;
+        let state = self.lock_landed(object, index);
         let (from, to) = (self.rules.protection(state), self.rules.protection(self.rules.invalid));
         if let Err(error) = object.protect(block.clone(), from, to) {
             unlock(object, &block, state);
             return Err(Error::system("closing a shared object")(error));
         }
         let (offset, len) = object.bytes(&block);
-        if let Err(error) = write(offset, len) {
+        if let Err(error) = write(&*self.accels[device], &memory, offset, len) {
             let _ = object.protect(block.clone(), to, from);
             unlock(object, &block, state);
             return Err(error.into());
         }
         self.forget(object, &block);
+        object.holders[index].only(device);
         unlock(object, &block, self.rules.invalid);
         if object.blocks.len() == 1 {
             lock(&self.dirty).forget(object);

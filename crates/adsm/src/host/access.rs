@@ -1,8 +1,8 @@
 //! A page fault asks for a block.
 
-use super::{Device, lock};
+use super::{Host, lock};
 use crate::{
-    accel::sim::POISON,
+    accel::{DeviceError, sim::POISON},
     coherence::{Event, Plan, Steps},
     error::{Error, Result},
     memory::{Keeper, Object, Run},
@@ -18,7 +18,7 @@ use std::{
     time::Instant,
 };
 
-impl Keeper for Device {
+impl Keeper for Host {
     fn serve(&self, object: &Arc<Object>, address: usize, access: Option<Access>) -> bool {
         let begin = Instant::now();
         let served = self.check_process().and_then(|()| self.access(object, object.block_of(address), access));
@@ -31,9 +31,11 @@ impl Keeper for Device {
     }
 }
 
-impl Device {
+impl Host {
     /// Makes a block of an object accessible to the program. `None` where the machine did not say which access it was.
     pub fn access(&self, object: &Arc<Object>, index: usize, access: Option<Access>) -> Result<()> {
+        // A block that was on its way here is open for loads once it has arrived.
+        let mut arrived = None;
         loop {
             // The table has no answer while a call is in flight (release consistency forbids it): return first.
             self.settle(object);
@@ -46,51 +48,57 @@ impl Device {
             let guess =
                 || if self.rules.protection(state) == Protection::Closed { Access::Load } else { Access::Store };
             let access = access.unwrap_or_else(guess);
-            let event = Event::from(access);
-            match self.rules.plan(state, event) {
+            match self.rules.plan(state, Event::from(access)) {
                 Plan::Go(steps) => {
                     let faults =
                         if access == Access::Load { &self.stats.load_faults } else { &self.stats.store_faults };
                     add(faults, 1);
+                    if let (Some(blocks), true) = (&arrived, steps.next == state && !steps.fetch) {
+                        word.unlock(state);
+                        self.read_on(object, blocks, access);
+                        return Ok(());
+                    }
                     return self.open(object, index, state, steps, access);
                 }
                 Plan::Stall => {
                     word.unlock(state);
-                    self.land_block(object, index)?;
+                    let begin = Instant::now();
+                    arrived = self.end_arrival(object, index).or(arrived);
+                    self.land_block(object, index);
+                    add(&self.stats.fault_transfer_nanoseconds, begin.elapsed().as_nanos() as u64);
                 }
                 Plan::Never => {
                     word.unlock(state);
-                    let (protocol, state) = (self.rules.name(), self.rules.state_name(state));
                     let event = if access == Access::Load { "a load" } else { "a store" };
-                    return Err(Error::Protocol { protocol, state, event });
+                    return Err(self.no_answer(state, event));
                 }
             }
         }
+    }
+
+    pub(super) fn no_answer(&self, state: u8, event: &'static str) -> Error {
+        let (protocol, state) = (self.rules.name(), self.rules.state_name(state));
+        Error::Protocol { protocol, state, event }
     }
 
     /// Does what the table says for the locked block `index`, and for those that follow it in the same state if faults come in
     /// a row.
     fn open(&self, object: &Arc<Object>, index: usize, state: u8, steps: Steps, access: Access) -> Result<()> {
         let blocks = self.widen(object, index, state, access);
-        let (offset, len) = object.bytes(&blocks);
         let mut next = steps.next;
         if steps.fetch {
             let begin = Instant::now();
-            // SAFETY: the alias of locked blocks, which the program can't reach while they are invalid.
-            let fetched = unsafe { self.accel.download(&object.memory, offset, object.alias(offset), len) };
+            let fetched = self.fetch(object, &blocks);
             add(&self.stats.fault_transfer_nanoseconds, begin.elapsed().as_nanos() as u64);
-            self.trace.span(What::Download, begin, len);
+            self.trace.span(What::Download, begin, object.bytes(&blocks).1);
             if let Err(error) = fetched {
-                // The device still has the bytes: as if nothing had happened.
+                // A device still has the bytes: as if nothing had happened.
                 unlock(object, &blocks, state);
                 return Err(error.into());
             }
-            add(&self.stats.downloads, 1);
-            add(&self.stats.download_bytes, len as u64);
             let Plan::Go(filled) = self.rules.plan(next, Event::Data) else {
                 unlock(object, &blocks, state);
-                let (protocol, state) = (self.rules.name(), self.rules.state_name(next));
-                return Err(Error::Protocol { protocol, state, event: "data" });
+                return Err(self.no_answer(next, "data"));
             };
             next = filled.next;
         }
@@ -102,27 +110,43 @@ impl Device {
             }
             return self.coarsen(object);
         }
-        let dirtied = next == self.rules.dirty && state != next;
-        if dirtied && self.poisons {
-            self.accel.poison(&object.memory, offset, len);
+        if next == self.rules.dirty && state != next {
+            self.own(object, &blocks);
+            unlock(object, &blocks, next);
+            self.note_dirty(Run { object: Arc::clone(object), blocks: blocks.clone() });
+        } else {
+            unlock(object, &blocks, next);
         }
-        unlock(object, &blocks, next);
-        if dirtied {
-            self.note_dirty(Run { object: Arc::clone(object), blocks });
+        if steps.fetch {
+            object.habit.note(blocks.clone());
+            self.read_on_after(object, &blocks, access);
         }
         Ok(())
     }
 
-    /// Locks blocks after `index` that are in the same state, if the faults so far say that they will be wanted.
+    /// Brings locked invalid blocks, which the same devices have, from one of them.
+    pub(super) fn fetch(&self, object: &Object, blocks: &Range<usize>) -> Result<(), DeviceError> {
+        let (offset, len) = object.bytes(blocks);
+        let mut result = Ok(());
+        for device in object.holders[blocks.start].beginning_with(object.last()) {
+            let memory = object.place(device).expect("a device that has a block has memory for it");
+            // SAFETY: the alias of locked blocks, which the program can't reach while they are invalid.
+            result = unsafe { self.accels[device].download(&memory, offset, object.alias(offset), len) };
+            if result.is_ok() {
+                add(&self.stats.downloads, 1);
+                add(&self.stats.download_bytes, len as u64);
+                break;
+            }
+        }
+        result
+    }
+
+    /// Locks blocks after `index` that are in the same state, on the same devices, if the faults so far say that they will be
+    /// wanted.
     fn widen(&self, object: &Object, index: usize, state: u8, access: Access) -> Range<usize> {
         let streak = if access == Access::Load { &object.loads } else { &object.stores };
         let wanted = streak.at(index, self.config.ahead / object.block);
-        let limit = (index + wanted).min(object.blocks.len());
-        let mut end = index + 1;
-        while end < limit && object.blocks[end].try_lock_in(state) {
-            end += 1;
-        }
-        index..end
+        lock_alike(object, index, (index + wanted).min(object.blocks.len()), state)
     }
 
     /// The system has no more mappings to give: opens the whole object, which needs only one. Blocks that nobody wrote will be
@@ -132,40 +156,43 @@ impl Device {
         let states: Vec<u8> = all.clone().map(|index| self.lock_landed(object, index)).collect();
         let restore = || all.clone().for_each(|index| object.blocks[index].unlock(states[index]));
         for index in all.clone().filter(|&index| states[index] == self.rules.invalid) {
-            let (offset, len) = object.bytes(&(index..index + 1));
-            // SAFETY: the alias of a locked block, which the program can't reach while it is invalid.
-            if let Err(error) = unsafe { self.accel.download(&object.memory, offset, object.alias(offset), len) } {
+            if let Err(error) = self.fetch(object, &(index..index + 1)) {
                 restore();
                 return Err(error.into());
             }
-            add(&self.stats.downloads, 1);
-            add(&self.stats.download_bytes, len as u64);
         }
         if let Err(error) = object.protect(all.clone(), Protection::Closed, Protection::Open) {
             restore();
             return Err(Error::system("opening a shared object")(error));
         }
-        if self.poisons {
-            self.accel.poison(&object.memory, 0, object.bytes(&all).1);
-        }
+        self.own(object, &all);
         unlock(object, &all, self.rules.dirty);
         lock(&self.dirty).forget(object);
         add(&self.stats.coarsened, 1);
         Ok(())
     }
 
-    /// Locks a block that is not on its way to the device.
-    fn lock_landed(&self, object: &Arc<Object>, index: usize) -> u8 {
+    /// Locks a block that is not on its way to or from a device.
+    pub(super) fn lock_landed(&self, object: &Arc<Object>, index: usize) -> u8 {
         loop {
             let state = object.blocks[index].lock();
             match self.rules.plan(state, Event::Call) {
                 Plan::Stall => {
                     object.blocks[index].unlock(state);
-                    // What can't land goes back to being dirty.
-                    let _ = self.land_block(object, index);
+                    // What can't land goes back to what it was.
+                    self.end_arrival(object, index);
+                    self.land_block(object, index);
                 }
                 _ => return state,
             }
+        }
+    }
+
+    /// The host alone has what is newest of some locked blocks.
+    fn own(&self, object: &Object, blocks: &Range<usize>) {
+        object.holders[blocks.clone()].iter().for_each(|holders| holders.none());
+        if self.poisons {
+            object.poison(blocks);
         }
     }
 
@@ -185,11 +212,9 @@ impl Device {
             let flight = lock(&self.flights).iter().find(using).cloned();
             match flight {
                 Some(flight) => {
-                    if self.finish(&flight) {
+                    if self.finish(&flight, true) {
                         self.stats.implicit_syncs.fetch_add(1, Ordering::Relaxed);
-                        if let Some(Err(error)) = flight.outcome() {
-                            lock(&self.unreported).get_or_insert(error);
-                        }
+                        self.note_unreported(&flight);
                     }
                 }
                 // Another thread is about to launch it, or about to have finished it.
@@ -197,6 +222,20 @@ impl Device {
             }
         }
     }
+}
+
+/// Locks those blocks after the locked block `index`, up to `limit`, that are in the same state and on the same devices.
+pub(super) fn lock_alike(object: &Object, index: usize, limit: usize, state: u8) -> Range<usize> {
+    let holders = object.holders[index].set();
+    let mut end = index + 1;
+    while end < limit && object.blocks[end].try_lock_in(state) {
+        if object.holders[end].set() != holders {
+            object.blocks[end].unlock(state);
+            break;
+        }
+        end += 1;
+    }
+    index..end
 }
 
 pub(super) fn unlock(object: &Object, blocks: &Range<usize>, state: u8) {

@@ -3,11 +3,11 @@
 //! At most so many runs of blocks are dirty; one more, and the oldest goes to the device while the program works on
 //! (`004_8a0710c761bcf477.txt`, 4.3, the dotted line of Fig. 6). It stays readable. A store to it waits until it has landed.
 
-use super::{Device, access::unlock, lock};
+use super::{Host, access::unlock, lock};
 use crate::{
     accel::Ticket,
     coherence::{Event, Plan},
-    error::Result,
+    error::{Error, Result},
     memory::{Object, Run},
     stats::add,
     trace::What,
@@ -22,19 +22,20 @@ use std::{
 /// More transfers than these are not left in flight.
 pub const MOST_LANDING: usize = 64;
 
-/// Blocks on their way to the device.
+/// Blocks on their way to a device.
 pub struct Landing {
     pub run: Run,
-    pub ticket: Ticket,
+    device: usize,
+    ticket: Ticket,
 }
 
-impl Device {
+impl Host {
     /// A run of blocks has become dirty: the oldest goes if there are too many.
     pub(super) fn note_dirty(&self, run: Run) {
         if !self.rules.can_roll() {
             return;
         }
-        let limit = self.rolling_size().max(2);
+        let limit = self.rolling_size();
         lock(&self.dirty).push(run);
         loop {
             let oldest = lock(&self.dirty).pop_over(limit);
@@ -45,7 +46,7 @@ impl Device {
         }
     }
 
-    /// Sends those blocks of a run that are still dirty; they stay readable.
+    /// Sends those blocks of a run that are still dirty to the device that used them last; they stay readable.
     fn roll(&self, run: &Run) {
         let object = &run.object;
         let mut from = run.blocks.start;
@@ -54,48 +55,60 @@ impl Device {
             while end < run.blocks.end && object.blocks[end].try_lock_in(self.rules.dirty) {
                 end += 1;
             }
-            if end > from {
-                self.send_and_keep(object, from..end);
+            // A failure leaves them dirty: the next call sends them again and tells.
+            if end > from && self.send_and_keep(object, from..end, self.rules.dirty, object.last()).is_err() {
+                add(&self.stats.failed_evictions, 1);
             }
             from = end + 1;
         }
         self.land_what_has_arrived();
     }
 
-    /// Sends locked dirty blocks, which stay readable. A failure leaves them dirty: the next call sends them again and tells.
-    pub(super) fn send_and_keep(&self, object: &Arc<Object>, blocks: Range<usize>) {
+    /// Sends locked blocks, which are dirty, or which this device has not; they stay readable. A failure leaves them as they
+    /// were.
+    pub(super) fn send_and_keep(
+        &self,
+        object: &Arc<Object>,
+        blocks: Range<usize>,
+        state: u8,
+        device: usize,
+    ) -> Result<()> {
         let dirty = self.rules.dirty;
         let Plan::Go(steps) = self.rules.plan(dirty, Event::Roll) else {
-            return unlock(object, &blocks, dirty);
+            unlock(object, &blocks, state);
+            return Err(self.no_answer(dirty, "an eviction"));
         };
-        let (before, after) = (self.rules.protection(dirty), self.rules.protection(steps.next));
+        let (before, after) = (self.rules.protection(state), self.rules.protection(steps.next));
         // Closed to stores first: what is sent must not change on its way.
-        if object.protect(blocks.clone(), before, after).is_err() {
-            add(&self.stats.failed_evictions, 1);
-            return unlock(object, &blocks, dirty);
+        if let Err(error) = object.protect(blocks.clone(), before, after) {
+            unlock(object, &blocks, state);
+            return Err(Error::system("closing a shared object")(error));
         }
-        match self.upload(object, &blocks) {
+        match self.upload(object, &blocks, device) {
             Ok(ticket) => {
                 let run = Run { object: Arc::clone(object), blocks: blocks.clone() };
-                lock(&self.landing).push_back(Landing { run, ticket });
+                lock(&self.landing).push_back(Landing { run, device, ticket });
                 add(&self.stats.evictions, 1);
+                object.holders[blocks.clone()].iter().for_each(|holders| holders.add(device));
                 unlock(object, &blocks, steps.next);
+                Ok(())
             }
-            Err(_) => {
-                add(&self.stats.failed_evictions, 1);
+            Err(error) => {
                 // Opening merges mappings, so it can't fail for want of them.
                 let _ = object.protect(blocks.clone(), after, before);
-                unlock(object, &blocks, dirty);
+                unlock(object, &blocks, state);
+                Err(error)
             }
         }
     }
 
     /// Starts the upload of locked blocks.
-    pub(super) fn upload(&self, object: &Object, blocks: &Range<usize>) -> Result<Ticket> {
+    pub(super) fn upload(&self, object: &Object, blocks: &Range<usize>, device: usize) -> Result<Ticket> {
         let (offset, len) = object.bytes(blocks);
+        let memory = object.take_place(device)?;
         let begin = Instant::now();
         // SAFETY: the alias of blocks that are closed to stores until the ticket is done.
-        let ticket = unsafe { self.accel.upload(&object.memory, offset, object.alias(offset), len) }?;
+        let ticket = unsafe { self.accels[device].upload(&memory, offset, object.alias(offset), len) }?;
         self.trace.span(What::Upload, begin, len);
         add(&self.stats.uploads, 1);
         add(&self.stats.upload_bytes, len as u64);
@@ -105,38 +118,37 @@ impl Device {
     fn land_what_has_arrived(&self) {
         let mut landing = lock(&self.landing);
         while let Some(front) = landing.front() {
-            if landing.len() <= MOST_LANDING && matches!(self.accel.is_done(front.ticket), Ok(false)) {
+            let under_way = || matches!(self.accels[front.device].is_done(front.ticket), Ok(false));
+            if landing.len() <= MOST_LANDING && under_way() {
                 return;
             }
             self.land_front(&mut landing);
         }
     }
 
-    /// Waits until a block is no longer on its way.
-    pub(super) fn land_block(&self, object: &Arc<Object>, index: usize) -> Result<()> {
-        let mut landing = lock(&self.landing);
-        loop {
-            let waits = |l: &Landing| Arc::ptr_eq(&l.run.object, object) && l.run.blocks.contains(&index);
-            if !landing.iter().any(waits) {
-                return Ok(());
-            }
-            self.land_front(&mut landing);
-        }
+    /// Waits until a block is no longer on its way to a device.
+    pub(super) fn land_block(&self, object: &Arc<Object>, index: usize) {
+        let waits = |l: &Landing| Arc::ptr_eq(&l.run.object, object) && l.run.blocks.contains(&index);
+        self.land_while(|landing| landing.iter().any(waits));
     }
 
     /// Waits until nothing of an object is on its way.
     pub(super) fn land_all_of(&self, object: &Arc<Object>) {
+        self.land_while(|landing| landing.iter().any(|l| Arc::ptr_eq(&l.run.object, object)));
+    }
+
+    fn land_while(&self, waits: impl Fn(&VecDeque<Landing>) -> bool) {
         let mut landing = lock(&self.landing);
-        while landing.iter().any(|l| Arc::ptr_eq(&l.run.object, object)) {
+        while waits(&landing) {
             self.land_front(&mut landing);
         }
     }
 
     fn land_front(&self, landing: &mut MutexGuard<'_, VecDeque<Landing>>) {
-        let Some(Landing { run, ticket }) = landing.pop_front() else { return };
-        let arrived = self.accel.wait(ticket);
-        for index in run.blocks.clone() {
-            let word = &run.object.blocks[index];
+        let Some(Landing { run: Run { object, blocks }, device, ticket }) = landing.pop_front() else { return };
+        let arrived = self.accels[device].wait(ticket);
+        for index in blocks {
+            let word = &object.blocks[index];
             let state = word.lock();
             let Plan::Go(steps) = self.rules.plan(state, Event::Landed) else {
                 word.unlock(state);
@@ -148,7 +160,8 @@ impl Device {
             }
             // It never arrived: dirty it is, as before.
             let (closed, open) = (self.rules.protection(state), self.rules.protection(self.rules.dirty));
-            let _ = run.object.protect(index..index + 1, closed, open);
+            let _ = object.protect(index..index + 1, closed, open);
+            object.holders[index].none();
             word.unlock(self.rules.dirty);
         }
         if arrived.is_err() {

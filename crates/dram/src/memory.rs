@@ -10,7 +10,7 @@ use crate::{
     dram::{Dram, DramSpec},
     home::{Home, Served, Touched},
 };
-use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope};
+use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Router, Side, bytes, lane};
 use mem::{LINE, LineAddr, PhysAddr};
 use protocol::{Controller, Impossible, Msg, Node, Place};
@@ -79,6 +79,8 @@ pub struct Memory {
     bell: EventCount,
     reads: Counter,
     writes: Counter,
+    /// Lines read or written, over time.
+    traffic: Series,
 }
 
 impl Memory {
@@ -116,6 +118,7 @@ impl Memory {
             bell,
             reads: scope.counter("reads"),
             writes: scope.counter("writes"),
+            traffic: scope.series("traffic"),
         }
     }
 
@@ -193,6 +196,7 @@ impl Memory {
             Touched::Written => self.writes.increment(),
             Touched::Nothing => {}
         }
+        self.traffic.count(u64::from(!matches!(served.touched, Touched::Nothing)));
         if let Some(dram) = &self.dram {
             let address = self.inside(served.line);
             match served.touched {

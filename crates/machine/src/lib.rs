@@ -7,6 +7,7 @@
 pub mod file;
 pub mod golden;
 mod memory;
+mod parameters;
 pub mod protocols;
 pub mod session;
 pub mod spec;
@@ -16,6 +17,7 @@ pub mod units;
 pub mod work;
 
 pub use file::{File, MachineError, shipped};
+pub use parameters::{Parameter, Remark};
 pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
 pub use stress::{Stress, stress};

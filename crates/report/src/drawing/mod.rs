@@ -3,8 +3,11 @@
 //! The drawing is made of the sections of the machine's file and shows whatever keys they have, so that new ones appear by
 //! themselves. What is one of many stands there once, with how many there are.
 
+mod parameters;
 mod picture;
 mod plan;
+
+pub use parameters::parameters;
 
 use machine::Machine;
 use plan::Part;

@@ -29,9 +29,9 @@ fn a_change_that_is_wrong_is_told_by_its_own_words() {
 
 #[test]
 fn a_choice_that_does_not_exist_is_told_with_the_nearest_that_does() {
-    let said = refused(&["memory.kind=hmb2"]);
-    assert!(said.starts_with("--set memory.kind=hmb2: [memory] kind: must be one of fixed, "), "{said}");
-    assert!(said.ends_with("(did you mean 'hbm2'?)"), "{said}");
+    let said = refused(&["memory.kind=gdr5"]);
+    assert!(said.starts_with("--set memory.kind=gdr5: [memory] kind: must be one of fixed, "), "{said}");
+    assert!(said.ends_with("(did you mean 'gddr5'?)"), "{said}");
     let said = refused(&["memory.dram.page=opened"]);
     assert!(said.ends_with("[memory.dram] page: must be one of open, closed (did you mean 'open'?)"), "{said}");
     assert!(refused(&["protocol=wt-nc"]).contains("(did you mean 'wt_nc'?)"));

@@ -50,7 +50,14 @@ mod tests {
     #[test]
     fn a_drawing_shows_every_part_once_with_its_number_and_sizes() {
         let text = text(&Machine::load("r9nano", &[]).unwrap());
-        for shown in ["array x 16", "compute unit x 4", "l1v: 16 KiB, 4 ways", "l2 x 16 banks", "channel x 16"] {
+        for shown in [
+            "array x 16",
+            "compute unit x 4",
+            "l1v: 16 KiB, 4 ways",
+            "l2 x 16 banks",
+            "memory x 16",
+            "latency 100 cycles",
+        ] {
             assert_eq!(text.matches(shown).count(), 1, "{shown} in\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");

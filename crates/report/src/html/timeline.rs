@@ -179,6 +179,7 @@ fn map(axis: &Axis, series: &Together, slots: f64) -> String {
     let row = (320.0 / series.each.len() as f64).clamp(4.0, 16.0);
     let height = row * series.each.len() as f64;
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=img>", height + 2.0);
+    write!(svg, "<path class=axis d=\"M{LEFT} 0V{height:.0}H{WIDTH}\"/>").expect(STRING);
     for (number, (element, spans)) in series.each.iter().enumerate() {
         let y = row * number as f64;
         if number == 0 || number + 1 == series.each.len() {

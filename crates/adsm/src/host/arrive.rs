@@ -1,6 +1,6 @@
 //! Downloads that were started before anybody asked, while the program does something else.
 //!
-//! After a call, what the program looked at after the last two calls (`memory::Habit`); and when faults follow each other, what
+//! After a call, what the program looked at after the last few calls (`memory::Habit`); and when faults follow each other, what
 //! comes next. To the tables this is a load by the library itself: the block waits in `ReadFault`, where everybody stalls, until
 //! somebody who wants it ends the arrival. At most so many bytes are on their way for nobody (`ADSM_READ_BACK`).
 

@@ -232,7 +232,7 @@ impl Host {
         add(&self.stats.wait_nanoseconds, begin.elapsed().as_nanos() as u64);
         self.trace.span(What::Kernel, flight.begin, 0);
         let sent = std::mem::take(&mut *lock(&flight.sent));
-        self.land_sent(sent, flight.device);
+        self.land_sent(sent, flight.device, waited.is_ok());
         let returned = waited.and(self.acquire(flight).map_err(|error| match error {
             Error::Device(error) => error,
             other => {
@@ -415,10 +415,10 @@ impl Host {
         old
     }
 
-    /// What went over with a call has arrived (a kernel starts after its uploads), or never will.
-    fn land_sent(&self, sent: Vec<(Run, Ticket)>, device: usize) {
+    /// What went over with a call has arrived (a kernel that `ended` well started after its uploads), or never will.
+    fn land_sent(&self, sent: Vec<(Run, Ticket)>, device: usize, ended: bool) {
         for (Run { object, blocks }, ticket) in sent {
-            let arrived = self.accels[device].wait(ticket).is_ok();
+            let arrived = ended || self.accels[device].wait(ticket).is_ok();
             for index in blocks {
                 let state = object.blocks[index].lock();
                 let Plan::Go(steps) = self.rules.plan(state, Event::Landed) else {

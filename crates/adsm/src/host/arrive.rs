@@ -148,7 +148,10 @@ impl Host {
         let Run { object, blocks } = &arriving.run;
         self.trace.span(What::Download, begin, object.bytes(blocks).1);
         // Nobody else takes a block out of this state.
-        let state = blocks.clone().map(|index| object.blocks[index].lock()).last().unwrap_or(self.rules.invalid);
+        let mut state = self.rules.invalid;
+        for index in blocks.clone() {
+            state = object.blocks[index].lock();
+        }
         let mut next = self.rules.invalid;
         if let (Ok(()), Plan::Go(filled)) = (arrived, self.rules.plan(state, Event::Data)) {
             let (closed, open) = (self.rules.protection(state), self.rules.protection(filled.next));

@@ -132,6 +132,8 @@ struct Unit {
     lines_under_way: usize,
     /// Wavefronts started so far.
     started: u64,
+    /// The unit's logical time, in protocols that order accesses by it.
+    time: mem::Stamp,
     /// Where the search for somebody to fetch for goes on.
     fetch_turn: usize,
     account: Account,
@@ -237,6 +239,7 @@ impl ComputeUnit {
             scalar_requests: VecDeque::new(),
             lines_under_way: 0,
             started: 0,
+            time: 0,
             fetch_turn: 0,
             account: Account::new(&scope.scope("cycles")),
             counts,

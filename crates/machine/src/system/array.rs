@@ -6,7 +6,7 @@ use crate::{
     spec::{Banks, CacheSpec, Machine},
     stress::Tester,
 };
-use cache::{BankSpec, Cache, Homes, Requesters};
+use cache::{Atomics, BankSpec, Cache, Homes, Requesters};
 use engine::{Cycles, Inlet, Outlet, PortSpec, Scope};
 use gpu::{Caches, ComputeUnit};
 use interconnect::{Packet, Side, Wire, deal};
@@ -112,7 +112,9 @@ impl FirstLevel {
             waiting: spec.waiting,
         };
         let neighbours = Side { from: vec![from], to: self.ways.clone() };
-        let cache = Cache::new(cache::CacheSpec { bank, history: HISTORY }, requesters, neighbours, observer, scope);
+        let (acquire, peers) = (self.roles.acquire, Vec::new());
+        let spec = cache::CacheSpec { bank, history: HISTORY, atomics: Atomics::Below, acquire, peers };
+        let cache = Cache::new(spec, requesters, neighbours, observer, scope);
         scope.serve("control", |cx| cache.run(cx));
     }
 

@@ -56,7 +56,7 @@ fn threads_that_share_blocks_lose_nothing() {
         for faults in [Faults::Mprotect, Faults::Userfaultfd] {
             for (block, rolling, ahead) in [(PAGE, 2, 0), (PAGE, 0, 16 * PAGE), (4 * PAGE, 3, 0)] {
                 for latency in [Duration::ZERO, Duration::from_micros(30)] {
-                    stress(Config { protocol, faults, block, rolling, ahead, trace: None }, latency);
+                    stress(Config { protocol, faults, block, rolling, ahead, ..Config::default() }, latency);
                 }
             }
         }

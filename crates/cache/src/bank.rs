@@ -64,6 +64,15 @@ enum Wait {
     Mshr,
 }
 
+/// What came of a request when it was first shown its line: answered from here; something had to be asked below; the line
+/// had something under way already, and it waits for that.
+#[derive(Clone, Copy)]
+enum Came {
+    Hit,
+    Miss,
+    Merged,
+}
+
 /// Where a line is.
 #[derive(Clone, Copy)]
 enum Where {
@@ -112,6 +121,9 @@ pub struct Bank {
     sends: Vec<Msg<LINE>>,
     log: Log,
     steps: Matrix,
+    accesses: Matrix,
+    /// Whether the last step began something that is under way now.
+    began: bool,
     evictions: Counter,
     mshr_full: Counter,
     no_way: Counter,
@@ -142,6 +154,8 @@ impl Bank {
             sends: Vec::new(),
             log: Log::new(table, history),
             steps: scope.matrix("steps", table.states, table.events),
+            accesses: scope.matrix("accesses", &["read", "write"], &["hit", "miss", "merged"]),
+            began: false,
             evictions: scope.counter("evictions"),
             mshr_full: scope.counter("mshr_full"),
             no_way: scope.counter("no_way"),
@@ -165,16 +179,39 @@ impl Bank {
         }
         if self.waits >= self.spec.waiting {
             // It could be answered at once only if nothing waits before it.
-            let free = !self.is_awaited(msg.line);
-            return Ok(if free && self.attempt(&msg)?.is_ok() { Offer::Taken } else { Offer::Refused });
+            if self.is_awaited(msg.line) || self.attempt(&msg)?.is_err() {
+                return Ok(Offer::Refused);
+            }
+            self.count(&msg, if self.began { Came::Miss } else { Came::Hit });
+            return Ok(Offer::Taken);
         }
         if self.is_awaited(msg.line) {
+            self.count(&msg, Came::Merged);
             self.park(msg);
-        } else if let Err(why) = self.attempt(&msg)? {
-            self.park(msg);
-            self.register(msg.line, why);
+            return Ok(Offer::Taken);
+        }
+        match self.attempt(&msg)? {
+            Ok(()) => self.count(&msg, if self.began { Came::Miss } else { Came::Hit }),
+            Err(why) => {
+                self.count(&msg, if matches!(why, Wait::Line) { Came::Merged } else { Came::Miss });
+                self.park(msg);
+                self.register(msg.line, why);
+            }
         }
         Ok(Offer::Taken)
+    }
+
+    /// Counts a request of somebody above.
+    fn count(&self, msg: &Msg<LINE>, came: Came) {
+        if msg.lane() == Lane::Request {
+            let writes = !msg.data.mask().is_empty() || matches!(msg.kind, Kind::GetX | Kind::Upgrade);
+            self.accesses.count(usize::from(writes), came as usize);
+        }
+    }
+
+    /// Shows the bank a message if it can be answered now; says whether it was.
+    pub fn at_once(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        Ok(!self.is_awaited(msg.line) && self.attempt(msg)?.is_ok())
     }
 
     /// The bytes of a line, if all of them are here, nothing is under way, and nobody waits for it.
@@ -362,6 +399,7 @@ impl Bank {
     /// Puts a line that has changed where it belongs now, and lets those try again who waited for that.
     fn settle(&mut self, place: Where, tag: LineAddr, before: u8, after: u8) {
         let (was_busy, is_busy) = (!self.at_rest[before as usize], !self.at_rest[after as usize]);
+        self.began = is_busy && !was_busy;
         let room = self.takes_room[after as usize];
         match place {
             Where::Way(way) if room => self.array.touch(way),

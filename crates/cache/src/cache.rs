@@ -11,7 +11,7 @@ use crate::{
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Ready, RoundRobin, Scope};
 use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, lane};
-use mem::{Access, Block, LineAddr, Observation, Observer, Reply, Request, Seen};
+use mem::{Access, Block, Observation, Observer, Reply, Request, Seen};
 use protocol::{Impossible, Kind, Msg, Node};
 use std::collections::VecDeque;
 
@@ -65,9 +65,8 @@ pub struct Cache {
     to: Router<Packet>,
     /// Everybody who is asked.
     homes: Homes,
-    /// Atomic accesses to be performed here, in order, and the line that is being fetched for the first of them.
+    /// Atomic accesses to be performed here, in order.
     atomics: VecDeque<Packet>,
-    fetching: Option<LineAddr>,
     pending: Pending,
     turns: RoundRobin,
     order: Option<Order>,
@@ -120,7 +119,6 @@ impl Cache {
             to,
             homes,
             atomics: VecDeque::new(),
-            fetching: None,
             pending,
             turns: RoundRobin::new(askers),
             order: None,
@@ -154,14 +152,14 @@ impl Cache {
 
     /// What is done when no answer has come: what waited here, probes, and new requests.
     fn next(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
+        if self.atomic()? {
+            return Ok(true);
+        }
         if self.bank.has_work() {
             self.bank.work()?;
             return Ok(true);
         }
         if self.top.is_some() && self.probe()? {
-            return Ok(true);
-        }
-        if self.atomic()? {
             return Ok(true);
         }
         let ready = self.top.as_ref().map_or(&self.ready, |top| &top.ready);
@@ -290,7 +288,9 @@ impl Cache {
         let Some(Packet { msg, atomic: Some(atomic) }) = self.atomics.front().copied() else { return Ok(false) };
         if let Some(old) = self.bank.whole(msg.line) {
             let new = atomic.apply(&old, &msg.data);
-            self.bank.offer(Msg::new(self.me, self.me, Kind::Write, msg.line, new))?;
+            if !self.bank.at_once(&Msg::new(self.me, self.me, Kind::Write, msg.line, new))? {
+                return Ok(false);
+            }
             let found = Block::of(old, msg.data.mask());
             if let Some((who, observations)) = &self.observer {
                 tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Changed { found, new } });
@@ -298,16 +298,14 @@ impl Cache {
             let answer = Msg::new(self.me, msg.from, Kind::Data, msg.line, found);
             self.to.send(Packet { msg: answer, atomic: Some(atomic) });
             self.atomics.pop_front();
-            self.fetching = None;
             return Ok(true);
         }
-        if self.fetching == Some(msg.line) || self.bank.is_busy(msg.line) {
+        // What was fetched for it may have had to go again before its turn came.
+        if self.bank.is_busy(msg.line) {
             return Ok(false);
         }
-        if self.bank.offer(Msg::new(self.me, self.me, Kind::Read, msg.line, Block::EMPTY))? == Offer::Taken {
-            self.fetching = Some(msg.line);
-        }
-        Ok(true)
+        let fetch = Msg::new(self.me, self.me, Kind::Read, msg.line, Block::EMPTY);
+        Ok(self.bank.offer(fetch)? == Offer::Taken)
     }
 
     /// Answers an order for all lines when it has been carried out, here and if need be below.

@@ -16,6 +16,7 @@ mod sdk;
 mod show_protocol;
 mod show_system;
 mod show_workload;
+mod stress;
 mod ui;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +37,7 @@ Examples:
                                          the same in time, on a machine, every read compared with what it must return
   cohesim show protocol vi               a coherence protocol, as a table
   cohesim check vi                       every interleaving of its messages on a small system
+  cohesim stress --system r9nano         random accesses of everybody, every read compared with what it must return
   cohesim bench gcn3                     how fast kernels run
   cohesim bench x86                      how fast host code runs
   cohesim bench engine                   how fast the event engine is, beside three others
@@ -65,6 +67,7 @@ enum Command {
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
     Check(check::Check),
+    Stress(stress::Stress),
     /// List what is built in
     #[command(subcommand)]
     List(List),
@@ -100,6 +103,7 @@ fn main() -> miette::Result<()> {
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),
         Command::Check(command) => command.run(&ui),
+        Command::Stress(command) => command.run(&ui),
         Command::List(List::Workloads(command)) => command.run(&ui),
         Command::List(List::Protocols(command)) => command.run(&ui),
         Command::List(List::Systems(command)) => command.run(&ui),

@@ -9,7 +9,7 @@ use crate::{
     name::{Label, Name},
     port::{Inlet, Outlet, PortSpec},
     queue::Queue,
-    stats::{Counter, Histogram, Level, Matrix},
+    stats::{Counter, Histogram, Level, Matrix, Series},
     time::{Cycles, Time},
     trace::{self, Span},
 };
@@ -133,6 +133,12 @@ impl Scope {
         columns: &'static [&'static str],
     ) -> Matrix {
         self.core.shared.stats.borrow_mut().matrix(self.child(label), rows, columns)
+    }
+
+    /// A statistic over time: a count or a level, in spans of equal length.
+    pub fn series<'a>(&self, label: impl Into<Label<'a>>) -> Series {
+        let core = Rc::clone(&self.core);
+        self.core.shared.stats.borrow_mut().series(self.child(label), core)
     }
 
     /// The energy account of this place: `passive` femtojoules leak in every cycle; what happens is charged on top.

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 /// The machines that come with cohesim: name and file.
 const SHIPPED: &[(&str, &str)] = &[
     ("r9nano", include_str!("../../../machines/r9nano.toml")),
+    ("r9nano-hbm", include_str!("../../../machines/r9nano-hbm.toml")),
     ("skeleton", include_str!("../../../machines/skeleton.toml")),
 ];
 
@@ -169,6 +170,7 @@ impl File {
     /// The place of something that is wrong, found by the code that wires the machine.
     pub fn wrong(&self, path: &str, key: Option<&str>, reason: impl Into<String>) -> MachineError {
         let reason = match key {
+            Some(key) if path.is_empty() => format!("{key}: {}", reason.into()),
             Some(key) => format!("[{path}] {key}: {}", reason.into()),
             None => format!("[{path}]: {}", reason.into()),
         };

@@ -6,8 +6,11 @@
 
 pub mod file;
 pub mod golden;
+mod memory;
+pub mod protocols;
 pub mod session;
 pub mod spec;
+pub mod stress;
 mod system;
 pub mod units;
 pub mod work;
@@ -15,4 +18,5 @@ pub mod work;
 pub use file::{File, MachineError, shipped};
 pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
+pub use stress::{Stress, stress};
 pub use work::{Finished, Work};

@@ -8,7 +8,7 @@
 use crate::{
     golden::Kept,
     spec::Machine,
-    system::{self, Memories},
+    system::{self, Agents, Memories},
 };
 use engine::{Context, EventCount, Lane, Monitor, Outcome, Outlet, Queue, Run, RunOptions, Time};
 use gpu::{AddressMap, Kernel};
@@ -73,6 +73,8 @@ pub(crate) struct Host {
     pub ended: Sender<Ended>,
     /// The dispatcher of each GPU: what it is given, and how much of that it has done.
     pub gpus: Vec<(Queue<gpu::Launch>, EventCount)>,
+    /// Whether a GPU may hold copies that another has made stale.
+    pub stale_copies: bool,
     pub observer: Option<(Observer, Outlet<Observation>)>,
 }
 
@@ -92,6 +94,17 @@ pub struct Session {
 /// A machine on which nobody issues an instruction for so long is stuck.
 const STUCK: Time = Time::micros(1000);
 
+/// The same as the engine knows it.
+pub(crate) fn run_options(options: &Options) -> RunOptions {
+    RunOptions {
+        threads: options.threads.max(1),
+        watchdog: Some(STUCK),
+        trace: options.trace,
+        monitor: options.monitor.clone(),
+        ..RunOptions::default()
+    }
+}
+
 impl Session {
     /// Builds the machine; its memory is empty.
     pub fn start(machine: &Machine, options: &Options) -> Self {
@@ -99,14 +112,8 @@ impl Session {
         let (tell, ended) = mpsc::channel();
         let memories = Memories::new(machine);
         let kept = options.check.then(Kept::default);
-        let model = system::build(machine, &memories, kept.clone(), (obeyed, tell));
-        let run_options = RunOptions {
-            threads: options.threads.max(1),
-            watchdog: Some(STUCK),
-            trace: options.trace,
-            monitor: options.monitor.clone(),
-            ..RunOptions::default()
-        };
+        let model = system::build(machine, &memories, kept.clone(), Agents::Host(obeyed, tell));
+        let run_options = run_options(options);
         let thread = Some(thread::spawn(move || model.run(&run_options)));
         let (commands, over, written) = (Some(commands), None, Vec::new());
         Self { commands, ended, thread, over, memories, check: kept, written, changed: false }
@@ -201,6 +208,7 @@ impl Host {
             cx.region(launch.kernel.name());
             let start = cx.time();
             let Launch { kernel, map, .. } = launch;
+            let forget = forget || self.stale_copies;
             let chosen: Vec<usize> = launch.gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));

@@ -4,7 +4,7 @@ use crate::{
     Block, Controller, Kind, Line, Node, Table,
     adsm::{self, Accelerator, Host},
     check::{BYTES, Member, Stage, System},
-    halcone,
+    gtsc, halcone,
     memory::{self, Memory},
     mesi,
     vi_l1::{self, ViL1},
@@ -116,9 +116,29 @@ pub static ALL: &[Protocol] = &[
         systems: &[
             Setup { name: "one-gpu", rounds: 1, build: halcone::one_gpu },
             Setup { name: "overflow", rounds: 1, build: halcone::overflow },
+            Setup { name: "forget", rounds: 1, build: halcone::forget },
             Setup { name: "gpus", rounds: 1, build: halcone::gpus },
         ],
         storage: Some(halcone::storage),
+    },
+    Protocol {
+        name: "gtsc",
+        about: "G-TSC: ordered by the logical time of compute units; a lease that has ended is renewed without data if nobody wrote",
+        tables: &[
+            &gtsc::gtsc_l1::TABLE,
+            &gtsc::gtsc_l2::TABLE,
+            &gtsc::gtsc_memory::TABLE,
+            &gtsc::gtsc_home::TABLE,
+            &memory::memory::TABLE,
+        ],
+        systems: &[
+            Setup { name: "one-gpu", rounds: 1, build: gtsc::one_gpu },
+            Setup { name: "one-gpu-over", rounds: 0, build: gtsc::one_gpu_overflow },
+            Setup { name: "overflow", rounds: 0, build: gtsc::overflow },
+            Setup { name: "forget", rounds: 1, build: gtsc::forget },
+            Setup { name: "gpus", rounds: 1, build: gtsc::gpus },
+        ],
+        storage: None,
     },
     Protocol {
         name: "adsm",

@@ -14,6 +14,7 @@ pub mod adsm;
 pub mod catalogue;
 pub mod check;
 mod common;
+pub mod gtsc;
 pub mod halcone;
 mod macros;
 pub mod memory;
@@ -28,7 +29,7 @@ pub mod wt_l2;
 
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
-pub use stamps::{Stamp, Stamps};
+pub use stamps::{FIRST, Stamp, Stamps};
 pub use step::{
     Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, look, perform, step,
 };

@@ -4,8 +4,8 @@
 //! delays, queues and picks victims. A [`Controller`] adds the two things a table can't say: which event a message is, given
 //! what is known of the line (every guard is an event), and what each action does to the line.
 
-use crate::{Block, Cell, Kind, Mask, Msg, Node, Stamps, Table};
-use mem::LineAddr;
+use crate::{Block, Cell, Kind, Lane, Mask, Msg, Node, Stamps, Table};
+use mem::{LineAddr, Scope};
 use std::collections::VecDeque;
 
 /// A line in a controller: everything that is known of it there.
@@ -167,6 +167,17 @@ pub trait Controller<const N: usize>: Sync {
         state != 0
     }
 
+    /// Whether `cts` is the time of the whole controller, one for all of its lines: then whoever drives it copies it from the line
+    /// it stepped to the others, those that it knows nothing of included.
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
+    /// The scopes of loads that make a difference here: the checker tries each.
+    fn scopes(&self) -> &'static [Scope] {
+        &[Scope::Group]
+    }
+
     /// What may be done to the line here; only of protocols that keep caches coherent at all times.
     fn access(&self, _: &Line<N>) -> Access {
         Access::None
@@ -197,17 +208,23 @@ pub struct Work<'a, const N: usize> {
 impl<const N: usize> Work<'_, N> {
     /// Says something about this line to somebody.
     pub fn send(&mut self, to: Node, kind: Kind, data: Block<N>) {
-        self.sends.push(Msg::new(self.place.me, to, kind, self.msg.line, data));
+        self.sends.push(self.about(to, kind, data));
     }
 
     /// Says something with a lease, or with the time it is here.
     pub fn send_stamped(&mut self, to: Node, kind: Kind, data: Block<N>, stamps: Stamps) {
-        self.sends.push(Msg { stamps, ..Msg::new(self.place.me, to, kind, self.msg.line, data) });
+        self.sends.push(Msg { stamps, ..self.about(to, kind, data) });
     }
 
     /// Says something on another's behalf, or something that has others acknowledge.
     pub fn send_for(&mut self, to: Node, kind: Kind, data: Block<N>, of: Option<Node>, acks: u8) {
-        self.sends.push(Msg { of, acks, ..Msg::new(self.place.me, to, kind, self.msg.line, data) });
+        self.sends.push(Msg { of, acks, ..self.about(to, kind, data) });
+    }
+
+    /// A request that is passed on keeps its scope.
+    fn about(&self, to: Node, kind: Kind, data: Block<N>) -> Msg<N> {
+        let scope = if kind.lane() == Lane::Request { self.msg.scope } else { Scope::Group };
+        Msg { scope, ..Msg::new(self.place.me, to, kind, self.msg.line, data) }
     }
 }
 

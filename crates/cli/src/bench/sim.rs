@@ -97,7 +97,7 @@ impl Sim {
             let total = run.total();
             let waves = total.0.keys().filter(|path| path.ends_with(".wave_instructions"));
             wave_instructions += waves.map(|path| total.count(path)).sum::<u64>();
-            cycles += total.sum("gpu.dispatcher.kernel_cycles");
+            cycles += total.sum("gpu0.dispatcher.kernel_cycles");
         }
         let cpu_seconds = gpu.cpu_time().as_secs_f64();
         let per_second = |count: u64| count as f64 / cpu_seconds.max(f64::MIN_POSITIVE);

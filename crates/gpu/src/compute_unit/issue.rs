@@ -89,6 +89,7 @@ impl Unit {
             return Ok(());
         }
         self.counts.wave_instructions.increment();
+        self.counts.issued.count(1);
         self.counts.instructions[brief.category as usize].increment();
         workgroup.shared.clock = now;
         let step = wave.wavefront.step(&workgroup.running.kernel().code, &mut workgroup.shared);

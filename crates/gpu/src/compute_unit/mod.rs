@@ -23,7 +23,7 @@ use crate::{
     resources::Simds,
 };
 use account::Account;
-use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, Reason, Scope};
+use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, Reason, Scope, Series};
 use gcn3::error::ExecError;
 use interconnect::{HEADER, Wire};
 use mem::{Access, Reply, Request};
@@ -150,6 +150,9 @@ struct Counts {
     instructions: [Counter; Category::COUNT],
     wave_instructions: Counter,
     wavefronts: Counter,
+    /// Wavefronts that are here, and instructions issued, over time.
+    resident: Series,
+    issued: Series,
     lines: Counter,
     lds_conflict_cycles: Counter,
     line_slots_full_cycles: Counter,
@@ -210,6 +213,8 @@ impl ComputeUnit {
             instructions: by_category.map(|name| instructions.counter(name)),
             wave_instructions: scope.counter("wave_instructions"),
             wavefronts: scope.counter("wavefronts"),
+            resident: scope.series("resident"),
+            issued: scope.series("issued"),
             lines: scope.counter("lines_requested"),
             lds_conflict_cycles: scope.counter("lds_conflict_cycles"),
             line_slots_full_cycles: scope.counter("line_slots_full_cycles"),

@@ -134,6 +134,7 @@ impl Unit {
             self.by_simd[simd].push(slot);
             self.counts.wavefronts.increment();
         }
+        self.note_resident();
         Ok(())
     }
 
@@ -143,6 +144,7 @@ impl Unit {
         self.slots.clear(slot);
         self.by_simd[wave.simd].retain(|other| *other != slot);
         self.spare.push(wave.wavefront);
+        self.note_resident();
         let workgroup = self.groups[wave.group].as_mut().expect("a wavefront belongs to a workgroup");
         workgroup.left -= 1;
         if workgroup.left == 0 {
@@ -152,6 +154,10 @@ impl Unit {
             // Those at the barrier do not wait for wavefronts that have ended.
             self.open_barrier(wave.group, now);
         }
+    }
+
+    fn note_resident(&self) {
+        self.counts.resident.set(self.by_simd.iter().map(|slots| slots.len() as u64).sum());
     }
 
     /// Lets the wavefronts of a workgroup go on if all that are left have come to the barrier.

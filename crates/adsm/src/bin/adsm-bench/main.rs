@@ -4,6 +4,7 @@
 //! (CUDA), and with the protocols of this library, in turns, so that a slow moment of the machine meets all of them. One file
 //! that needs the C library and, for CUDA, the driver: it can be carried to a machine without Rust.
 
+mod figures;
 mod kernels;
 mod measure;
 mod programs;
@@ -34,12 +35,12 @@ struct Options {
     /// Only programs whose name contains one of these.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Bytes of a block, as ADSM_BLOCK.
-    #[arg(long)]
-    block: Option<Size>,
-    /// Also sweeps block and rolling sizes (Figs. 9, 11, 12).
-    #[arg(long)]
-    sweep: bool,
+    /// Also measures rolling with blocks of these sizes.
+    #[arg(long, value_delimiter = ',')]
+    blocks: Vec<Size>,
+    /// Only these of the paper's figures: 7 to 12.
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(7..=12))]
+    figure: Vec<u8>,
     /// Results as JSON.
     #[arg(long)]
     json: bool,
@@ -61,11 +62,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
-    let mut config = Config::from_env()?;
-    if let Some(Size(block)) = options.block {
-        config.block = block;
-    }
-    let config = config.checked()?;
+    let config = Config::from_env()?;
     if options.selftest {
         return selftest::run(options.device, options.quick);
     }
@@ -75,7 +72,8 @@ fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
         quick: options.quick,
         runs: options.runs.unwrap_or(if options.quick { 5 } else { 15 }),
         only: options.only.clone(),
-        sweep: options.sweep,
+        blocks: options.blocks.iter().map(|size| size.0).collect(),
+        figures: options.figure.clone(),
         end: options.seconds.map(|seconds| Instant::now() + std::time::Duration::from_secs(seconds)),
     };
     let report = measure::run(&plan)?;

@@ -231,16 +231,16 @@ fn threads(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
 /// What a program must not do is refused, and nothing breaks.
 fn misuse(accel: &Arc<dyn Accelerator>) -> Outcome<String> {
     let runtime = Runtime::with(vec![Arc::clone(accel)], Config::default())?;
-    let device = runtime.device(0)?;
+    let host = runtime.host();
     let one_pointer = accel.abilities().one_pointer || accel.abilities().shared_memory;
     let expect = |what: &str, refused: bool| if refused { Ok(()) } else { Err(format!("{what} was not refused")) };
-    expect("an object larger than any memory", device.allocate(1 << 50, one_pointer).is_err())?;
-    expect("an object of no bytes", device.allocate(0, one_pointer).is_err())?;
+    expect("an object larger than any memory", host.allocate(0, 1 << 50, one_pointer).is_err())?;
+    expect("an object of no bytes", host.allocate(0, 0, one_pointer).is_err())?;
     let mut told = String::new();
     for _ in 0..3 {
-        let object = device.allocate(3 * PAGE, one_pointer)?;
-        device.free(&object)?;
-        let again = device.free(&object);
+        let object = host.allocate(0, 3 * PAGE, one_pointer)?;
+        host.free(&object)?;
+        let again = host.free(&object);
         told = again.as_ref().err().map(ToString::to_string).unwrap_or_default();
         expect("a double free", again.is_err())?;
     }

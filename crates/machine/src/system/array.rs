@@ -112,7 +112,8 @@ impl FirstLevel {
             waiting: spec.waiting,
         };
         let neighbours = Side { from: vec![from], to: self.ways.clone() };
-        let cache = Cache::new(cache::CacheSpec { bank, history: HISTORY }, requesters, neighbours, observer, scope);
+        let spec = cache::CacheSpec { bank, history: HISTORY, ports: spec.ports };
+        let cache = Cache::new(spec, requesters, neighbours, observer, scope);
         scope.serve("control", |cx| cache.run(cx));
     }
 

@@ -40,7 +40,7 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             neighbours.to.push((layout.array(gpu, array), to));
         }
         let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
-        let spec = cache::CacheSpec { bank: spec, history: HISTORY };
+        let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports: l2.ports };
         let cache = Cache::new(spec, Vec::new(), neighbours, observer, &scope);
         scope.serve("control", |cx| cache.run(cx));
     });

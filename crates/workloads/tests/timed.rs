@@ -74,3 +74,28 @@ fn every_cycle_of_every_compute_unit_has_one_reason() {
     }
     assert!(idle > 0, "so few workgroups leave units without any");
 }
+
+#[test]
+fn caches_of_every_kind_give_right_results() {
+    let small = ["gpu.l1v.size=1KiB", "gpu.l2.size=4KiB"];
+    let kinds: [&[&str]; 3] = [
+        &["gpu.l1v.replacement=plru", "gpu.l2.replacement=random", "gpu.l2.ports=2"],
+        &["gpu.l1v.line=128B", "gpu.l2.line=128B", "gpu.l2.interleave=256B"],
+        &["gpu.l1v.line=256B", "gpu.l1s.line=256B", "gpu.l1v.replacement=random", "gpu.l2.mshrs=1"],
+    ];
+    for kind in kinds {
+        for workload in ["matmul", "histogram", "transpose"] {
+            let workload = workloads::find(workload).expect("it is built in");
+            let changes: Vec<&str> = small.iter().chain(kind).copied().collect();
+            let options = Options { check: true, ..Options::default() };
+            run(workload, "skeleton", &changes, options).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn a_cache_with_more_ports_takes_more_requests_at_a_time() {
+    let workload = workloads::find("transpose").expect("it is built in");
+    let end = |ports| run(workload, "skeleton", &[ports], Options::default()).expect("it is right").end;
+    assert!(end("gpu.l2.ports=4") < end("gpu.l2.ports=1"));
+}

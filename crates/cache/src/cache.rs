@@ -309,7 +309,8 @@ impl Cache {
             }
             let found = Block::of(old, msg.data.mask());
             if let Some((who, observations)) = &self.observer {
-                tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Changed { found, new } });
+                let seen = Seen::Changed { found, new };
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
             }
             let answer = Msg::new(self.me, msg.from, Kind::Data, msg.line, found);
             self.to.send(Packet { msg: answer, atomic: Some(atomic) });
@@ -370,7 +371,7 @@ impl Cache {
             let answer = top.front.loaded(&msg, now);
             if let Some((who, observations)) = &self.observer {
                 let seen = Seen::Read(answer.reply.data);
-                tell(observations, Observation { who: *who, line: msg.line, seen });
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: msg.stamps.cts });
             }
             top.reply(answer);
         }
@@ -380,7 +381,7 @@ impl Cache {
     fn observe(&mut self) {
         let (Some(performed), Some((who, observations))) = (&mut self.bank.performed, &self.observer) else { return };
         for msg in performed.drain(..) {
-            tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Wrote(msg.data) });
+            tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Wrote(msg.data), stamp: 0 });
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     calendar::Agenda,
     eventcount,
     link::{LinkEnds, Outgoing},
+    model::Monitor,
     name::{Label, Name, Names},
     stats::Registry,
     time::{Clock, Time},
@@ -231,6 +232,8 @@ pub(crate) struct Shared {
     pub(crate) progress: Cell<Time>,
     /// All that has run or arrived began before this time.
     pub(crate) reached: Cell<Time>,
+    /// Where contexts tell how much of their work is done.
+    pub(crate) monitor: Monitor,
     /// Wires with something to send at the end of this window.
     pub(crate) outgoing: RefCell<Vec<Rc<dyn Outgoing>>>,
     /// The ends of links that lie here.
@@ -241,7 +244,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(partition: usize, alone: bool, recorder: Option<Recorder>) -> Rc<Shared> {
+    pub(crate) fn new(partition: usize, alone: bool, recorder: Option<Recorder>, monitor: Monitor) -> Rc<Shared> {
         Rc::new(Shared {
             partition,
             names: RefCell::new(Names::new()),
@@ -253,6 +256,7 @@ impl Shared {
             control: RefCell::default(),
             progress: Cell::new(Time::ZERO),
             reached: Cell::new(Time::ZERO),
+            monitor,
             outgoing: RefCell::default(),
             ends: RefCell::default(),
             recorder,

@@ -8,7 +8,7 @@ use crate::{
     context::Scope,
     core::{Control, Core, Moment, Shared, WIRE, request},
     domain::{Domain, Ran},
-    model::ClockId,
+    model::{ClockId, Monitor},
     name::Name,
     report::{Knowledge, Waiting},
     stats::{Statistics, Value},
@@ -40,6 +40,7 @@ pub(crate) struct PartitionSpec {
     pub(crate) delta_limit: usize,
     pub(crate) trace_limit: Option<usize>,
     pub(crate) alone: bool,
+    pub(crate) monitor: Monitor,
 }
 
 /// A partition being built: the place to start from.
@@ -64,7 +65,7 @@ pub(crate) struct Window {
 
 impl Partition {
     pub(crate) fn new(index: usize, spec: PartitionSpec) -> Partition {
-        let shared = Shared::new(index, spec.alone, spec.trace_limit.map(Recorder::new));
+        let shared = Shared::new(index, spec.alone, spec.trace_limit.map(Recorder::new), spec.monitor.clone());
         let letters = vec![Vec::new(); spec.letterboxes.len()];
         Partition {
             shared,

@@ -4,7 +4,7 @@ use crate::{
     functional::Functional,
     gpu::{Arg, Buffer, Gpu, GpuError, NdRange},
 };
-use engine::{Run, Time};
+use engine::{Outcome, Run, Time};
 use gpu::{AddressMap, Kernel};
 use machine::{Launch, Machine, Options, Session};
 use mem::{Bytes, PhysAddr};
@@ -15,8 +15,9 @@ use std::{collections::BTreeSet, num::NonZero, sync::Arc, time::Duration};
 pub struct Timed {
     /// Says where things lie, and what code and arguments are; buffers are in the machine's memory alone.
     staging: Functional,
-    machine: Machine,
     session: Session,
+    /// How many wavefronts the machine holds.
+    waves: u64,
     /// The regions of `staging` that the machine's memory has.
     placed: BTreeSet<u64>,
     cpu_time: Duration,
@@ -30,11 +31,12 @@ fn cpu_time() -> Duration {
 
 impl Timed {
     /// A machine with empty memory but for `object`.
-    pub fn new(object: &[u8], machine: Machine, options: Options) -> Result<Self, GpuError> {
+    pub fn new(object: &[u8], machine: &Machine, options: &Options) -> Result<Self, GpuError> {
         let staging = Functional::new(object, NonZero::<usize>::MIN)?;
         let start = cpu_time();
-        let session = Session::start(&machine, &options);
-        Ok(Self { staging, machine, session, placed: BTreeSet::new(), cpu_time: cpu_time() - start })
+        let session = Session::start(machine, options);
+        let waves = (machine.compute_units() * machine.compute_unit.wavefronts()) as u64;
+        Ok(Self { staging, session, waves, placed: BTreeSet::new(), cpu_time: cpu_time() - start })
     }
 
     /// Processor time that the simulation has taken on this computer so far.
@@ -42,9 +44,10 @@ impl Timed {
         self.cpu_time
     }
 
-    /// Ends the run; what it has brought.
-    pub fn finish(self) -> Run {
-        self.session.finish()
+    /// Ends the run: what all launches have brought.
+    pub fn finish(self) -> Result<Run, GpuError> {
+        let run = self.session.finish();
+        if run.outcome == Outcome::Finished { Ok(run) } else { Err(run.outcome.to_string().into()) }
     }
 
     /// Puts what a launch needs besides its buffers into the machine's memory: code, arguments, packet.
@@ -80,9 +83,8 @@ impl Gpu for Timed {
 
     fn launch(&mut self, kernel: &str, range: NdRange, args: &[Arg]) -> Result<(), GpuError> {
         let dispatch = self.staging.dispatch(kernel, range, args)?;
-        let waves = self.machine.compute_units() * self.machine.compute_unit.wavefronts();
         let Functional { gpu, program, .. } = &mut self.staging;
-        let places = gpu.stage(program, &dispatch, waves as u64)?;
+        let places = gpu.stage(program, &dispatch, self.waves)?;
         let code = Arc::clone(program.code_of(dispatch.kernel())?);
         let map = Arc::new(AddressMap::new(gpu.memory.regions()));
         self.place()?;

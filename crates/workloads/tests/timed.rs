@@ -1,19 +1,16 @@
 //! Workloads on machines, in time.
 
-use engine::{Outcome, Run};
+use engine::Run;
 use machine::{Machine, Options, shipped};
 use workloads::{ALL, Size, Timed, Workload};
 
 fn run(workload: &Workload, name: &str, changes: &[&str], options: Options) -> Result<Run, String> {
     let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
     let machine = Machine::load(name, &changes).expect("the machine is sound");
-    let mut gpu = Timed::new(workload.object, machine, options).expect("committed code objects are sound");
-    (workload.run)(Size::Tiny, &mut gpu).map_err(|error| format!("{}: {error}", workload.name))?;
-    let run = gpu.finish();
-    match run.outcome {
-        Outcome::Finished => Ok(run),
-        other => Err(format!("{}: {other}", workload.name)),
-    }
+    let mut gpu = Timed::new(workload.object, &machine, &options).expect("committed code objects are sound");
+    let told = |error: &dyn std::fmt::Display| format!("{}: {error}", workload.name);
+    (workload.run)(Size::Tiny, &mut gpu).map_err(|error| told(&error))?;
+    gpu.finish().map_err(|error| told(&error))
 }
 
 #[test]

@@ -91,10 +91,10 @@ impl Sim {
         // The highest use of memory so far is of no interest; where that can't be forgotten it counts.
         _ = fs::write("/proc/self/clear_refs", "5");
         let options = Options { threads, ..Options::default() };
-        let mut gpu = Timed::new(workload.object, machine, options).map_err(|error| miette!("{error}"))?;
+        let mut gpu = Timed::new(workload.object, &machine, &options).map_err(|error| miette!("{error}"))?;
         (workload.run)(self.size, &mut gpu).into_diagnostic()?;
-        let (cpu_seconds, run) = (gpu.cpu_time().as_secs_f64(), gpu.finish());
-        let total = run.total();
+        let cpu_seconds = gpu.cpu_time().as_secs_f64();
+        let total = gpu.finish().map_err(|error| miette!("{error}"))?.total();
         let waves = total.0.keys().filter(|path| path.ends_with(".wave_instructions"));
         let wave_instructions = waves.map(|path| total.count(path)).sum::<u64>();
         let cycles = kernel_cycles(&total);

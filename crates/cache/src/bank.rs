@@ -447,27 +447,32 @@ impl Bank {
         }
     }
 
-    /// A free way for a line, made free if need be by giving up the least recently used line that can go.
+    /// A free place for a line, made free if need be by giving up the first way that can go; all that it holds goes.
     fn make_room(&mut self, line: LineAddr) -> Result<Result<Way, Wait>, Box<Impossible>> {
         if let Some(way) = self.array.free(line) {
             return Ok(Ok(way));
         }
-        let mut oldest = self.array.oldest(line);
-        while let Some(way) = oldest {
-            let (tag, victim) = (self.array.tag(way), self.array.line(way));
-            let evict = Msg::new(self.spec.me, self.spec.me, Kind::Evict, tag, Block::EMPTY);
-            let met = self.look(victim, &evict);
-            let Some((_, Cell::Go(next, _))) = met else {
-                oldest = self.array.next_oldest(line, way);
-                continue;
-            };
-            let rests = self.at_rest[victim.state as usize];
-            if rests && !self.at_rest[*next as usize] && self.busy >= self.spec.mshrs {
+        let mut victims = self.array.victims(line);
+        'way: while let Some(held) = self.array.next_victim(&mut victims) {
+            let mut busy = self.busy;
+            for way in held.clone() {
+                let victim = self.array.line(way);
+                let Some((_, Cell::Go(next, _))) = self.look(victim, &self.evict(way)) else { continue 'way };
+                if self.at_rest[victim.state as usize] && !self.at_rest[*next as usize] {
+                    busy += 1;
+                }
+            }
+            // A line of many sectors may need more registers than there are: it goes when all are free.
+            if self.busy > 0 && busy > self.spec.mshrs.max(self.busy) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
             }
-            self.evictions.increment();
-            self.step(Where::Way(way), met, &evict)?;
+            for way in held {
+                self.evictions.increment();
+                let evict = self.evict(way);
+                let met = self.look(self.array.line(way), &evict);
+                self.step(Where::Way(way), met, &evict)?;
+            }
             match self.array.free(line) {
                 Some(free) => return Ok(Ok(free)),
                 None => break,
@@ -475,5 +480,9 @@ impl Bank {
         }
         self.no_way.increment();
         Ok(Err(Wait::Way))
+    }
+
+    fn evict(&self, way: Way) -> Msg<LINE> {
+        Msg::new(self.spec.me, self.spec.me, Kind::Evict, self.array.tag(way), Block::EMPTY)
     }
 }

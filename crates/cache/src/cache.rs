@@ -1,4 +1,4 @@
-//! A cache in time: a context that shows its bank one message a cycle.
+//! A cache in time: a context that shows its bank as many messages a cycle as it has ports.
 //!
 //! Answers come first, for they free what others wait for; then messages that waited here, then new requests, in turn. New
 //! requests are left where they are, and so hold their senders up, while something could not be sent or no more can wait
@@ -24,6 +24,8 @@ pub struct CacheSpec {
     pub bank: BankSpec,
     /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
     pub history: usize,
+    /// How many messages it can take in a cycle.
+    pub ports: usize,
     pub atomics: Atomics,
     pub acquire: Acquire,
     /// Caches beside this one that may be homes of lines: a release has to see to it that they have told everybody.
@@ -122,6 +124,7 @@ pub struct Cache {
     fences: Vec<Fence>,
     fenced: u8,
     pending: Pending,
+    ports: usize,
     turns: RoundRobin,
     order: Option<Order>,
     bell: EventCount,
@@ -183,6 +186,7 @@ impl Cache {
             fences: Vec::new(),
             fenced: 0,
             pending,
+            ports: spec.ports,
             turns: RoundRobin::new(askers),
             order: None,
             bell,
@@ -194,12 +198,24 @@ impl Cache {
 
     pub async fn run(mut self, cx: Context) {
         loop {
-            match self.turn(&cx) {
+            match self.cycle(&cx) {
                 Ok(true) => cx.pause(1).await,
                 Ok(false) => self.bell.next().await,
                 Err(hole) => return cx.fail(hole.to_string()),
             }
         }
+    }
+
+    /// Does something on each port, as long as there is something to be done; says whether there was.
+    fn cycle(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
+        let mut did = false;
+        for _ in 0..self.ports {
+            if !self.turn(cx)? {
+                break;
+            }
+            did = true;
+        }
+        Ok(did)
     }
 
     /// Does one thing, if there is one to be done.

@@ -112,8 +112,8 @@ impl FirstLevel {
             waiting: spec.waiting,
         };
         let neighbours = Side { from: vec![from], to: self.ways.clone() };
-        let (acquire, peers) = (self.roles.acquire, Vec::new());
-        let spec = cache::CacheSpec { bank, history: HISTORY, atomics: Atomics::Below, acquire, peers };
+        let (ports, acquire, peers) = (spec.ports, self.roles.acquire, Vec::new());
+        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics: Atomics::Below, acquire, peers };
         let cache = Cache::new(spec, requesters, neighbours, observer, scope);
         scope.serve("control", |cx| cache.run(cx));
     }

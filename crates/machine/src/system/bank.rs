@@ -59,8 +59,8 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             beside.push(layout.l2(other, bank));
         }
         let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
-        let (atomics, acquire, peers) = (roles.atomics, roles.acquire, beside);
-        let spec = cache::CacheSpec { bank: spec, history: HISTORY, atomics, acquire, peers };
+        let (ports, atomics, acquire, peers) = (l2.ports, roles.atomics, roles.acquire, beside);
+        let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports, atomics, acquire, peers };
         let cache = Cache::new(spec, Vec::new(), neighbours, observer, &scope);
         scope.serve("control", |cx| cache.run(cx));
     });

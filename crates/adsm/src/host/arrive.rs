@@ -1,6 +1,6 @@
 //! Downloads that were started before anybody asked, while the program does something else.
 //!
-//! After a call, what the program looked at after the last two calls (`memory::Habit`); and when faults follow each other, what
+//! After a call, what the program looked at after the last few calls (`memory::Habit`); and when faults follow each other, what
 //! comes next. To the tables this is a load by the library itself: the block waits in `ReadFault`, where everybody stalls, until
 //! somebody who wants it ends the arrival. At most so many bytes are on their way for nobody (`ADSM_READ_BACK`).
 
@@ -27,8 +27,8 @@ use std::{
 /// Blocks on their way from a device.
 pub struct Arriving {
     run: Run,
-    device: usize,
-    ticket: Ticket,
+    pub device: usize,
+    pub ticket: Ticket,
     /// Set by whoever ends it first.
     landed: Mutex<bool>,
 }
@@ -61,16 +61,8 @@ impl Host {
         }
     }
 
-    /// The program has reached blocks that were on their way: the next ones set out.
-    pub(super) fn read_on(&self, object: &Arc<Object>, arrived: &Range<usize>, access: Access) {
-        let streak = if access == Access::Load { &object.loads } else { &object.stores };
-        streak.reached(arrived);
-        object.habit.note(arrived.clone());
-        self.read_on_after(object, arrived, access);
-    }
-
     /// The program has come as far as these blocks: those that follow set out, if faults come in a row.
-    pub(super) fn read_on_after(&self, object: &Arc<Object>, blocks: &Range<usize>, access: Access) {
+    pub(super) fn read_on(&self, object: &Arc<Object>, blocks: &Range<usize>, access: Access) {
         let streak = if access == Access::Load { &object.loads } else { &object.stores };
         let limit = self.config.ahead.min(self.config.read_back) / object.block;
         let end = streak.next(blocks.end, limit).min(object.blocks.len());
@@ -121,12 +113,20 @@ impl Host {
         true
     }
 
-    /// If a block is on its way here, waits for it. Answers with what came with it.
-    pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize) -> Option<Range<usize>> {
+    /// If a block is on its way here, waits for it, and says that it was. If the program has `reached` it, the next ones set out
+    /// meanwhile.
+    pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize, reached: Option<Access>) -> bool {
         let holds = |a: &&Arc<Arriving>| Arc::ptr_eq(&a.run.object, object) && a.run.blocks.contains(&index);
-        let arriving = lock(&self.arriving).iter().find(holds).cloned()?;
+        let Some(arriving) = lock(&self.arriving).iter().find(holds).cloned() else { return false };
+        if let Some(access) = reached {
+            let blocks = &arriving.run.blocks;
+            let streak = if access == Access::Load { &object.loads } else { &object.stores };
+            streak.reached(blocks);
+            object.habit.note(blocks.clone());
+            self.read_on(object, blocks, access);
+        }
         self.land(&arriving);
-        Some(arriving.run.blocks.clone())
+        true
     }
 
     /// Waits for everything of an object that is on its way here.
@@ -148,7 +148,10 @@ impl Host {
         let Run { object, blocks } = &arriving.run;
         self.trace.span(What::Download, begin, object.bytes(blocks).1);
         // Nobody else takes a block out of this state.
-        let state = blocks.clone().map(|index| object.blocks[index].lock()).last().unwrap_or(self.rules.invalid);
+        let mut state = self.rules.invalid;
+        for index in blocks.clone() {
+            state = object.blocks[index].lock();
+        }
         let mut next = self.rules.invalid;
         if let (Ok(()), Plan::Go(filled)) = (arrived, self.rules.plan(state, Event::Data)) {
             let (closed, open) = (self.rules.protection(state), self.rules.protection(filled.next));

@@ -141,11 +141,21 @@ fn memory_text(memory: &Memory, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         percent(memory.busy.mean),
         percent(memory.busy.min),
         percent(memory.busy.max)
-    )
+    )?;
+    match &memory.rows {
+        Some(rows) => writeln!(
+            f,
+            "  rows: {} of accesses found theirs open; {} found none, {} another",
+            percent(rows.hit_rate()),
+            count(rows.closed),
+            count(rows.conflicts)
+        ),
+        None => Ok(()),
+    }
 }
 
 fn wires_text(wires: &[Wires], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let mut table = Table::new(["wires", "number", "messages", "a cycle each", "held up", "waiting", "at most"]);
+    let mut table = Table::new(["wires", "number", "messages", "a cycle", "held up", "waiting", "at most"]);
     for group in wires.iter().take(WIRES) {
         table.row([
             group.name.clone(),

@@ -211,7 +211,8 @@ impl Check {
         }
         let waits =
             |next: &Move| matches!(next, Move::Deliver(msg) if msg.lane() == Lane::Request && self.stalls(world, msg));
-        if self.system.horizon.is_some() && !moves.is_empty() && moves.iter().all(waits) {
+        let runs_over = self.system.horizon.is_some_and(|horizon| horizon.runs_over);
+        if runs_over && !moves.is_empty() && moves.iter().all(waits) {
             moves.push(Move::Restart);
         }
         if let Stage::Tell { kind, members } = &self.system.stages[world.stage] {
@@ -408,8 +409,15 @@ impl Check {
         for line in 0..self.system.lines {
             for member in 0..self.members() {
                 let reset = self.ask(DRIVER, Node(member as u8), Kind::Reset, line, Block::EMPTY);
+                let place = line * self.members() + member;
                 if self.cell(world, &reset).is_some() {
+                    let told = std::mem::replace(&mut world.told[place], Told::Busy);
                     self.take(world, &reset);
+                    if world.told[place] == Told::Busy && world.trouble.is_none() {
+                        let what = format!("{} does not start anew", self.system.members[member].name);
+                        world.trouble = Some(Trouble::Impossible(what));
+                    }
+                    world.told[place] = told;
                 }
             }
         }

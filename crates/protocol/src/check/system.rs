@@ -57,6 +57,8 @@ pub struct Horizon {
     pub clocks: Clocks,
     /// An acquire brings caches the latest time of any; else it brings none, and they forget what they hold.
     pub told: bool,
+    /// Time runs over before that, and starts anew.
+    pub runs_over: bool,
 }
 
 /// How the network treats messages.

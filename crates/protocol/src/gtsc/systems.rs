@@ -58,7 +58,7 @@ fn fences(caches: &[Node]) -> Vec<(Node, Kind)> {
 
 /// Logical time need not be ended: it runs over. No clock goes on by itself further than that.
 fn endless(mut system: System) -> System {
-    system.horizon = system.horizon.map(|horizon| Horizon { end: LAST + 2, ..horizon });
+    system.horizon = system.horizon.map(|horizon| Horizon { end: LAST + 2, runs_over: true, ..horizon });
     system
 }
 
@@ -113,7 +113,7 @@ fn system(
         whims: Vec::new(),
         equals,
         coherent: false,
-        horizon: Some(Horizon { end: 3, clocks: Clocks::Cores, told: false }),
+        horizon: Some(Horizon { end: 3, clocks: Clocks::Cores, told: false, runs_over: false }),
     }
 }
 

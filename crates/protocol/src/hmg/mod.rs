@@ -14,4 +14,4 @@ mod l2;
 mod systems;
 
 pub use l2::{HmgL2, hmg_l2};
-pub use systems::{gpus, one_gpu};
+pub use systems::{fences, gpus, one_gpu};

@@ -33,6 +33,14 @@ pub fn gpus(caches: usize, lines: usize) -> System {
     system
 }
 
+/// Two GPUs at most, whose caches are flushed and invalidated at any time.
+pub fn fences(caches: usize, lines: usize) -> System {
+    let mut system = gpus(caches.min(2), lines);
+    let caches = (0..system.members.len() - 1).map(node);
+    system.whims = caches.flat_map(|cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect();
+    system
+}
+
 /// One GPU with all caches, away from the lines' home; releases and acquires of the device are enough.
 pub fn one_gpu(caches: usize, lines: usize) -> System {
     let mut system = system(&[0, caches], lines);

@@ -34,8 +34,21 @@ pub struct Member {
 pub enum Stage {
     /// These cores load and store as they like. At its end everything they wrote is synchronised.
     Work { cores: Vec<usize> },
+    /// These cores take a line to write before they load it: by a store of no byte. At its end everything they wrote is
+    /// synchronised.
+    Claim { cores: Vec<usize> },
     /// Every line of these members is told, and answers `Done`.
     Tell { kind: Kind, members: Vec<Node> },
+}
+
+impl Stage {
+    /// The cores that work, if any do.
+    pub fn cores(&self) -> Option<&[usize]> {
+        match self {
+            Stage::Work { cores } | Stage::Claim { cores } => Some(cores),
+            Stage::Tell { .. } => None,
+        }
+    }
 }
 
 /// How the network treats messages.

@@ -64,7 +64,7 @@ fn essence<const N: usize>(line: &Line<N>) -> Line<N> {
     Line { stamps, ..*line }
 }
 
-fn fits<const N: usize>(line: &Line<N>, valid: bool, asked: bool, acks: u8) -> bool {
+fn fits<const N: usize>(line: &Line<N>, valid: bool, asked: bool, acks: u16) -> bool {
     let held = if valid { line.data.is_full() } else { line.is_empty() && line.stamps == Stamps::now(line.stamps.cts) };
     held && line.is_asked() == asked && line.acks == acks
 }

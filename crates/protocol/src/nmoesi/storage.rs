@@ -1,0 +1,4 @@
+//! placeholder
+pub fn storage() -> Vec<crate::catalogue::Storage> {
+    vec![]
+}

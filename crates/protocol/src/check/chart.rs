@@ -57,7 +57,7 @@ fn left(check: &Check, world: &World) -> String {
 /// What the stage that begins is about.
 fn stage(check: &Check, world: &World) -> String {
     match &check.system.stages[world.stage] {
-        Stage::Work { .. } => "work begins".to_owned(),
+        Stage::Work { .. } | Stage::Free { .. } => "work begins".to_owned(),
         Stage::Claim { .. } => "work on claimed lines begins".to_owned(),
         Stage::Tell { kind, members } => {
             let names: Vec<_> = members.iter().map(|&member| check.system.name(member)).collect();

@@ -150,6 +150,9 @@ impl Check {
                     continue;
                 }
                 requests.push(self.ask(from, to, Kind::Load, line, Block::EMPTY));
+                if matches!(stage, Stage::Free { .. }) {
+                    requests.push(self.ask(from, to, Kind::Store, line, Block::EMPTY));
+                }
                 if self.system.coherent {
                     let store = self.ask(from, to, Kind::Store, line, Block::one(STORED, oracle::waiting(core)));
                     requests.extend(self.cell(world, &store).map(|_| store));

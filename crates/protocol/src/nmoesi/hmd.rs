@@ -25,10 +25,10 @@ protocol! {
  S       { [S Hold GiveS]          x                     x          [W_Inval Ask Merge InvalOthers]  [X HoldAlone Merge GiveX]         [W_Back Ask Inval]  x                       [S Relieve]  }
  X       { [W_Down Ask Downgrade]  [W_Down Ask Forward]  [X GiveE]  [W_Inval Ask Merge InvalOthers]  [X Merge GiveX]                   [W_Back Ask Inval]  [W_Line Ask InvalLine]  [X Relieve]  }
  O       { [W_Down Ask Downgrade]  [W_Down Ask Forward]  x          [W_Inval Ask Merge InvalOthers]  [X HoldAlone Disown Merge GiveX]  [W_Back Ask Inval]  x                       [O Relieve]  }
- W_Inval { z                       z                     z          z                                z                                 z                   z                       z            }
- W_Back  { z                       z                     z          z                                z                                 z                   z                       z            }
- W_Line  { z                       z                     z          z                                z                                 z                   z                       z            }
- W_Down  { z                       z                     z          z                                z                                 z                   z                       z            };
+ W_Inval { z                       x                     x          z                                z                                 z                   x                       z            }
+ W_Back  { z                       x                     x          z                                z                                 z                   x                       z            }
+ W_Line  { z                       x                     x          z                                z                                 z                   x                       z            }
+ W_Down  { z                       x                     x          z                                z                                 z                   x                       z            };
  on(       Answer                 AnswerLast                                     AnswerLine                         FwdAck                 FwdAckOwner)
  I       { x                      x                                              x                                  x                      x                         }
  S       { x                      x                                              x                                  x                      x                         }
@@ -130,16 +130,24 @@ impl Hmd {
         if msg.kind == Kind::InvAck { u16::from(self.lines + 1).saturating_sub(msg.acks.into()) } else { 1 }
     }
 
-    /// Has the store take bytes; those of the owner are older than what others have written on top of them.
+    /// Has the store take bytes. Those of an owner that has given the block to others are older than what others have written since.
     fn merge<const N: usize>(&self, work: &mut Work<'_, N>) {
         if work.msg.data.mask().is_empty() {
             return;
         }
-        let bytes_of = |node| if self.is_single(work.place, node) { node } else { store_of(node) };
-        let owner = Self::owner(work.place, work.line).map(bytes_of) == Some(work.msg.from);
-        let kind = if owner { Kind::Data } else { Kind::Write };
+        let newer = work.line.join.is_some_and(|owner| store_of(owner) != work.msg.from);
+        let kind = if newer { Kind::Write } else { Kind::Data };
         let me = work.place.me;
         work.push(Msg::new(me, store_of(me), kind, work.msg.line, work.msg.data));
+    }
+
+    /// Nobody owns the block any more, so nothing is newer than the owner's.
+    fn unmark<const N: usize>(&self, work: &mut Work<'_, N>) {
+        let me = work.place.me;
+        for part in 0..self.lines {
+            let line = line_of::<N>(self.lines, work.msg.line, part);
+            work.push(Msg::new(me, store_of(me), Kind::Reset, line, Block::EMPTY));
+        }
     }
 }
 
@@ -215,7 +223,12 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::HoldAskedAlone => work.line.sharers = asked?,
             Action::Unhold => work.line.sharers = Sharers::NONE,
             Action::Own => work.line.join = Some(work.msg.from),
-            Action::Disown => (work.line.join, work.line.dirty) = (None, Mask::NONE),
+            Action::Disown => {
+                work.line.dirty = Mask::NONE;
+                if work.line.join.take().is_some() {
+                    self.unmark(work);
+                }
+            }
             Action::GiveS => self.give(work, Kind::GetS, work.msg.from, part),
             Action::GiveE => self.give(work, Kind::Get, work.msg.from, part),
             Action::GiveX => self.give(work, Kind::GetX, work.msg.from, part),

@@ -41,12 +41,14 @@ protocol! {
 pub struct L1 {
     /// How many bytes a bit of the mask stands for; `None` if every store is coherent.
     pub grain: Option<u8>,
+    /// Its core stores at all.
+    pub stores: bool,
 }
 
 /// A CPU's: every store is coherent.
-pub static CPU: L1 = L1 { grain: None };
+pub static CPU: L1 = L1 { grain: None, stores: true };
 /// A GPU's, with a bit for every byte.
-pub static GPU: L1 = L1 { grain: Some(1) };
+pub static GPU: L1 = L1 { grain: Some(1), stores: true };
 
 /// Whether a store can be done without coherence: a store of no byte asks for the line, and one of half a bit could not be merged.
 pub(super) fn is_n_store(grain: Option<u8>, mask: Mask) -> bool {
@@ -63,6 +65,7 @@ impl<const N: usize> Controller<N> for L1 {
     fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Load => Event::Load,
+            Kind::Store if !self.stores => return None,
             Kind::Store if is_n_store(self.grain, msg.data.mask()) => Event::NStore,
             Kind::Store => Event::Store,
             Kind::Evict => Event::Evict,

@@ -2,7 +2,8 @@
 //!
 //! The directory says for each line what is to be done, as an SMD issues DRAM commands from what its SRAM says (5.4); the store obeys at
 //! once and in order. Beside the bytes it keeps the mask (4.1.2): in a GPU's memory it marks bytes that are newer than
-//! the host's, in the host's those that are newer than the owner's. So whatever arrives from below, or from the owner, goes where no mark is (`Fill`).
+//! the host's, in the host's those that are newer than the owner's. So whatever arrives from below, or from the owner, goes where no
+//! mark is (`Fill`).
 
 use super::actions::{self, Done};
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, protocol};
@@ -11,26 +12,17 @@ use store::{Action, Event};
 protocol! {
  /// `Give...`: to whom the directory says. `Down`: to the home.
  store actions(PutS PutE PutX Fill Take Down Clean Drop)
- on(    GiveS        GiveE        GiveX              Fill         Write        Down                Forget       )
- Here { [Here PutS]  [Here PutE]  [Here PutX]        [Here Fill]  [Here Take]  [Here Down Clean]   [Here Drop]  }
+ on(     GiveS        GiveE        GiveX        Fill         Write        Down               Unmark        Forget)
+ Here { [Here PutS]  [Here PutE]  [Here PutX]  [Here Fill]  [Here Take]  [Here Down Clean]  [Here Clean]  [Here Drop] }
 }
 
 /// The controller of table [`store`].
-pub struct Store {
-    /// Giving a line out ends what the marks are about: they say what was merged since (the host's memory).
-    pub home: bool,
-}
-
-pub static STACK: Store = Store { home: false };
-pub static HOST: Store = Store { home: true };
+pub struct Store;
 
 /// Gives the line to whom the directory says.
-fn give<const N: usize>(work: &mut Work<'_, N>, kind: Kind, home: bool) -> Done {
+fn give<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Done {
     let to = work.msg.of.ok_or("knows nobody to give the line to")?;
     work.send(to, kind, work.line.data);
-    if home {
-        work.line.dirty = Mask::NONE;
-    }
     Ok(())
 }
 
@@ -51,6 +43,7 @@ impl<const N: usize> Controller<N> for Store {
             Kind::Data => Event::Fill,
             Kind::Write => Event::Write,
             Kind::Flush => Event::Down,
+            Kind::Reset => Event::Unmark,
             Kind::Invalidate => Event::Forget,
             _ => return None,
         };
@@ -58,14 +51,14 @@ impl<const N: usize> Controller<N> for Store {
     }
 
     fn fits(&self, line: &Line<N>) -> bool {
-        !self.home || line.data.is_full()
+        line.dirty.without(line.data.mask()).is_empty()
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
         match Action::ALL[action as usize] {
-            Action::PutS => give(work, Kind::PutS, self.home)?,
-            Action::PutE => give(work, Kind::PutClnX, self.home)?,
-            Action::PutX => give(work, Kind::PutX, self.home)?,
+            Action::PutS => give(work, Kind::PutS)?,
+            Action::PutE => give(work, Kind::PutClnX)?,
+            Action::PutX => give(work, Kind::PutX)?,
             Action::Fill => {
                 let unmarked = Mask::first(N).without(work.line.dirty);
                 work.line.data.write(&work.msg.data.only(unmarked));

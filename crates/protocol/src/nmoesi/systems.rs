@@ -8,7 +8,7 @@ use super::{
     l1::{CPU, GPU, L1},
     l2::L2,
     smd::Smd,
-    store::{HOST, STACK},
+    store::Store,
     wt,
 };
 use crate::{
@@ -19,18 +19,23 @@ use crate::{
 /// Where no GPU has a memory of its own: everybody holds lines.
 static LINE_HMD: Hmd = Hmd { lines: 1, singles: Sharers(u64::MAX), peer: false };
 
-/// A GPU's memory, by the lines of a block.
-static SMDS: [Smd; 3] = [Smd { lines: 0 }, Smd { lines: 1 }, Smd { lines: 2 }];
-/// The host's memory for two GPUs, by the lines of a block. Each GPU is an SMD and its store; the CPU comes after them.
-static PEER_HMDS: [Hmd; 3] = [hmd(0, true), hmd(1, true), hmd(2, true)];
-static HOME_HMDS: [Hmd; 3] = [hmd(0, false), hmd(1, false), hmd(2, false)];
+static SMD_1: Smd = Smd { lines: 1 };
+static SMD_2: Smd = Smd { lines: 2 };
+/// The host's memory for so many GPUs with blocks of one line or of two.
+static ONE_1: Hmd = hmd(1, 1, true);
+static ONE: Hmd = hmd(1, 2, true);
+static PEER_1: Hmd = hmd(2, 1, true);
+static PEER: Hmd = hmd(2, 2, true);
+static HOME: Hmd = hmd(2, 2, false);
+static PEERS_3: Hmd = hmd(3, 1, true);
 
-const fn hmd(lines: u8, peer: bool) -> Hmd {
-    Hmd { lines, singles: Sharers(1 << (2 * GPUS)), peer }
+/// Each GPU is an SMD and its store; the CPU comes after them.
+const fn hmd(gpus: usize, lines: u8, peer: bool) -> Hmd {
+    Hmd { lines, singles: Sharers(1 << (2 * gpus)), peer }
 }
 
-/// GPUs with a memory of their own, where there are such.
-const GPUS: usize = 2;
+/// A cache whose core stores nothing.
+static READER: L1 = L1 { grain: None, stores: false };
 
 /// Puts members together; each gets the next number.
 struct Builder {
@@ -73,7 +78,7 @@ impl Builder {
     fn add_home(&mut self, hmd: &'static Hmd, above: usize) {
         let number = self.members.len();
         self.add("hmd".to_owned(), hmd, number, above);
-        let host = self.add("host".to_owned(), &HOST, number + 1, 0);
+        let host = self.add("host".to_owned(), &Store, number + 1, 0);
         let value = if self.coherent { NEWEST } else { 0 };
         self.members[host.0 as usize].initial.data = Block::full([value; BYTES]);
     }
@@ -129,7 +134,11 @@ pub fn n_stores(caches: usize, lines: usize) -> System {
 
 /// One of those, and one whose stores are coherent.
 pub fn mixed(_: usize, lines: usize) -> System {
-    flat(&[&GPU, &CPU], lines, false)
+    let mut system = flat(&[&GPU, &CPU], lines, false);
+    system.stages[0] = Stage::Free { cores: vec![0, 1] };
+    let whims = |l1| [(node(l1), Kind::Flush), (node(l1), Kind::Invalidate)];
+    system.whims = (0..2).flat_map(whims).collect();
+    system
 }
 
 /// A second-level cache with first-level caches, over the host's memory.
@@ -145,9 +154,9 @@ fn one_l2(l1: &'static dyn Controller<BYTES>, caches: usize, lines: usize, coher
     builder.system(stages, l1s.iter().map(|&l1| vec![l1]).collect())
 }
 
-/// Caches that write back, with coherent stores.
+/// Caches that write back, at least three, with coherent stores.
 pub fn l2_stores(caches: usize, lines: usize) -> System {
-    one_l2(&CPU, caches, lines, true)
+    one_l2(&CPU, caches.max(3), lines, true)
 }
 
 /// Two caches that write back, whose stores need not be coherent.
@@ -160,93 +169,145 @@ pub fn l2_through(_: usize, lines: usize) -> System {
     one_l2(&wt::GPU, 2, lines, false)
 }
 
-/// Two GPUs with a memory of their own under a cache each, over the host's memory.
-struct Blocks {
+/// First-level caches over a second-level cache, beside a cache right over the host's memory.
+fn beside(l1s: &[&'static dyn Controller<BYTES>], other: &'static L1, coherent: bool) -> System {
+    let mut builder = Builder::new(1, coherent);
+    let l2 = l1s.len();
+    let mut caches: Vec<Node> =
+        l1s.iter().enumerate().map(|(cache, l1)| builder.add_l1(format!("l1.{cache}"), *l1, l2)).collect();
+    let l2 = builder.add("l2".to_owned(), &L2, l2 + 2, 0);
+    caches.push(builder.add_l1("beside".to_owned(), other, l1s.len() + 2));
+    builder.add_home(&LINE_HMD, l1s.len());
+    let mut stages = vec![work(caches.len())];
+    if !coherent {
+        stages = vec![Stage::Free { cores: (0..caches.len()).collect() }];
+        stages.extend([tell(Kind::Flush, &caches), tell(Kind::Flush, &[l2]), tell(Kind::Invalidate, &caches)]);
+    }
+    let equals = if coherent { (0..l1s.len()).map(|l1| vec![node(l1)]).collect() } else { Vec::new() };
+    builder.system(stages, equals)
+}
+
+/// Two first-level caches over a second-level cache, beside another cache, with coherent stores.
+pub fn beside_stores(_: usize, _: usize) -> System {
+    beside(&[&CPU, &CPU], &CPU, true)
+}
+
+/// The same with one first-level cache that writes back and stores that need not be coherent.
+pub fn beside_n_stores(_: usize, _: usize) -> System {
+    beside(&[&GPU], &CPU, false)
+}
+
+/// The same with one that writes through.
+pub fn beside_through(_: usize, _: usize) -> System {
+    beside(&[&wt::GPU], &CPU, false)
+}
+
+/// GPUs with a memory of their own under a cache each, over the host's memory.
+struct Blocks<const GPUS: usize> {
     /// The cache of each GPU.
     l1s: [&'static L1; GPUS],
-    /// Lines of a block.
-    lines: usize,
-    /// The line that each GPU works on; the others come along.
-    works_on: [usize; GPUS],
-    /// GPUs give blocks to each other.
-    peer: bool,
+    hmd: &'static Hmd,
+    /// The lines that each GPU works on; the others of the block come along.
+    works_on: [&'static [usize]; GPUS],
     coherent: bool,
     /// A cache of single lines stands beside the GPUs: a CPU's.
     cpu: Option<&'static L1>,
 }
 
-impl Blocks {
-    const CPU: usize = GPUS;
-
+impl<const GPUS: usize> Blocks<GPUS> {
     /// With these stages of work; where not all stores are coherent, a final flush follows.
     fn system(self, mut stages: Vec<Stage>) -> System {
-        let mut builder = Builder::new(self.lines, self.coherent);
+        let lines = usize::from(self.hmd.lines);
+        let mut builder = Builder::new(lines, self.coherent);
         let smd = |gpu| GPUS + 2 * gpu;
         let (cpu, hmd) = (smd(GPUS), smd(GPUS) + usize::from(self.cpu.is_some()));
         let mut sets = Vec::new();
         for (gpu, l1) in self.l1s.into_iter().enumerate() {
             let l1 = builder.add_l1(format!("l1.{gpu}"), l1, smd(gpu));
-            builder.members[gpu].uses = (0..self.lines).map(|line| line == self.works_on[gpu]).collect();
+            builder.members[gpu].uses = (0..lines).map(|line| self.works_on[gpu].contains(&line)).collect();
             sets.push(vec![l1, node(smd(gpu)), node(smd(gpu) + 1)]);
         }
         for gpu in 0..GPUS {
-            builder.add(format!("smd.{gpu}"), &SMDS[self.lines], hmd, gpu);
-            builder.add(format!("stack.{gpu}"), &STACK, smd(gpu) + 1, 0);
+            builder.add(format!("smd.{gpu}"), if lines == 1 { &SMD_1 } else { &SMD_2 }, hmd, gpu);
+            builder.add(format!("stack.{gpu}"), &Store, smd(gpu) + 1, 0);
         }
         if let Some(l1) = self.cpu {
             assert_eq!(builder.add_l1("cpu".to_owned(), l1, hmd), node(cpu));
         }
-        let homes = if self.peer { &PEER_HMDS } else { &HOME_HMDS };
-        builder.add_home(&homes[self.lines], smd(0));
+        builder.add_home(self.hmd, smd(0));
         if !self.coherent {
             let (mut l1s, smds): (Vec<_>, Vec<_>) = sets.iter().map(|set| (set[0], set[1])).unzip();
             l1s.extend(self.cpu.map(|_| node(cpu)));
             stages.extend([tell(Kind::Flush, &l1s), tell(Kind::Flush, &smds), tell(Kind::Invalidate, &l1s)]);
         }
-        let equal = std::ptr::eq(self.l1s[0], self.l1s[1]) && self.works_on[0] == self.works_on[1];
-        builder.system(stages, if equal { sets } else { Vec::new() })
+        let first = (self.l1s[0], self.works_on[0]);
+        let equal = |gpu: usize| std::ptr::eq(self.l1s[gpu], first.0) && self.works_on[gpu] == first.1;
+        builder.system(stages, if (0..GPUS).all(equal) { sets } else { Vec::new() })
     }
 }
 
 /// Two GPUs with coherent stores to one line of a block of two.
 pub fn block(_: usize, _: usize) -> System {
-    let blocks = Blocks { l1s: [&CPU; 2], lines: 2, works_on: [0; 2], peer: true, coherent: true, cpu: None };
-    blocks.system(vec![work(2)])
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None }.system(vec![work(2)])
 }
 
 /// Two GPUs with coherent stores to a line each of the same block.
 pub fn block_apart(_: usize, _: usize) -> System {
-    let blocks = Blocks { l1s: [&CPU; 2], lines: 2, works_on: [0, 1], peer: true, coherent: true, cpu: None };
-    blocks.system(vec![work(2)])
+    let works_on: [&[usize]; 2] = [&[0], &[1]];
+    Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None }.system(vec![work(2)])
 }
 
 /// The same where blocks go through the host's memory.
 pub fn block_home(_: usize, _: usize) -> System {
-    let blocks = Blocks { l1s: [&CPU; 2], lines: 2, works_on: [0, 1], peer: false, coherent: true, cpu: None };
-    blocks.system(vec![work(2)])
+    let works_on: [&[usize]; 2] = [&[0], &[1]];
+    Blocks { l1s: [&CPU; 2], hmd: &HOME, works_on, coherent: true, cpu: None }.system(vec![work(2)])
 }
 
-/// A GPU and a CPU with coherent stores to one line of a block of two, of which the CPU holds single lines.
+/// A GPU with coherent stores to both lines of a block, and a CPU, which holds single lines, to one.
 pub fn block_cpu(_: usize, _: usize) -> System {
-    let blocks = Blocks { l1s: [&CPU; 2], lines: 2, works_on: [0, 1], peer: true, coherent: true, cpu: Some(&CPU) };
-    blocks.system(vec![Stage::Work { cores: vec![0, Blocks::CPU] }])
+    let works_on: [&[usize]; 1] = [&[0, 1]];
+    let mut system = Blocks { l1s: [&CPU], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU) }.system(vec![work(2)]);
+    let cpu = system.members.iter_mut().find(|member| member.name == "cpu").expect("it has one");
+    cpu.uses = vec![true, false];
+    system
+}
+
+/// A GPU with coherent stores and two that only load, on one line: one shares what another owns while a third asks.
+pub fn peers(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 3] = [&[0], &[0], &[0]];
+    let l1s = [&CPU, &READER, &READER];
+    let mut system = Blocks { l1s, hmd: &PEERS_3, works_on, coherent: true, cpu: None }.system(vec![work(3)]);
+    system.equals = [1, 2].map(|gpu| vec![node(gpu), node(3 + 2 * gpu), node(4 + 2 * gpu)]).to_vec();
+    system
+}
+
+/// Two GPUs and a CPU with coherent stores to one line.
+pub fn peers_cpu(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    Blocks { l1s: [&CPU; 2], hmd: &PEER_1, works_on, coherent: true, cpu: Some(&CPU) }.system(vec![work(3)])
 }
 
 /// A GPU and a CPU whose stores need not be coherent, with a final flush.
 pub fn final_flush(_: usize, _: usize) -> System {
-    let blocks = Blocks { l1s: [&GPU; 2], lines: 1, works_on: [0; 2], peer: true, coherent: false, cpu: Some(&GPU) };
-    blocks.system(vec![Stage::Work { cores: vec![0, Blocks::CPU] }])
+    let works_on: [&[usize]; 1] = [&[0]];
+    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&GPU) }
+        .system(vec![Stage::Free { cores: vec![0, 1] }])
 }
 
-/// Two GPUs on a line each of the same block.
+/// Two GPUs on a line each of the same block, whose stores need not be coherent.
 pub fn final_flush_apart(_: usize, _: usize) -> System {
-    let blocks = Blocks { l1s: [&GPU; 2], lines: 2, works_on: [0, 1], peer: true, coherent: false, cpu: None };
-    blocks.system(vec![work(2)])
+    let works_on: [&[usize]; 2] = [&[0], &[1]];
+    Blocks { l1s: [&GPU; 2], hmd: &PEER, works_on, coherent: false, cpu: None }.system(vec![work(2)])
 }
 
 /// A GPU stores coherently, another then without, and a CPU claims what they have left: nobody flushes before it reads.
 pub fn claim(_: usize, _: usize) -> System {
-    let blocks = Blocks { l1s: [&CPU, &GPU], lines: 1, works_on: [0; 2], peer: true, coherent: false, cpu: Some(&CPU) };
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
     let work = |core| Stage::Work { cores: vec![core] };
-    blocks.system(vec![work(0), work(1), Stage::Claim { cores: vec![Blocks::CPU] }])
+    Blocks { l1s: [&CPU, &GPU], hmd: &PEER_1, works_on, coherent: false, cpu: Some(&CPU) }.system(vec![
+        work(0),
+        work(1),
+        Stage::Claim { cores: vec![2] },
+    ])
 }

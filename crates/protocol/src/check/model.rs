@@ -151,14 +151,15 @@ impl Check {
                 }
                 requests.push(self.ask(from, to, Kind::Load, line, Block::EMPTY));
                 if matches!(stage, Stage::Free { .. }) {
-                    requests.push(self.ask(from, to, Kind::Store, line, Block::EMPTY));
+                    let claim = self.ask(from, to, Kind::Store, line, Block::EMPTY);
+                    requests.extend(self.cell(world, &claim).map(|_| claim));
                 }
                 if self.system.coherent {
                     let store = self.ask(from, to, Kind::Store, line, Block::one(STORED, oracle::waiting(core)));
                     requests.extend(self.cell(world, &store).map(|_| store));
                 } else if world.stores < self.values {
                     let store = |byte| self.ask(from, to, Kind::Store, line, Block::one(byte, world.stores + 1));
-                    requests.extend((0..BYTES).map(store));
+                    requests.extend((0..BYTES).map(store).filter(|store| self.cell(world, store).is_some()));
                 }
             }
         }

@@ -22,9 +22,9 @@ protocol! {
   Downgrade Forward Count Return Settled)
  on(       Get                     GetPeer               GetOwner   GetX                             GetXAlone                         WriteBack           WriteBackLine           WriteBackOld)
  I       { [X HoldAlone GiveE]     x                     x          x                                [X HoldAlone Merge GiveX]         x                   x                       [I Relieve]  }
- S       { [S Hold GiveS]          x                     x          [W_Inval Ask Merge InvalOthers]  [X HoldAlone Merge GiveX]         [W_Back Ask Inval]  x                       [S Relieve]  }
+ S       { [S Hold GiveS]          x                     x          [W_Inval Ask Merge InvalOthers]  [X Merge GiveX]                   [W_Back Ask Inval]  x                       [S Relieve]  }
  X       { [W_Down Ask Downgrade]  [W_Down Ask Forward]  [X GiveE]  [W_Inval Ask Merge InvalOthers]  [X Merge GiveX]                   [W_Back Ask Inval]  [W_Line Ask InvalLine]  [X Relieve]  }
- O       { [W_Down Ask Downgrade]  [W_Down Ask Forward]  x          [W_Inval Ask Merge InvalOthers]  [X HoldAlone Disown Merge GiveX]  [W_Back Ask Inval]  x                       [O Relieve]  }
+ O       { [W_Down Ask Downgrade]  [W_Down Ask Forward]  x          [W_Inval Ask Merge InvalOthers]  x                                [W_Back Ask Inval]  x                       [O Relieve]  }
  W_Inval { z                       x                     x          z                                z                                 z                   x                       z            }
  W_Back  { z                       x                     x          z                                z                                 z                   x                       z            }
  W_Line  { z                       x                     x          z                                z                                 z                   x                       z            }

@@ -24,6 +24,7 @@ mod figures;
 
 pub use storage::storage;
 pub use systems::{
-    beside_n_stores, beside_stores, beside_through, block, block_apart, block_cpu, block_home, claim, final_flush,
-    final_flush_apart, l2_n_stores, l2_stores, l2_through, mixed, n_stores, peers, peers_cpu, stores,
+    beside_n_stores, beside_stores, beside_through, block, block_apart, block_cpu, block_home, claim, claim_owned,
+    cpu_lines, final_flush, final_flush_apart, l2_n_stores, l2_stores, l2_through, mixed, n_stores, peers, peers_cpu,
+    stores,
 };

@@ -273,6 +273,12 @@ pub fn block_cpu(_: usize, _: usize) -> System {
     system
 }
 
+/// A CPU with coherent stores to both lines of a block, and a GPU that loads one.
+pub fn cpu_lines(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 1] = [&[0]];
+    Blocks { l1s: [&READER], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU) }.system(vec![work(2)])
+}
+
 /// A GPU with coherent stores and two that only load, on one line: one shares what another owns while a third asks.
 pub fn peers(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 3] = [&[0], &[0], &[0]];
@@ -282,16 +288,16 @@ pub fn peers(_: usize, _: usize) -> System {
     system
 }
 
-/// Two GPUs and a CPU with coherent stores to one line.
+/// A GPU with coherent stores to one line, and a GPU and a CPU that load it.
 pub fn peers_cpu(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
-    Blocks { l1s: [&CPU; 2], hmd: &PEER_1, works_on, coherent: true, cpu: Some(&CPU) }.system(vec![work(3)])
+    Blocks { l1s: [&CPU, &READER], hmd: &PEER_1, works_on, coherent: true, cpu: Some(&READER) }.system(vec![work(3)])
 }
 
-/// A GPU and a CPU whose stores need not be coherent, with a final flush.
+/// A GPU whose stores need not be coherent and a CPU that loads, with a final flush.
 pub fn final_flush(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
-    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&GPU) }
+    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&READER) }
         .system(vec![Stage::Free { cores: vec![0, 1] }])
 }
 
@@ -301,8 +307,15 @@ pub fn final_flush_apart(_: usize, _: usize) -> System {
     Blocks { l1s: [&GPU; 2], hmd: &PEER, works_on, coherent: false, cpu: None }.system(vec![work(2)])
 }
 
-/// A GPU stores coherently, another then without, and a CPU claims what they have left: nobody flushes before it reads.
+/// A GPU stores without coherence, and a CPU claims what it has left: nobody flushes before it reads.
 pub fn claim(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 1] = [&[0]];
+    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&CPU) }
+        .system(vec![work(1), Stage::Claim { cores: vec![1] }])
+}
+
+/// A GPU stores coherently, another then without, and a CPU claims what they have left.
+pub fn claim_owned(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 2] = [&[0], &[0]];
     let work = |core| Stage::Work { cores: vec![core] };
     Blocks { l1s: [&CPU, &GPU], hmd: &PEER_1, works_on, coherent: false, cpu: Some(&CPU) }.system(vec![

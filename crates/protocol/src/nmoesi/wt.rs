@@ -30,7 +30,7 @@ protocol! {
  I_Get  { [S Fill Loaded]  [I_Get Unspoil Get]  x                           x     [I_Get Spoil Flushed]     x                         x                       z         z             }
  I_GetX { x                x                    [WB Fill Stored WriteBack]  x     [I_GetX Flushed]          z                         z                       z         z             }
  WB     { x                x                    x                           x     [Gone FlushedNewer Drop]  [Gone FlushedNewer Drop]  [WB FlushedNewer Drop]  z         z             }
- Gone   { x                x                    x                           [I]   [Gone Flushed]            x                         x                       z         z             }
+ Gone   { x                x                    x                           [I]   x                         x                         x                       z         z             }
 }
 
 /// The controller of table [`nmoesi_wt`].

@@ -24,6 +24,8 @@ pub struct Rules {
     /// Of a new object, whose bytes are zero on both sides.
     pub initial: u8,
     pub invalid: u8,
+    /// Batch-update has no such state.
+    pub read_only: Option<u8>,
     pub dirty: u8,
     detects: bool,
     protections: [Protection; 8],
@@ -67,8 +69,9 @@ impl Rules {
         if !detects {
             protections = [Protection::Open; 8];
         }
-        let initial = state("ReadOnly").map_or_else(|| named("Dirty"), |state| state as u8);
-        Self { table, initial, invalid: named("Invalid"), dirty: named("Dirty"), detects, protections }
+        let (invalid, dirty) = (named("Invalid"), named("Dirty"));
+        let read_only = state("ReadOnly").map(|state| state as u8);
+        Self { table, initial: read_only.unwrap_or(dirty), invalid, read_only, dirty, detects, protections }
     }
 
     /// What happens when `event` meets a block in `state`.

@@ -18,6 +18,32 @@ pub enum Protocol {
     Rolling,
 }
 
+/// Which device gets an object when the program does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// The first device.
+    #[default]
+    First,
+    /// Each in turn.
+    RoundRobin,
+    /// The one with the fewest bytes in objects.
+    LeastFilled,
+}
+
+/// Which device runs a kernel when the program does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// The one that misses the fewest bytes of what the kernel uses.
+    #[default]
+    Affinity,
+    /// Each in turn.
+    RoundRobin,
+    /// The one with the fewest kernels that have not ended.
+    LeastLoaded,
+    /// Always this one.
+    Fixed(usize),
+}
+
 /// Who tells that a closed page was touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Faults {
@@ -37,10 +63,17 @@ pub struct Config {
     pub protocol: Protocol,
     /// `ADSM_BLOCK=64K`: bytes of a block, a multiple of the page size (rolling).
     pub block: usize,
-    /// `ADSM_ROLLING=8`: how many runs of blocks may be dirty, at least 2; 0 for the paper's rule, 2 more with each object.
+    /// `ADSM_ROLLING=8`: how many runs of blocks may be dirty; 0 for the paper's rule, 2 more with each object.
     pub rolling: usize,
     /// `ADSM_AHEAD=4M`: how many bytes at most are opened at once when faults follow each other; 0 for a block a time.
     pub ahead: usize,
+    /// `ADSM_READ_BACK=8M`: how many bytes at most are fetched after a call before the program asks, where it looked at them after
+    /// the last few calls, or is going through them; 0 for none.
+    pub read_back: usize,
+    /// `ADSM_PLACE=first|round-robin|least-filled`.
+    pub placement: Placement,
+    /// `ADSM_SCHEDULE=affinity|round-robin|least-loaded`, or a device's number.
+    pub schedule: Schedule,
     /// `ADSM_FAULTS=mprotect|userfaultfd|userfaultfd-user`.
     pub faults: Faults,
     /// `ADSM_TRACE=FILE`: writes a trace for Perfetto.
@@ -51,9 +84,12 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             protocol: Protocol::Rolling,
-            block: 512 << 10,
+            block: 128 << 10,
             rolling: 0,
             ahead: 4 << 20,
+            read_back: 8 << 20,
+            placement: Placement::First,
+            schedule: Schedule::Affinity,
             faults: Faults::Mprotect,
             trace: None,
         }
@@ -71,11 +107,18 @@ impl Config {
         let mut config = Self::default();
         set(&get, "ADSM_PROTOCOL", &mut config.protocol)?;
         set(&get, "ADSM_FAULTS", &mut config.faults)?;
-        let mut sizes = [Size(config.block), Size(config.rolling), Size(config.ahead)];
-        for (variable, size) in ["ADSM_BLOCK", "ADSM_ROLLING", "ADSM_AHEAD"].into_iter().zip(&mut sizes) {
-            set(&get, variable, size)?;
+        set(&get, "ADSM_PLACE", &mut config.placement)?;
+        set(&get, "ADSM_SCHEDULE", &mut config.schedule)?;
+        for (variable, value) in [
+            ("ADSM_BLOCK", &mut config.block),
+            ("ADSM_ROLLING", &mut config.rolling),
+            ("ADSM_AHEAD", &mut config.ahead),
+            ("ADSM_READ_BACK", &mut config.read_back),
+        ] {
+            let mut size = Size(*value);
+            set(&get, variable, &mut size)?;
+            *value = size.0;
         }
-        [config.block, config.rolling, config.ahead] = sizes.map(|size| size.0);
         config.trace = get("ADSM_TRACE").filter(|file| !file.is_empty()).map(PathBuf::from);
         config.checked()
     }
@@ -112,6 +155,33 @@ impl FromStr for Protocol {
             "lazy" => Ok(Self::Lazy),
             "rolling" => Ok(Self::Rolling),
             _ => Err("one of batch, lazy, rolling".to_owned()),
+        }
+    }
+}
+
+impl FromStr for Placement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "first" => Ok(Self::First),
+            "round-robin" => Ok(Self::RoundRobin),
+            "least-filled" => Ok(Self::LeastFilled),
+            _ => Err("one of first, round-robin, least-filled".to_owned()),
+        }
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("affinity", _) => Ok(Self::Affinity),
+            ("round-robin", _) => Ok(Self::RoundRobin),
+            ("least-loaded", _) => Ok(Self::LeastLoaded),
+            (_, Ok(device)) => Ok(Self::Fixed(device)),
+            _ => Err("one of affinity, round-robin, least-loaded, or a device's number".to_owned()),
         }
     }
 }
@@ -171,6 +241,9 @@ mod tests {
         assert_eq!(with("ADSM_PROTOCOL", "lazy").unwrap().protocol, Protocol::Lazy);
         assert_eq!(with("ADSM_BLOCK", "64K").unwrap().block, 65536);
         assert_eq!(with("ADSM_AHEAD", "0").unwrap().ahead, 0);
+        assert_eq!(with("ADSM_READ_BACK", "1M").unwrap().read_back, 1 << 20);
+        assert_eq!(with("ADSM_SCHEDULE", "2").unwrap().schedule, Schedule::Fixed(2));
+        assert_eq!(with("ADSM_PLACE", "round-robin").unwrap().placement, Placement::RoundRobin);
         assert_eq!(with("ADSM_TRACE", "t.json").unwrap().trace.unwrap().to_str(), Some("t.json"));
     }
 
@@ -181,5 +254,6 @@ mod tests {
         let told = with("ADSM_BLOCK", "1000").unwrap_err().to_string();
         assert!(told.contains("a multiple of the page size"), "{told}");
         assert!(with("ADSM_BLOCK", "99999999999999999999G").is_err());
+        assert!(with("ADSM_SCHEDULE", "fastest").is_err());
     }
 }

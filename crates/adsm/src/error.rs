@@ -18,7 +18,7 @@ pub enum Error {
     Inside { address: usize, start: usize },
     #[error("the object at {address:#x} is used by a kernel in flight; sync() before it is freed")]
     InFlight { address: usize },
-    #[error("{one} and {other} hold arguments of one call; a kernel runs where its objects are")]
+    #[error("{one} and {other} would both have to run one call: what it uses can't follow it from either to the other")]
     TwoDevices { one: String, other: String },
     #[error("{bytes} bytes from {address:#x} leave the object that begins at {start:#x} and has {len} bytes")]
     Bounds { address: usize, bytes: usize, start: usize, len: usize },

@@ -24,15 +24,15 @@
 //! ```
 //!
 //! Layers, from the bottom: [`os`] (memory seen twice, page faults), [`accel`] (devices), [`memory`] (objects, blocks, their
-//! states), [`coherence`] (the protocols' tables), [`device`] (faults, evictions, calls), [`Runtime`] and [`Shared`].
+//! states), [`coherence`] (the protocols' tables), [`host`] (faults, evictions, calls), [`Runtime`] and [`Shared`].
 
 pub mod accel;
 mod api;
 mod capi;
 pub mod coherence;
 mod config;
-pub mod device;
 mod error;
+pub mod host;
 pub mod memory;
 pub mod os;
 mod runtime;
@@ -41,7 +41,7 @@ mod trace;
 
 pub use accel::{DeviceError, KernelSource, Value};
 pub use api::{Call, Dim, InFlight, Kernel, Pod, Shared};
-pub use config::{Config, Faults, Protocol, Size};
+pub use config::{Config, Faults, Placement, Protocol, Schedule, Size};
 pub use error::{Error, Result};
-pub use runtime::{DeviceKind, Policy, Runtime, stats};
+pub use runtime::{DeviceKind, Runtime, stats};
 pub use stats::Stats;

@@ -8,10 +8,10 @@ use crate::{
         sim::{Sim, SimSpec},
     },
     api::{Kernel, Pod, Shared},
-    config::{Config, Faults},
-    device::Device,
+    config::{Config, Faults, Placement, Schedule},
     error::{Error, Result},
-    memory::{self, Object},
+    host::{Host, lock},
+    memory::{self, MOST_DEVICES, Object},
     os::Engines,
     stats::{Counters, Stats},
     trace::Trace,
@@ -24,26 +24,13 @@ use std::{
     },
 };
 
-/// Which device gets an object when the program does not say. A kernel runs where its objects are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
-    /// The first device.
-    #[default]
-    First,
-    /// Each in turn.
-    RoundRobin,
-    /// The one with the fewest bytes in objects.
-    LeastFilled,
-}
-
 /// See the module. Clones are the same runtime.
 #[derive(Clone)]
 pub struct Runtime(Arc<Inner>);
 
 struct Inner {
-    devices: Vec<Arc<Device>>,
+    host: Arc<Host>,
     engines: Engines,
-    policy: Policy,
     turn: AtomicUsize,
     stats: Arc<Counters>,
     trace: Arc<Trace>,
@@ -55,7 +42,8 @@ static COUNTERS: Mutex<Vec<Weak<Counters>>> = Mutex::new(Vec::new());
 /// A kind of device, as `ADSM_DEVICE` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKind {
-    Sim,
+    /// So many simulated ones: `sim`, `sim:3`.
+    Sim(usize),
     OpenCl,
     Cuda,
 }
@@ -65,10 +53,13 @@ impl FromStr for DeviceKind {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "sim" => Ok(Self::Sim),
+            "sim" => Ok(Self::Sim(1)),
             "opencl" => Ok(Self::OpenCl),
             "cuda" => Ok(Self::Cuda),
-            _ => Err("one of sim, opencl, cuda".to_owned()),
+            _ => match text.strip_prefix("sim:").and_then(|count| count.parse().ok()) {
+                Some(count) => Ok(Self::Sim(count)),
+                None => Err("one of sim, sim:COUNT, opencl, cuda".to_owned()),
+            },
         }
     }
 }
@@ -77,7 +68,9 @@ impl DeviceKind {
     /// Every device of this kind.
     pub fn open(self) -> Result<Vec<Arc<dyn Accelerator>>> {
         Ok(match self {
-            Self::Sim => vec![Arc::new(Sim::new(SimSpec::default()))],
+            Self::Sim(count) => (0..count.min(MOST_DEVICES))
+                .map(|_| Arc::new(Sim::new(SimSpec::default())) as Arc<dyn Accelerator>)
+                .collect(),
             Self::OpenCl => OpenCl::all()?.into_iter().map(|device| Arc::new(device) as Arc<dyn Accelerator>).collect(),
             Self::Cuda => Cuda::all()?.into_iter().map(|cuda| Arc::new(cuda) as Arc<dyn Accelerator>).collect(),
         })
@@ -105,10 +98,6 @@ impl Runtime {
 
     /// These devices, these settings.
     pub fn with(accelerators: Vec<Arc<dyn Accelerator>>, config: Config) -> Result<Self> {
-        Self::with_policy(accelerators, config, Policy::default())
-    }
-
-    pub fn with_policy(accelerators: Vec<Arc<dyn Accelerator>>, config: Config, policy: Policy) -> Result<Self> {
         let config = config.checked()?;
         crate::capi::register_io();
         let engines = match config.faults {
@@ -118,40 +107,36 @@ impl Runtime {
         }
         .map_err(Error::system("a way to hear of page faults"))?;
         let (stats, trace) = (Arc::new(Counters::default()), Arc::new(Trace::new(config.trace.clone())));
-        let device = |(index, accel)| {
-            let (stats, trace) = (Arc::clone(&stats), Arc::clone(&trace));
-            Arc::new(Device::new(index, accel, config.clone(), &engines, stats, trace))
-        };
-        let devices: Vec<_> = accelerators.into_iter().enumerate().map(device).collect();
+        let host = Arc::new(Host::new(accelerators, config, &engines, Arc::clone(&stats), Arc::clone(&trace))?);
         let mut counters = COUNTERS.lock().unwrap_or_else(PoisonError::into_inner);
         counters.retain(|weak| weak.strong_count() > 0);
         counters.push(Arc::downgrade(&stats));
         drop(counters);
-        Ok(Self(Arc::new(Inner { devices, engines, policy, turn: AtomicUsize::new(0), stats, trace })))
+        Ok(Self(Arc::new(Inner { host, engines, turn: AtomicUsize::new(0), stats, trace })))
     }
 
     /// `len` elements of zero that CPU and device know by one address.
     pub fn alloc<T: Pod>(&self, len: usize) -> Result<Shared<[T]>> {
-        self.alloc_on(self.choose()?, len)
+        self.alloc_on(self.choose(), len)
     }
 
-    /// The same on a device of the program's choice.
+    /// The same with its home on a device of the program's choice: the one whose address for it the CPU shares. Kernels on other
+    /// devices get it too; inside other objects its address means its home.
     pub fn alloc_on<T: Pod>(&self, device: usize, len: usize) -> Result<Shared<[T]>> {
         self.shared(device, len, true)
     }
 
     /// `len` elements of zero that the CPU knows by one address and the device by another, see [`Shared::safe`].
     pub fn safe_alloc<T: Pod>(&self, len: usize) -> Result<Shared<[T]>> {
-        self.shared(self.choose()?, len, false)
+        self.shared(self.choose(), len, false)
     }
 
     fn shared<T: Pod>(&self, device: usize, len: usize, one_pointer: bool) -> Result<Shared<[T]>> {
         let bytes =
             len.checked_mul(size_of::<T>()).ok_or(Error::Size { bytes: usize::MAX, why: "its length overflows" })?;
-        let device = self.device(device)?;
         // Nothing is smaller than a byte; an empty slice still has an address.
-        let object = device.allocate(bytes.max(1), one_pointer)?;
-        Ok(Shared::new(Arc::clone(device), object, len))
+        let object = self.0.host.allocate(device, bytes.max(1), one_pointer)?;
+        Ok(Shared::new(Arc::clone(&self.0.host), object, len))
     }
 
     /// Makes a kernel known. Its code is loaded when it is first called on a device.
@@ -161,21 +146,26 @@ impl Runtime {
 
     /// Waits for every call so far.
     pub fn sync(&self) -> Result<()> {
-        // All of them, even if one fails; the first error is told.
-        let results: Vec<_> = self.0.devices.iter().map(|device| device.sync_all()).collect();
-        results.into_iter().collect()
+        self.0.host.sync_all()
     }
 
-    pub fn devices(&self) -> &[Arc<Device>] {
-        &self.0.devices
+    /// The host's side of everything: what the interfaces are made of.
+    pub fn host(&self) -> &Arc<Host> {
+        &self.0.host
     }
 
-    pub fn device(&self, index: usize) -> Result<&Arc<Device>> {
-        self.0.devices.get(index).ok_or_else(|| Error::Setting {
-            variable: "device".to_owned(),
-            value: index.to_string(),
-            expected: format!("there are {}", self.0.devices.len()),
-        })
+    /// How many devices there are. Their numbers begin with 0.
+    pub fn devices(&self) -> usize {
+        self.0.host.accels.len()
+    }
+
+    /// From now on, kernels go where this says.
+    pub fn set_schedule(&self, schedule: Schedule) -> Result<()> {
+        if let Schedule::Fixed(device) = schedule {
+            self.0.host.check_device(device)?;
+        }
+        *lock(&self.0.host.schedule) = schedule;
+        Ok(())
     }
 
     /// Totals since the runtime was made.
@@ -193,17 +183,11 @@ impl Runtime {
         self.0.trace.json()
     }
 
-    /// The object of this runtime in which `address` lies, with its device.
-    pub fn find(&self, address: usize) -> Result<(Arc<Object>, &Arc<Device>)> {
+    /// The object of this runtime in which `address` lies.
+    pub fn find(&self, address: usize) -> Result<Arc<Object>> {
         let object = memory::find(address).map_err(|freed| Error::Foreign { address, freed })?.object;
-        // An object of another runtime has the number of a device that is not ours.
-        let device = self.0.devices.get(object.device).filter(|device| device.holds(&object));
-        device.map(|device| (object, device)).ok_or(Error::Foreign { address, freed: false })
-    }
-
-    /// The device on which the policy puts the next object.
-    pub(crate) fn chosen(&self) -> Result<&Arc<Device>> {
-        self.device(self.choose()?)
+        // It may belong to another runtime.
+        if self.0.host.holds(&object) { Ok(object) } else { Err(Error::Foreign { address, freed: false }) }
     }
 
     pub(crate) fn write_trace(&self) {
@@ -212,16 +196,18 @@ impl Runtime {
         }
     }
 
-    fn choose(&self) -> Result<usize> {
-        let inner = &self.0;
-        Ok(match inner.policy {
-            Policy::First => 0,
-            Policy::RoundRobin => inner.turn.fetch_add(1, Ordering::Relaxed) % inner.devices.len().max(1),
-            Policy::LeastFilled => {
-                let filled = |device: &&Arc<Device>| device.objects().iter().map(|object| object.len).sum::<usize>();
-                inner.devices.iter().min_by_key(filled).map_or(0, |device| device.index)
+    /// The device that gets the next object.
+    pub(crate) fn choose(&self) -> usize {
+        let (host, devices) = (&self.0.host, self.devices());
+        match host.config.placement {
+            Placement::First => 0,
+            Placement::RoundRobin => self.0.turn.fetch_add(1, Ordering::Relaxed) % devices,
+            Placement::LeastFilled => {
+                let mut filled = vec![0; devices];
+                host.objects().iter().for_each(|object| filled[object.home] += object.len);
+                (0..devices).min_by_key(|&device| filled[device]).unwrap_or(0)
             }
-        })
+        }
     }
 }
 

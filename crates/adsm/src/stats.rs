@@ -56,6 +56,15 @@ statistics! {
     implicit_syncs,
     /// Times that the system's limit of mappings made us open a whole object.
     coarsened,
+    /// Of the downloads, those that were started before anybody asked.
+    early_downloads,
+    /// Runs of blocks that went from one device to another.
+    migrations,
+    migration_bytes,
+    /// Time spent handing objects over and starting kernels.
+    call_nanoseconds,
+    /// Time spent waiting for kernels to end.
+    wait_nanoseconds,
 }
 
 pub(crate) fn add(counter: &AtomicU64, count: u64) {

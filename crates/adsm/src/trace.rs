@@ -20,6 +20,8 @@ pub enum What {
     Fault,
     Upload,
     Download,
+    /// From one device to another.
+    Migration,
     Call,
     Kernel,
 }

@@ -2,7 +2,10 @@
 
 use adsm::{
     Config, DeviceError, Error, KernelSource, Runtime,
-    accel::sim::{Operation, Sim, SimSpec},
+    accel::{
+        Abilities, Accelerator, Argument, DeviceMemory, KernelHandle, Ticket,
+        sim::{Operation, Sim, SimSpec},
+    },
 };
 use std::{
     env,
@@ -123,6 +126,125 @@ fn case_bad_access() {
     let (_, _runtime) = runtime();
     // SAFETY: none; this is the bad access that the test is about.
     unsafe { std::ptr::without_provenance_mut::<u8>(64).write_volatile(1) };
+}
+
+#[test]
+fn a_stack_overflow_is_still_told_by_who_tells_of_it() {
+    let output = case("case_stack_overflow");
+    let told = told(&output);
+    assert!(!output.status.success() && told.contains("has overflowed its stack"), "{:?} {told}", output.status);
+}
+
+#[test]
+#[ignore = "a case of its own process"]
+fn case_stack_overflow() {
+    fn dive(depth: u64) -> u64 {
+        let room = std::hint::black_box([depth; 512]);
+        if depth == u64::MAX { 0 } else { dive(depth + 1) + room[7] }
+    }
+    let (_, _runtime) = runtime();
+    println!("{}", dive(0));
+}
+
+/// A simulated device whose driver needs much more stack than a small thread has.
+struct Deep(Sim);
+
+impl Deep {
+    fn dive(&self) {
+        std::hint::black_box([1u8; 300 << 10]);
+    }
+}
+
+impl Accelerator for Deep {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn abilities(&self) -> Abilities {
+        self.0.abilities()
+    }
+    fn allocate(&self, len: usize) -> Result<DeviceMemory, DeviceError> {
+        self.0.allocate(len)
+    }
+    fn free(&self, memory: DeviceMemory) -> Result<(), DeviceError> {
+        self.0.free(memory)
+    }
+    unsafe fn upload(&self, to: &DeviceMemory, at: usize, from: *const u8, len: usize) -> Result<Ticket, DeviceError> {
+        self.dive();
+        // SAFETY: the caller's word.
+        unsafe { self.0.upload(to, at, from, len) }
+    }
+    unsafe fn download(&self, from: &DeviceMemory, at: usize, to: *mut u8, len: usize) -> Result<(), DeviceError> {
+        self.dive();
+        // SAFETY: the caller's word.
+        unsafe { self.0.download(from, at, to, len) }
+    }
+    unsafe fn start_download(
+        &self,
+        from: &DeviceMemory,
+        at: usize,
+        to: *mut u8,
+        len: usize,
+    ) -> Result<Ticket, DeviceError> {
+        // SAFETY: the caller's word.
+        unsafe { self.0.start_download(from, at, to, len) }
+    }
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+    fn fill(&self, memory: &DeviceMemory, at: usize, len: usize, byte: u8) -> Result<(), DeviceError> {
+        self.0.fill(memory, at, len, byte)
+    }
+    fn is_done(&self, ticket: Ticket) -> Result<bool, DeviceError> {
+        self.0.is_done(ticket)
+    }
+    fn wait(&self, ticket: Ticket) -> Result<(), DeviceError> {
+        self.0.wait(ticket)
+    }
+    fn load(&self, source: &KernelSource) -> Result<KernelHandle, DeviceError> {
+        self.0.load(source)
+    }
+    fn launch(
+        &self,
+        kernel: &KernelHandle,
+        grid: [u32; 3],
+        block: [u32; 3],
+        arguments: &[Argument],
+    ) -> Result<Ticket, DeviceError> {
+        self.0.launch(kernel, grid, block, arguments)
+    }
+}
+
+/// What the small thread does: a load of what the device has, and a store.
+extern "C" fn touch_on_a_small_stack(at: *mut libc::c_void) -> *mut libc::c_void {
+    let at = at.cast::<u8>();
+    // SAFETY: a byte of a shared object.
+    unsafe { at.write_volatile(at.read_volatile() + 3) };
+    std::ptr::null_mut()
+}
+
+#[test]
+fn a_fault_on_a_small_stack_is_served_on_a_large_one() {
+    let output = case("case_small_stack");
+    assert!(output.status.success(), "{:?} {}", output.status, told(&output));
+}
+
+#[test]
+#[ignore = "a case of its own process"]
+fn case_small_stack() {
+    let runtime = Runtime::with(vec![Arc::new(Deep(Sim::new(SimSpec::default())))], Config::default()).unwrap();
+    let mut x = runtime.alloc::<u8>(100).unwrap();
+    x[0] = 4;
+    touch_device(&runtime, &mut x);
+    // SAFETY: a thread of the smallest kind, whose end is awaited; it has no alternative signal stack either.
+    unsafe {
+        let (mut attributes, mut thread) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::pthread_attr_init(&mut attributes);
+        assert_eq!(libc::pthread_attr_setstacksize(&mut attributes, 32 << 10), 0);
+        let at = x.as_mut_ptr().cast();
+        assert_eq!(libc::pthread_create(&mut thread, &attributes, touch_on_a_small_stack, at), 0);
+        libc::pthread_join(thread, std::ptr::null_mut());
+    }
+    assert_eq!(x[0], 7);
 }
 
 #[test]

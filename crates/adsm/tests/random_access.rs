@@ -1,6 +1,7 @@
-//! Random accesses of CPU and kernels against a plain model, for every protocol, fault engine and block size.
+//! Random accesses of CPU and kernels on one to three devices against a plain model, for every protocol, fault engine and block
+//! size.
 //!
-//! The device poisons what it does not own and so does the host, so a transfer too few is a wrong value.
+//! A device poisons what it does not own and so does the host, so a transfer too few is a wrong value.
 
 use adsm::{
     Config, Faults, KernelSource, Protocol, Runtime, Shared,
@@ -39,6 +40,7 @@ enum Act {
     Kernel {
         from: usize,
         to: usize,
+        device: usize,
     },
     Recreate {
         object: usize,
@@ -53,13 +55,24 @@ fn acts(bytes: usize) -> impl Strategy<Value = Vec<Act>> {
         1 => (object.clone(), any::<u8>()).prop_map(|(object, value)| Act::Sweep { object, value }),
         1 => object.clone().prop_map(|object| Act::Sum { object }),
         1 => (object.clone(), any::<u8>()).prop_map(|(object, byte)| Act::Fill { object, byte }),
-        3 => (object.clone(), 1..OBJECTS).prop_map(|(from, by)| Act::Kernel { from, to: (from + by) % OBJECTS }),
+        3 => (object.clone(), 1..OBJECTS, 0..3usize)
+            .prop_map(|(from, by, device)| Act::Kernel { from, to: (from + by) % OBJECTS, device }),
         1 => object.prop_map(|object| Act::Recreate { object }),
     ];
     proptest::collection::vec(one, 1..60)
 }
 
-fn settings() -> impl Strategy<Value = (Config, bool)> {
+/// What a runtime is like, and its devices.
+#[derive(Clone, Debug)]
+struct Setting {
+    config: Config,
+    one_pointer: bool,
+    devices: usize,
+    /// Devices copy from each other without the host.
+    peers: bool,
+}
+
+fn settings() -> impl Strategy<Value = Setting> {
     let protocol = prop_oneof![
         1 => Just(Protocol::Batch),
         2 => Just(Protocol::Lazy),
@@ -67,12 +80,24 @@ fn settings() -> impl Strategy<Value = (Config, bool)> {
     ];
     let faults = prop_oneof![Just(Faults::Mprotect), Just(Faults::Userfaultfd), Just(Faults::UserfaultfdUserOnly)];
     let block = prop_oneof![Just(PAGE), Just(3 * PAGE), Just(4 * PAGE), Just(64 * PAGE)];
-    let ahead = prop_oneof![Just(0), Just(8 * PAGE)];
-    (protocol, faults, block, 0..4usize, ahead, any::<bool>()).prop_map(
-        |(protocol, faults, block, rolling, ahead, one_pointer)| {
-            (Config { protocol, faults, block, rolling, ahead, trace: None }, one_pointer)
+    let (ahead, read_back) = (prop_oneof![Just(0), Just(8 * PAGE)], prop_oneof![Just(0), Just(16 * PAGE)]);
+    let config = (protocol, faults, block, 0..4usize, ahead, read_back).prop_map(
+        |(protocol, faults, block, rolling, ahead, read_back)| Config {
+            protocol,
+            faults,
+            block,
+            rolling,
+            ahead,
+            read_back,
+            ..Config::default()
         },
-    )
+    );
+    (config, any::<bool>(), 1..4usize, any::<bool>()).prop_map(|(config, one_pointer, devices, peers)| Setting {
+        config,
+        one_pointer,
+        devices,
+        peers,
+    })
 }
 
 fn mix(runtime: &Runtime) -> adsm::Kernel {
@@ -90,9 +115,12 @@ fn pair(objects: &mut [Shared<[u8]>], from: usize, to: usize) -> (&Shared<[u8]>,
     if from < to { (&low[from], &mut high[0]) } else { (&high[0], &mut low[to]) }
 }
 
-fn run(config: Config, one_pointer: bool, bytes: usize, acts: Vec<Act>) {
-    let sim = Sim::new(SimSpec { poison: true, one_pointer, ..SimSpec::default() });
-    let runtime = Runtime::with(vec![Arc::new(sim)], config).unwrap();
+fn run(setting: Setting, bytes: usize, acts: Vec<Act>) {
+    let Setting { config, one_pointer, devices, peers } = setting;
+    let device = |_| -> Arc<dyn adsm::accel::Accelerator> {
+        Arc::new(Sim::new(SimSpec { poison: true, one_pointer, peers, ..SimSpec::default() }))
+    };
+    let runtime = Runtime::with((0..devices).map(device).collect(), config).unwrap();
     let mix = mix(&runtime);
     let fresh = || if one_pointer { runtime.alloc::<u8>(bytes) } else { runtime.safe_alloc(bytes) }.unwrap();
     let mut objects: Vec<_> = (0..OBJECTS).map(|_| fresh()).collect();
@@ -116,9 +144,10 @@ fn run(config: Config, one_pointer: bool, bytes: usize, acts: Vec<Act>) {
                 objects[object].fill_bytes(byte).unwrap();
                 model[object].fill(byte);
             }
-            Act::Kernel { from, to } => {
+            Act::Kernel { from, to, device } => {
                 let (read, written) = pair(&mut objects, from, to);
-                mix.call(1, bytes as u32).read(read).write(written).launch().unwrap().sync().unwrap();
+                let call = mix.call(1, bytes as u32).read(read).write(written).on(device % devices);
+                call.launch().unwrap().sync().unwrap();
                 for i in (0..bytes).step_by(3) {
                     model[to][i] = model[to][i].wrapping_add(model[from][i]).wrapping_add(1);
                 }
@@ -139,10 +168,10 @@ proptest! {
 
     #[test]
     fn cpu_and_kernels_see_what_a_plain_array_would_hold(
-        (config, one_pointer) in settings(),
+        setting in settings(),
         (bytes, acts) in (1..20 * PAGE).prop_flat_map(|bytes| (Just(bytes), acts(bytes))),
     ) {
-        run(config, one_pointer, bytes, acts);
+        run(setting, bytes, acts);
     }
 }
 
@@ -152,9 +181,11 @@ proptest! {
     /// Objects with huge pages, whose blocks are smaller than those.
     #[test]
     fn so_they_do_in_large_objects(
-        (config, one_pointer) in settings(),
+        setting in settings(),
         (bytes, acts) in (HUGE..3 * HUGE).prop_flat_map(|bytes| (Just(bytes), acts(bytes))),
     ) {
-        run(Config { block: config.block * 16, ahead: config.ahead * 64, ..config }, one_pointer, bytes, acts);
+        let Config { block, ahead, read_back, .. } = setting.config;
+        let config = Config { block: block * 16, ahead: ahead * 64, read_back: read_back * 64, ..setting.config };
+        run(Setting { config, ..setting }, bytes, acts);
     }
 }

@@ -75,6 +75,33 @@ fn an_eviction_that_fails_keeps_the_block_dirty_until_the_next_call() {
 }
 
 #[test]
+fn a_store_that_straddles_two_blocks_is_made_though_only_one_may_be_dirty() {
+    for faults in [Faults::Mprotect, Faults::Userfaultfd] {
+        let (_, runtime) = with(poisoned(), Config { block: PAGE, rolling: 1, ahead: 0, faults, ..Config::default() });
+        let kernel = add_one(&runtime);
+        let mut x = runtime.alloc::<u8>(8 * PAGE).unwrap();
+        for block in (1..8).chain([3, 4, 3]) {
+            let at = x.as_mut_ptr().wrapping_add(block * PAGE - 4).cast::<u64>();
+            // SAFETY: eight bytes of the object, four of them in the block before.
+            unsafe { at.write_unaligned(0x0404_0404_0404_0404) };
+        }
+        kernel.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+        assert!((1..8).all(|block| x[block * PAGE - 1] == 5 && x[block * PAGE] == 5 && x[block * PAGE + 9] == 1));
+    }
+}
+
+#[test]
+fn a_kernel_that_panics_is_an_error_of_its_sync() {
+    let (_, runtime) = with(poisoned(), Config::default());
+    let bad = runtime.kernel(KernelSource::new("bad").native(|call| assert!(call.memory.is_empty(), "on purpose")));
+    let mut x = runtime.alloc::<u8>(PAGE).unwrap();
+    let told = bad.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap_err().to_string();
+    assert_eq!(told, "the simulated device: a kernel failed: it panicked");
+    add_one(&runtime).call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+    assert_eq!(x[0], 1);
+}
+
+#[test]
 fn a_launch_that_fails_is_told_and_the_object_is_still_there() {
     for config in every_setting() {
         let (sim, runtime) = with(poisoned(), config);
@@ -144,7 +171,7 @@ fn objects_that_are_too_large_or_have_no_bytes_are_refused() {
     let (_, runtime) = with(SimSpec::default(), Config::default());
     assert!(matches!(runtime.alloc::<u64>(usize::MAX / 4), Err(Error::Size { .. })));
     assert!(matches!(runtime.alloc::<u8>(usize::MAX - 5), Err(Error::Size { .. })));
-    assert!(matches!(runtime.device(0).unwrap().allocate(0, true), Err(Error::Size { .. })));
+    assert!(matches!(runtime.host().allocate(0, 0, true), Err(Error::Size { .. })));
     let empty = runtime.alloc::<u8>(0).unwrap();
     assert!(empty.is_empty());
 }
@@ -152,10 +179,10 @@ fn objects_that_are_too_large_or_have_no_bytes_are_refused() {
 #[test]
 fn an_object_can_be_freed_once_and_not_in_flight() {
     let (sim, runtime) = with(SimSpec::default(), Config::default());
-    let device = runtime.device(0).unwrap();
-    let object = device.allocate(PAGE, true).unwrap();
-    device.free(&object).unwrap();
-    assert!(matches!(device.free(&object), Err(Error::Foreign { freed: true, .. })));
+    let host = runtime.host();
+    let object = host.allocate(0, PAGE, true).unwrap();
+    host.free(&object).unwrap();
+    assert!(matches!(host.free(&object), Err(Error::Foreign { freed: true, .. })));
     drop(object);
     assert_eq!(sim.used(), 0);
 }
@@ -180,28 +207,6 @@ fn where_memory_is_shared_nothing_is_copied_and_nothing_faults() {
     let stats = runtime.stats();
     assert_eq!((stats.uploads, stats.downloads, stats.load_faults, stats.store_faults), (0, 0, 0, 0));
     assert_eq!(x.safe(), x.as_ptr() as u64);
-}
-
-#[test]
-fn a_call_with_objects_of_two_devices_is_refused() {
-    let devices = [0, 1].map(|_| Arc::new(Sim::new(SimSpec::default())) as Arc<dyn adsm::accel::Accelerator>);
-    let runtime = Runtime::with(devices.into(), Config::default()).unwrap();
-    let kernel = runtime.kernel(KernelSource::new("nothing").native(|_| {}));
-    let (x, mut y) = (runtime.alloc_on::<u8>(0, 9).unwrap(), runtime.alloc_on::<u8>(1, 9).unwrap());
-    assert!(matches!(kernel.call(1, 1).read(&x).write(&mut y).launch(), Err(Error::TwoDevices { .. })));
-    kernel.call(1, 1).write(&mut y).launch().unwrap().sync().unwrap();
-}
-
-#[test]
-fn objects_are_spread_over_devices_as_the_policy_says() {
-    let devices =
-        || [0, 1, 2].map(|_| Arc::new(Sim::new(SimSpec::default())) as Arc<dyn adsm::accel::Accelerator>).into();
-    let turns = Runtime::with_policy(devices(), Config::default(), adsm::Policy::RoundRobin).unwrap();
-    let _kept: Vec<_> = (0..6).map(|_| turns.alloc::<u8>(1).unwrap()).collect();
-    assert!(turns.devices().iter().all(|device| device.objects().len() == 2));
-    let filled = Runtime::with_policy(devices(), Config::default(), adsm::Policy::LeastFilled).unwrap();
-    let _kept: Vec<_> = [9000, 10, 10, 10, 10].map(|bytes| filled.alloc::<u8>(bytes).unwrap()).into();
-    assert_eq!(filled.devices().iter().map(|device| device.objects().len()).collect::<Vec<_>>(), [1, 2, 2]);
 }
 
 #[test]

@@ -1,17 +1,17 @@
 //! A cache in time: a context that shows its bank one message a cycle.
 //!
-//! Answers from below come first, for they free what others wait for; then messages that waited here, then probes, then new
-//! requests from above, in turn. New requests are left where they are, and so hold their senders up, while something
-//! could not be sent or no more can wait here. How long a look-up takes is in the latency of the wires to the cache:
+//! Answers come first, for they free what others wait for; then messages that waited here, then new requests, in turn. New
+//! requests are left where they are, and so hold their senders up, while something could not be sent or no more can wait
+//! here. How long a look-up takes is in the latency of the wires to the cache:
 //! it is pipelined, and partitions can be cut there.
 
 use crate::{
     bank::{Bank, BankSpec, Homes, Offer},
-    front::Front,
+    front::{self, Front},
 };
-use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope};
-use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};
-use mem::{Access, Block, LineAddr, Observation, Observer, Reply, Request, Seen};
+use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Ready, RoundRobin, Scope};
+use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, lane};
+use mem::{Access, Block, Observation, Observer, Reply, Request, Seen};
 use protocol::{Impossible, Kind, Msg, Node};
 use std::collections::VecDeque;
 
@@ -26,19 +26,15 @@ pub struct CacheSpec {
     pub history: usize,
 }
 
-/// Who asks: cores and compute units by requests, or caches by messages.
-pub enum Top {
-    Requesters(Vec<(Node, Wire<Request, Reply>)>),
-    Caches(Side<Packet>),
-}
+/// Cores and compute units that ask a first-level cache, and the wires to them.
+pub type Requesters = Vec<(Node, Wire<Request, Reply>)>;
 
-/// Who is asked.
-pub type Below = Side<Packet>;
-
-/// Those who ask, as the running cache sees them.
-enum Above {
-    Requesters { front: Front, wires: Vec<(Node, Inlet<Request>, Sender<Reply>)> },
-    Caches { from: Vec<Inlet<Packet>>, to: Router<Packet> },
+/// The side of a first-level cache where requests come in.
+struct Top {
+    front: Front,
+    /// Which of them have sent something.
+    ready: Ready,
+    wires: Vec<(Node, Inlet<Request>, Sender<Reply>)>,
 }
 
 /// Somebody who wants every line flushed or invalidated.
@@ -61,14 +57,16 @@ enum Answer {
 pub struct Cache {
     me: Node,
     bank: Bank,
-    above: Above,
-    below: Vec<Inlet<Packet>>,
-    downwards: Router<Packet>,
-    /// Everybody below.
+    /// None if only caches are connected.
+    top: Option<Top>,
+    /// Every cache and memory that is connected, above, below or beside, and which of them have sent something.
+    from: Vec<Inlet<Packet>>,
+    ready: Ready,
+    to: Router<Packet>,
+    /// Everybody who is asked.
     homes: Homes,
-    /// Atomic accesses to be performed here, in order, and the line that is being fetched for the first of them.
+    /// Atomic accesses to be performed here, in order.
     atomics: VecDeque<Packet>,
-    fetching: Option<LineAddr>,
     pending: Pending,
     turns: RoundRobin,
     order: Option<Order>,
@@ -79,48 +77,48 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Builds the cache at `scope`; whoever checks the run gets what is read and written here from `observer`.
+    /// Builds the cache at `scope`, between those who make requests, if it is a first-level cache, and other caches and
+    /// memories. Whoever checks the run gets what is read and written here from `observer`.
     pub fn new(
         spec: CacheSpec,
-        top: Top,
-        below: Below,
+        requesters: Requesters,
+        neighbours: Side<Packet>,
         observer: Option<(Observer, Outlet<Observation>)>,
         scope: &Scope,
     ) -> Self {
         let me = spec.bank.me;
         let (bell, pending) = (scope.eventcount("work"), Pending::default());
-        let (above_scope, below_scope) = (scope.scope("above"), scope.scope("below"));
         let homes = spec.bank.below.clone();
-        let (above, askers) = match top {
-            Top::Requesters(wires) => {
-                let front = Front::new(me, scope.histogram("load_cycles"), scope.histogram("store_cycles"));
-                let wires = wires.into_iter().enumerate().map(|(number, (node, wire))| {
-                    wire.from.ring(&bell);
-                    let scope = above_scope.scope(("way", number));
-                    (node, wire.from, Sender::new(wire.to, &pending, &scope, &bell))
-                });
-                let wires: Vec<_> = wires.collect();
-                let askers = wires.len();
-                (Above::Requesters { front, wires }, askers)
-            }
-            Top::Caches(side) => {
-                side.from.iter().for_each(|inlet| inlet.ring(&bell));
-                let askers = side.from.len();
-                let to = Router::new(side.to, &pending, &above_scope, &bell);
-                (Above::Caches { from: side.from, to }, askers)
-            }
-        };
-        below.from.iter().for_each(|inlet| inlet.ring(&bell));
-        let downwards = Router::new(below.to, &pending, &below_scope, &bell);
+        let above = scope.scope("above");
+        let wires = requesters.into_iter().enumerate().map(|(number, (node, wire))| {
+            wire.from.ring(&bell);
+            (node, wire.from, Sender::new(wire.to, &pending, &above.scope(("way", number)), &bell))
+        });
+        let wires: Vec<_> = wires.collect();
+        let top = (!wires.is_empty()).then(|| {
+            let front = Front::new(me, scope.histogram("load_cycles"), scope.histogram("store_cycles"));
+            let ready = Ready::new(wires.len());
+            wires.iter().enumerate().for_each(|(number, (_, inlet, _))| inlet.note_in(&ready, number));
+            Top { front, ready, wires }
+        });
+        let askers = top.as_ref().map_or(neighbours.from.len(), |top| top.wires.len());
+        let ready = Ready::new(neighbours.from.len());
+        for (number, inlet) in neighbours.from.iter().enumerate() {
+            inlet.ring(&bell);
+            inlet.note_in(&ready, number);
+        }
+        let to = Router::new(neighbours.to, &pending, &scope.scope("neighbours"), &bell);
+        let mut bank = Bank::new(spec.bank, spec.history, scope);
+        bank.performed = observer.as_ref().map(|_| Vec::new());
         Self {
             me,
-            bank: Bank::new(spec.bank, spec.history, scope),
-            above,
-            below: below.from,
-            downwards,
+            bank,
+            top,
+            from: neighbours.from,
+            ready,
+            to,
             homes,
             atomics: VecDeque::new(),
-            fetching: None,
             pending,
             turns: RoundRobin::new(askers),
             order: None,
@@ -144,7 +142,7 @@ impl Cache {
     /// Does one thing, if there is one to be done.
     fn turn(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
         let now = cx.now().0;
-        let did = self.answer_from_below(now)? || (self.pending.is_clear() && self.next(now)?);
+        let did = self.answer(now)? || (self.pending.is_clear() && self.next(now)?);
         if did {
             self.send_out(now);
             self.observe();
@@ -154,37 +152,51 @@ impl Cache {
 
     /// What is done when no answer has come: what waited here, probes, and new requests.
     fn next(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
+        if self.atomic()? {
+            return Ok(true);
+        }
         if self.bank.has_work() {
             self.bank.work()?;
             return Ok(true);
         }
-        for inlet in &self.below {
-            if let Some(packet) = inlet.front(Lane::Coherence).map(|packet| *packet)
-                && self.bank.offer(packet.msg)? == Offer::Taken
-            {
-                inlet.try_recv(Lane::Coherence);
-                return Ok(true);
-            }
-        }
-        if self.atomic()? {
+        if self.top.is_some() && self.probe()? {
             return Ok(true);
         }
-        for port in self.turns.order() {
-            if self.request(port, now)? {
+        let ready = self.top.as_ref().map_or(&self.ready, |top| &top.ready);
+        for port in ready.in_turn([Lane::Coherence, Lane::Request], &self.turns) {
+            let taken = if self.top.is_some() { self.request(port, now)? } else { self.message(port)? };
+            if taken {
                 self.turns.grant(|turn| turn == port);
+                self.requests.increment();
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Takes an answer from below, if one is there. Answers are always taken.
-    fn answer_from_below(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        let Some(msg) = self.below.iter().find_map(next_answer) else { return Ok(false) };
-        let Packet { msg, atomic } = msg;
-        if let (Above::Requesters { front, wires }, Some(_)) = (&mut self.above, atomic) {
-            let answer = front.changed(&msg, now);
-            reply(wires, answer.to, answer.reply);
+    /// Takes what a cache below wants of a first-level cache, if there is something.
+    fn probe(&mut self) -> Result<bool, Box<Impossible>> {
+        let mut next = self.ready.first(&[Lane::Coherence], 0);
+        while let Some(number) = next {
+            let inlet = &self.from[number];
+            if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
+                && self.bank.offer(msg)? == Offer::Taken
+            {
+                inlet.try_recv(Lane::Coherence);
+                return Ok(true);
+            }
+            next = self.ready.first(&[Lane::Coherence], number + 1);
+        }
+        Ok(false)
+    }
+
+    /// Takes an answer, if one has come. Answers are always taken.
+    fn answer(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
+        let Some(number) = self.ready.first(&[Lane::Reply], 0) else { return Ok(false) };
+        let Some(Packet { msg, atomic }) = self.from[number].try_recv(Lane::Reply) else { return Ok(false) };
+        if let (Some(top), Some(_)) = (&mut self.top, atomic) {
+            let answer = top.front.changed(&msg, now);
+            top.reply(answer);
             return Ok(true);
         }
         if msg.line == WHOLE {
@@ -193,88 +205,80 @@ impl Cache {
             return Ok(true);
         }
         self.bank.offer(msg)?;
-        if let (Above::Requesters { front, wires }, Kind::Ack) = (&mut self.above, msg.kind)
-            && let Some(answer) = front.landed(&msg, now)
+        if let (Some(top), Kind::Ack) = (&mut self.top, msg.kind)
+            && let Some(answer) = top.front.landed(&msg, now)
         {
-            reply(wires, answer.to, answer.reply);
+            top.reply(answer);
         }
         Ok(true)
     }
 
-    /// Takes a request from above, if there is one and it can be taken.
+    /// Takes a request, if there is one and it can be taken.
     fn request(&mut self, port: usize, now: u64) -> Result<bool, Box<Impossible>> {
-        match &mut self.above {
-            Above::Requesters { front, wires } => {
-                let (node, from, _) = &wires[port];
-                let Some(request) = from.front(Lane::Request).map(|request| *request) else { return Ok(false) };
-                match request.access {
-                    Access::Atomic(_) => {
-                        if self.bank.offer(front.forget(&request, *node))? == Offer::Refused {
-                            self.refused.increment();
-                            return Ok(false);
-                        }
-                        front.forgetting(&request, *node, now);
-                    }
-                    Access::Load | Access::Store => {
-                        if request.access == Access::Load && request.scope > mem::Scope::Group {
-                            // What lies here may be stale, and the requester wants what everybody sees.
-                            if self.bank.offer(front.forget(&request, *node))? == Offer::Refused {
-                                self.refused.increment();
-                                return Ok(false);
-                            }
-                            front.forgetting(&request, *node, now);
-                        }
-                        if self.bank.offer(front.message(&request, *node))? == Offer::Refused {
-                            self.refused.increment();
-                            return Ok(false);
-                        }
-                        front.taken(&request, *node, now);
-                    }
-                    Access::Invalidate | Access::Flush if self.order.is_some() => return Ok(false),
-                    Access::Invalidate | Access::Flush => {
-                        let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
-                        let answer = Answer::Reply(port, Reply { id: request.id, data: Block::EMPTY });
-                        let further = request.scope == mem::Scope::System;
-                        self.order = Some(Order { kind, answer, further, awaited: 0 });
-                        self.bank.sweep(kind)?;
-                    }
-                }
-                from.try_recv(Lane::Request);
-            }
-            Above::Caches { from, .. } => {
-                let from = &from[port];
-                if from.is_empty() {
+        let Some(Top { front, wires, .. }) = &mut self.top else { return Ok(false) };
+        let (node, from, _) = &wires[port];
+        let Some(request) = from.front(Lane::Request).map(|request| *request) else { return Ok(false) };
+        match request.access {
+            Access::Atomic(_) => {
+                if self.bank.offer(front.forget(&request, *node))? == Offer::Refused {
+                    self.refused.increment();
                     return Ok(false);
                 }
-                let next = [Lane::Coherence, Lane::Request].map(|lane| from.front(lane).map(|packet| *packet));
-                match next.map(|packet| packet.map(|packet| packet.msg)) {
-                    [Some(order), _] if order.line == WHOLE => {
-                        if self.order.is_some() {
-                            return Ok(false);
-                        }
-                        let (kind, answer) = (order.kind, Answer::Done(order.from));
-                        self.order = Some(Order { kind, answer, further: false, awaited: 0 });
-                        self.bank.sweep(kind)?;
-                        from.try_recv(Lane::Coherence);
+                front.forgetting(&request, *node, now);
+            }
+            Access::Load | Access::Store => {
+                if request.access == Access::Load && request.scope > mem::Scope::Group {
+                    // What lies here may be stale, and the requester wants what everybody sees.
+                    if self.bank.offer(front.forget(&request, *node))? == Offer::Refused {
+                        self.refused.increment();
+                        return Ok(false);
                     }
-                    [None, Some(_)] if next[1].is_some_and(|packet| packet.atomic.is_some()) => {
-                        if self.atomics.len() == ATOMICS {
-                            return Ok(false);
-                        }
-                        self.atomics.extend(from.try_recv(Lane::Request));
-                    }
-                    [Some(msg), _] | [None, Some(msg)] => {
-                        if self.bank.offer(msg)? == Offer::Refused {
-                            self.refused.increment();
-                            return Ok(false);
-                        }
-                        from.try_recv(lane(&msg));
-                    }
-                    [None, None] => return Ok(false),
+                    front.forgetting(&request, *node, now);
                 }
+                if self.bank.offer(front.message(&request, *node))? == Offer::Refused {
+                    self.refused.increment();
+                    return Ok(false);
+                }
+                front.taken(&request, *node, now);
+            }
+            Access::Invalidate | Access::Flush if self.order.is_some() => return Ok(false),
+            Access::Invalidate | Access::Flush => {
+                let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
+                let answer = Answer::Reply(port, Reply { id: request.id, data: Block::EMPTY });
+                let further = request.scope == mem::Scope::System;
+                self.order = Some(Order { kind, answer, further, awaited: 0 });
+                self.bank.sweep(kind)?;
             }
         }
-        self.requests.increment();
+        from.try_recv(Lane::Request);
+        Ok(true)
+    }
+
+    /// Takes a message of another cache that is no answer, if there is one and it can be taken.
+    fn message(&mut self, port: usize) -> Result<bool, Box<Impossible>> {
+        let from = &self.from[port];
+        let coherence = from.front(Lane::Coherence).map(|packet| packet.msg);
+        let Some(msg) = coherence.or_else(|| from.front(Lane::Request).map(|packet| packet.msg)) else {
+            return Ok(false);
+        };
+        if coherence.is_some() && msg.line == WHOLE {
+            if self.order.is_some() {
+                return Ok(false);
+            }
+            let (kind, answer) = (msg.kind, Answer::Done(msg.from));
+            self.order = Some(Order { kind, answer, further: false, awaited: 0 });
+            self.bank.sweep(kind)?;
+        } else if coherence.is_none() && from.front(Lane::Request).is_some_and(|packet| packet.atomic.is_some()) {
+            if self.atomics.len() == ATOMICS {
+                return Ok(false);
+            }
+            self.atomics.extend(from.try_recv(Lane::Request));
+            return Ok(true);
+        } else if self.bank.offer(msg)? == Offer::Refused {
+            self.refused.increment();
+            return Ok(false);
+        }
+        from.try_recv(lane(&msg));
         Ok(true)
     }
 
@@ -284,27 +288,25 @@ impl Cache {
         let Some(Packet { msg, atomic: Some(atomic) }) = self.atomics.front().copied() else { return Ok(false) };
         if let Some(old) = self.bank.whole(msg.line) {
             let new = atomic.apply(&old, &msg.data);
-            self.bank.offer(Msg::new(self.me, self.me, Kind::Write, msg.line, new))?;
+            if !self.bank.at_once(&Msg::new(self.me, self.me, Kind::Write, msg.line, new))? {
+                return Ok(false);
+            }
             let found = Block::of(old, msg.data.mask());
             if let Some((who, observations)) = &self.observer {
-                tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Changed { found, new } });
+                let seen = Seen::Changed { found, new };
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
             }
-            if let Above::Caches { to, .. } = &self.above {
-                let answer = Msg::new(self.me, msg.from, Kind::Data, msg.line, found);
-                let packet = Packet { msg: answer, atomic: Some(atomic) };
-                to.way(msg.from).expect("who asked is connected").send(Lane::Reply, packet, bytes(&answer));
-            }
+            let answer = Msg::new(self.me, msg.from, Kind::Data, msg.line, found);
+            self.to.send(Packet { msg: answer, atomic: Some(atomic) });
             self.atomics.pop_front();
-            self.fetching = None;
             return Ok(true);
         }
-        if self.fetching == Some(msg.line) || self.bank.is_busy(msg.line) {
+        // What was fetched for it may have had to go again before its turn came.
+        if self.bank.is_busy(msg.line) {
             return Ok(false);
         }
-        if self.bank.offer(Msg::new(self.me, self.me, Kind::Read, msg.line, Block::EMPTY))? == Offer::Taken {
-            self.fetching = Some(msg.line);
-        }
-        Ok(true)
+        let fetch = Msg::new(self.me, self.me, Kind::Read, msg.line, Block::EMPTY);
+        Ok(self.bank.offer(fetch)? == Offer::Taken)
     }
 
     /// Answers an order for all lines when it has been carried out, here and if need be below.
@@ -318,20 +320,17 @@ impl Cache {
             order.awaited = self.homes.nodes.len();
             for home in &self.homes.nodes {
                 let msg = Msg::new(self.me, *home, order.kind, WHOLE, Block::EMPTY);
-                self.downwards.way(*home).expect("homes are connected").send(Lane::Coherence, msg.into(), HEADER);
+                self.to.send(msg.into());
             }
             return Ok(true);
         }
         let order = self.order.take().expect("it was there a moment ago");
-        match (&self.above, order.answer) {
-            (Above::Requesters { wires, .. }, Answer::Reply(port, reply)) => {
-                wires[port].2.send(Lane::Reply, reply, HEADER);
+        match order.answer {
+            Answer::Reply(port, reply) => {
+                let top = self.top.as_ref().expect("only a first-level cache is given requests");
+                top.wires[port].2.send(Lane::Reply, reply, HEADER);
             }
-            (Above::Caches { to, .. }, Answer::Done(node)) => {
-                let msg = Msg::new(self.me, node, Kind::Done, WHOLE, Block::EMPTY);
-                to.way(node).expect("who asked is connected").send(Lane::Reply, msg.into(), HEADER);
-            }
-            _ => unreachable!("requesters get replies, caches get messages"),
+            Answer::Done(node) => self.to.send(Msg::new(self.me, node, Kind::Done, WHOLE, Block::EMPTY).into()),
         }
         Ok(true)
     }
@@ -339,50 +338,36 @@ impl Cache {
     /// Sends what the bank wants to have sent.
     fn send_out(&mut self, now: u64) {
         for msg in self.bank.out.drain(..) {
-            if let Some(way) = self.downwards.way(msg.to) {
-                way.send(lane(&msg), msg.into(), bytes(&msg));
+            if self.to.leads_to(msg.to) {
+                self.to.send(msg.into());
                 continue;
             }
-            match &mut self.above {
-                Above::Caches { to, .. } => {
-                    let way = to.way(msg.to).expect("a protocol speaks to neighbours only");
-                    way.send(lane(&msg), msg.into(), bytes(&msg));
+            let top = self.top.as_mut().expect("a protocol speaks to neighbours only");
+            if msg.kind == Kind::Done {
+                if let Some(request) = top.front.forgot(msg.line)
+                    && let Access::Atomic(atomic) = request.access
+                {
+                    let msg = Msg::new(self.me, self.homes.of(msg.line), Kind::Read, msg.line, request.data);
+                    self.to.send(Packet { msg, atomic: Some(atomic) });
                 }
-                Above::Requesters { front, .. } if msg.kind == Kind::Done => {
-                    if let Some(request) = front.forgot(msg.line)
-                        && let Access::Atomic(atomic) = request.access
-                    {
-                        let home = self.homes.of(msg.line);
-                        let msg = Msg::new(self.me, home, Kind::Read, msg.line, request.data);
-                        let packet = Packet { msg, atomic: Some(atomic) };
-                        let way = self.downwards.way(home).expect("homes are connected");
-                        way.send(Lane::Request, packet, bytes(&msg));
-                    }
-                }
-                Above::Requesters { front, wires } => {
-                    let answer = front.loaded(&msg, now);
-                    if let Some((who, observations)) = &self.observer {
-                        let seen = Seen::Read(answer.reply.data);
-                        tell(observations, Observation { who: *who, line: msg.line, seen });
-                    }
-                    reply(wires, answer.to, answer.reply);
-                }
+                continue;
             }
+            let answer = top.front.loaded(&msg, now);
+            if let Some((who, observations)) = &self.observer {
+                let seen = Seen::Read(answer.reply.data);
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: msg.stamps.cts });
+            }
+            top.reply(answer);
         }
     }
 
     /// Tells whoever checks the run what was written here.
     fn observe(&mut self) {
-        for msg in self.bank.performed.drain(..) {
-            if let Some((who, observations)) = &self.observer {
-                tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Wrote(msg.data) });
-            }
+        let (Some(performed), Some((who, observations))) = (&mut self.bank.performed, &self.observer) else { return };
+        for msg in performed.drain(..) {
+            tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Wrote(msg.data), stamp: 0 });
         }
     }
-}
-
-fn next_answer(from: &Inlet<Packet>) -> Option<Packet> {
-    if from.is_empty() { None } else { from.try_recv(Lane::Reply) }
 }
 
 fn tell(observations: &Outlet<Observation>, observation: Observation) {
@@ -390,7 +375,10 @@ fn tell(observations: &Outlet<Observation>, observation: Observation) {
     assert!(told.is_ok(), "the wire to the golden image holds any number");
 }
 
-fn reply(wires: &[(Node, Inlet<Request>, Sender<Reply>)], to: Node, reply: Reply) {
-    let (.., sender) = wires.iter().find(|(node, ..)| *node == to).expect("who asked is connected");
-    sender.send(Lane::Reply, reply, HEADER + reply.data.mask().len() as u64);
+impl Top {
+    fn reply(&self, answer: front::Answer) {
+        let (.., sender) = self.wires.iter().find(|(node, ..)| *node == answer.to).expect("who asked is connected");
+        let bytes = HEADER + answer.reply.data.mask().len() as u64;
+        sender.send(Lane::Reply, answer.reply, bytes);
+    }
 }

@@ -12,4 +12,4 @@ pub mod front;
 
 pub use array::Shape;
 pub use bank::{Bank, BankSpec, Homes};
-pub use cache::{Below, Cache, CacheSpec, Top};
+pub use cache::{Cache, CacheSpec, Requesters};

@@ -7,7 +7,7 @@ mod scalar;
 mod timed;
 
 use crate::{
-    files::{read_code_object, write},
+    files::{read, read_code_object, write},
     ui::Ui,
 };
 use argument::Given;
@@ -19,9 +19,10 @@ use gcn3::{
 };
 use gpu::{Buffer, Gpu};
 use miette::{Context, IntoDiagnostic, bail, miette};
+use report::{Program, Summary};
 use serde::Serialize;
 use std::{fmt::Write, num::NonZeroUsize, path::PathBuf, time::Instant};
-use timed::{Timed, Told};
+use timed::{Simulated, Timed};
 
 /// Run one kernel of a code object.
 #[derive(clap::Args)]
@@ -84,7 +85,9 @@ struct Report<'a> {
     dumps: Vec<Dumped>,
     /// If it ran in time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    simulated: Option<Told>,
+    simulated: Option<Summary>,
+    #[serde(skip)]
+    text: String,
     /// Times are of this computer, not of the simulated one.
     host: Host,
 }
@@ -120,8 +123,10 @@ impl Launch {
         let start = Instant::now();
         let (mut simulated, mut wave_instructions) = (None, 0);
         if let Some(system) = &self.timed.system {
-            let (told, instructions) = self.timed.run(system, &mut gpu, &dispatch, self.repeat, threads, ui)?;
-            (simulated, wave_instructions) = (Some(told), instructions);
+            let program = self.program(&kernel.name, &given)?;
+            let told = (&program, self.args.as_slice());
+            simulated = Some(self.timed.run(system, told, &mut gpu, &dispatch, self.repeat, threads, ui)?);
+            wave_instructions = simulated.as_ref().map_or(0, |simulated| simulated.summary.wave_instructions);
         } else {
             for _ in 0..self.repeat {
                 wave_instructions += gpu.launch(&dispatch, Options { threads, limit: self.limit })?;
@@ -144,11 +149,26 @@ impl Launch {
             repeat: self.repeat,
             wave_instructions,
             dumps,
-            simulated,
+            text: simulated.as_ref().map(Simulated::text).unwrap_or_default(),
+            simulated: simulated.map(|simulated| simulated.summary),
             host: Host { seconds, threads },
         };
         ui.print(&report.text(kernel))?;
         ui.report(&report)
+    }
+
+    /// What identifies the launch beside its arguments: code, shape and the contents of buffers.
+    fn program(&self, kernel: &str, given: &[Given]) -> miette::Result<Program> {
+        let mut program = Program::new(kernel, &read(&self.file)?);
+        let shape = format!("{:?} {:?} {:?} {} {}", self.grid, self.group, self.offset, self.lds, self.repeat);
+        program = program.with_input("shape", shape.as_bytes());
+        for (index, given) in given.iter().enumerate() {
+            if let Given::Buffer(source) = given {
+                let contents = source.contents().map_err(|error| miette!("argument {index}: {error}"))?;
+                program = program.with_input(format!("argument {index}"), &contents);
+            }
+        }
+        Ok(program)
     }
 
     /// The kernel of the name given, or the only one.
@@ -300,7 +320,7 @@ impl Report<'_> {
             self.wave_instructions
         )
         .expect("writing to a string can't fail");
-        text.push_str(self.simulated.as_ref().map_or("", Told::text));
+        text.push_str(&self.text);
         let declared: Vec<&Argument> = kernel.explicit_arguments().collect();
         for dump in &self.dumps {
             let name = declared.get(dump.argument).map(|argument| format!(" ({})", describe(argument)));

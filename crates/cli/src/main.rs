@@ -4,18 +4,23 @@
 mod bench;
 mod cc;
 mod check;
+mod compare;
 mod disasm;
 mod files;
+mod guest;
 mod launch;
 mod list_protocols;
 mod list_systems;
 mod list_workloads;
 mod opencl;
+mod progress;
 mod run;
 mod sdk;
 mod show_protocol;
 mod show_system;
 mod show_workload;
+mod stress;
+mod system;
 mod ui;
 
 use clap::{Parser, Subcommand};
@@ -23,7 +28,9 @@ use ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
-  cohesim run ./program --functional     an x86-64 Linux program, whole
+  cohesim compare matmul                 a program on several machines, side by side
+  cohesim run matmul --system r9nano     the same on one, in time; where the time went
+  cohesim run ./program --functional     an x86-64 Linux program, whole, without time
   cohesim list workloads                 the programs that are built in
   cohesim run matmul --functional -- --size 128
                                          run one whole: host code on the CPU, kernels on the GPU
@@ -36,6 +43,7 @@ Examples:
                                          the same in time, on a machine, every read compared with what it must return
   cohesim show protocol vi               a coherence protocol, as a table
   cohesim check vi                       every interleaving of its messages on a small system
+  cohesim stress --system r9nano         random accesses of everybody, every read compared with what it must return
   cohesim bench gcn3                     how fast kernels run
   cohesim bench x86                      how fast host code runs
   cohesim bench engine                   how fast the event engine is, beside three others
@@ -60,11 +68,13 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Run),
+    Compare(compare::Compare),
     Sdk(sdk::Sdk),
     Launch(launch::Launch),
     Cc(cc::Cc),
     Disasm(disasm::Disasm),
     Check(check::Check),
+    Stress(stress::Stress),
     /// List what is built in
     #[command(subcommand)]
     List(List),
@@ -95,11 +105,13 @@ fn main() -> miette::Result<()> {
     let ui = Ui { json: cli.json, verbose: cli.verbose };
     match cli.command {
         Command::Run(command) => command.run(&ui),
+        Command::Compare(command) => command.run(&ui),
         Command::Sdk(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),
         Command::Disasm(command) => command.run(&ui),
         Command::Check(command) => command.run(&ui),
+        Command::Stress(command) => command.run(&ui),
         Command::List(List::Workloads(command)) => command.run(&ui),
         Command::List(List::Protocols(command)) => command.run(&ui),
         Command::List(List::Systems(command)) => command.run(&ui),

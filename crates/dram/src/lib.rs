@@ -1,6 +1,22 @@
-//! Memories in time.
+//! Memories in time: homes of lines, and DRAM behind them.
 #![forbid(unsafe_code)]
 
-pub mod fixed;
+mod channel;
+mod device;
+mod dram;
+mod home;
+mod mapping;
+mod memory;
+#[cfg(test)]
+mod oracle;
+mod scheduler;
+mod standard;
+pub mod standards;
 
-pub use fixed::{Channel, FixedMemory, FixedSpec, Harvest};
+pub use channel::{Channel, Store};
+pub use dram::{DramSpec, Order, Page};
+pub use home::{Changed, Home, Served, Touched};
+pub use mapping::{BadMapping, Mapping};
+pub use memory::{FixedSpec, Memory, MemorySpec, Timing};
+pub use scheduler::{Scheduler, Tally};
+pub use standard::{Standard, Timings};

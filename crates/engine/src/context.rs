@@ -9,7 +9,7 @@ use crate::{
     name::{Label, Name},
     port::{Inlet, Outlet, PortSpec},
     queue::Queue,
-    stats::{Counter, Histogram, Level, Matrix},
+    stats::{Counter, Histogram, Level, Matrix, Series},
     time::{Cycles, Time},
     trace::{self, Span},
 };
@@ -135,6 +135,12 @@ impl Scope {
         self.core.shared.stats.borrow_mut().matrix(self.child(label), rows, columns)
     }
 
+    /// A statistic over time: a count or a level, in spans of equal length.
+    pub fn series<'a>(&self, label: impl Into<Label<'a>>) -> Series {
+        let core = Rc::clone(&self.core);
+        self.core.shared.stats.borrow_mut().series(self.child(label), core)
+    }
+
     /// The energy account of this place: `passive` femtojoules leak in every cycle; what happens is charged on top.
     pub fn energy(&self, passive: u64) -> Energy {
         let (core, name) = (Rc::clone(&self.core), self.child("energy"));
@@ -175,6 +181,11 @@ impl Context {
         self.scope.core.time()
     }
 
+    /// The first cycle that does not begin before this time.
+    pub fn cycle_at(&self, time: Time) -> Cycles {
+        Cycles(self.scope.core.clock.first_at(time))
+    }
+
     /// Lets so many cycles go by. The context is busy meanwhile: nobody else gets its service.
     ///
     /// The pause is asked for by this call: await it at once. `pause(0)` takes no time, but lets everybody run who is
@@ -197,6 +208,16 @@ impl Context {
     /// Says that the model gets on, for the watchdog ([`RunOptions::watchdog`](crate::RunOptions::watchdog)).
     pub fn progress(&self) {
         self.scope.core.shared.progress.set(self.time());
+    }
+
+    /// Says that so many more pieces of work are to be done, for whoever watches the run ([`Monitor`](crate::Monitor)).
+    pub fn expect(&self, pieces: u64) {
+        self.scope.core.shared.monitor.expect(pieces);
+    }
+
+    /// Says that so many of them are done.
+    pub fn did(&self, pieces: u64) {
+        self.scope.core.shared.monitor.did(pieces);
     }
 
     /// Starts a new region of the statistics: what has been counted so far is kept under the old region's name.

@@ -177,3 +177,31 @@ fn the_model_can_end_the_run() {
     });
     assert_eq!((run.outcome, run.end), (Outcome::Stopped, Time::nanos(1_000) + Time(1)));
 }
+
+#[test]
+fn a_series_says_when_things_happened_and_starts_anew_with_each_region() {
+    let run = simulate(|scope| {
+        let (waves, issued) = (scope.series("waves"), scope.series("issued"));
+        scope.spawn("core", async move |cx| {
+            waves.set(3);
+            cx.pause(64).await;
+            issued.count(5);
+            waves.set(1);
+            cx.pause(64).await;
+            cx.region("second"); // takes effect after cycle 128
+            cx.pause(36).await;
+            waves.set(0);
+        });
+    });
+    finished(&run);
+    let series = |region: usize, path: &str| match &run.regions[region].statistics.0[path] {
+        Value::Series(spans) => spans.by_cycle().collect::<Vec<_>>(),
+        other => panic!("a series stays one: {other:?}"),
+    };
+    assert_eq!(series(0, "waves"), [(0, 3 * 64), (64, 64), (128, 1)]);
+    assert_eq!(series(0, "issued"), [(64, 5)]);
+    assert_eq!(series(1, "waves"), [(128, 35)]);
+    assert_eq!(series(1, "issued"), []);
+    let Value::Series(total) = &run.total().0["waves"] else { panic!("a series stays one") };
+    assert_eq!(total.sums, [192, 64, 36]);
+}

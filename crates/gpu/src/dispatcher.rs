@@ -6,14 +6,15 @@
 use crate::{
     compute_unit::{Command, ComputeUnitSpec, FromDispatcher, Report, Running},
     kernel::Kernel,
+    map::AddressMap,
     resources::{Books, Needs, Simds},
 };
 use engine::{
     Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outlet,
-    Scope,
+    Queue, Scope,
 };
 use interconnect::{HEADER, Wire};
-use mem::{Access, LineAddr, Observation, Observer, Seen};
+use mem::Access;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -27,6 +28,17 @@ pub struct DispatcherSpec {
     pub interval: Cycles,
     /// Whether first-level caches are invalidated before each kernel.
     pub invalidate: bool,
+}
+
+/// A kernel, or a GPU's share of one.
+pub struct Launch {
+    pub kernel: Kernel,
+    /// What it may touch.
+    pub map: Arc<AddressMap>,
+    /// The number of this GPU among those over which workgroups are dealt in turn, and how many these are.
+    pub share: (u64, u64),
+    /// Whether the shared caches too have to forget what they hold before it starts: others have written to memory.
+    pub forget: bool,
 }
 
 /// The dispatcher's end of a wire to a compute unit, and the unit's end, to be taken to their partitions.
@@ -58,8 +70,9 @@ struct Unit {
 
 pub struct Dispatcher {
     spec: DispatcherSpec,
-    /// What it is given to do.
-    kernels: Vec<Kernel>,
+    /// What it is given to do, and how much of that is done.
+    launches: Queue<Launch>,
+    done: EventCount,
     units: Vec<Unit>,
     bell: EventCount,
     /// Orders that have not been reported as done.
@@ -69,17 +82,14 @@ pub struct Dispatcher {
     /// From the command to the end of everything a kernel needs.
     kernel_cycles: Histogram,
     workgroups: Counter,
-    /// To whoever checks the run.
-    observer: Option<(Observer, Outlet<Observation>)>,
 }
 
 impl Dispatcher {
     pub fn new(
         spec: DispatcherSpec,
-        kernels: Vec<Kernel>,
+        (launches, done): (Queue<Launch>, EventCount),
         units: Vec<DispatcherEnd>,
         unit_spec: ComputeUnitSpec,
-        observer: Option<(Observer, Outlet<Observation>)>,
         scope: &Scope,
     ) -> Self {
         let bell = scope.eventcount("work");
@@ -90,49 +100,46 @@ impl Dispatcher {
         });
         let units = units.collect();
         let (kernel_cycles, workgroups) = (scope.histogram("kernel_cycles"), scope.counter("workgroups"));
-        Self { spec, kernels, units, bell, orders: 0, under_way: 0, kernel_cycles, workgroups, observer }
+        Self { spec, launches, done, units, bell, orders: 0, under_way: 0, kernel_cycles, workgroups }
     }
 
     pub async fn run(mut self, cx: Context) {
-        let kernels = std::mem::take(&mut self.kernels);
-        for (number, kernel) in kernels.into_iter().enumerate() {
-            cx.region(kernel.name());
+        for number in 0.. {
+            let launch = self.launches.recv().await;
             let start = cx.now().0;
-            let running = Arc::new(Running::new(kernel));
+            let running = Arc::new(Running::new(launch.kernel, launch.map));
             self.tell_all(Command::Launch).await;
             cx.pause(if number == 0 { self.spec.first_launch } else { self.spec.launch }).await;
             if self.spec.invalidate {
                 self.order(Access::Invalidate, mem::Scope::Device).await;
+                if launch.forget {
+                    self.order_below(Access::Invalidate).await;
+                }
             }
-            if let Err(message) = self.deal(&running, &cx).await {
+            if let Err(message) = self.deal(&running, launch.share, &cx).await {
                 return cx.fail(message);
             }
-            // Everything must have left the first caches before the shared ones below are told, which one unit does.
+            // Everything must have left the first caches before the shared ones below are told.
             self.order(Access::Flush, mem::Scope::Device).await;
-            let flush = Command::Order { access: Access::Flush, scope: mem::Scope::System };
-            self.orders = 1;
-            self.units[0].commands.send(Lane::Request, flush, HEADER).await;
-            self.await_orders().await;
+            self.order_below(Access::Flush).await;
             self.kernel_cycles.record(cx.now().0 - start);
-            if let Some((who, observations)) = &self.observer {
-                let observation = Observation { who: *who, line: LineAddr(0), seen: Seen::Synchronised };
-                let told = observations.try_send(Lane::Request, observation, 0);
-                assert!(told.is_ok(), "the wire to the golden image holds any number");
-            }
+            self.done.advance();
         }
     }
 
-    /// Deals the workgroups of a kernel to the compute units in turn, and waits until all have ended.
-    async fn deal(&mut self, running: &Arc<Running>, cx: &Context) -> Result<(), String> {
+    /// Deals this GPU's workgroups of a kernel to the compute units in turn, and waits until all have ended.
+    async fn deal(&mut self, running: &Arc<Running>, (own, gpus): (u64, u64), cx: &Context) -> Result<(), String> {
         let (count, mut turn) = (self.units.len(), 0);
-        for index in 0..running.kernel().groups() {
+        let groups = running.kernel().groups();
+        cx.expect(groups.saturating_sub(own).div_ceil(gpus));
+        for index in (own..groups).step_by(gpus as usize) {
             let needs = Needs::of(running.kernel(), running.kernel().group_id(index));
             if !self.units[0].books.could_ever(&needs) {
                 let name = running.kernel().name();
                 return Err(format!("a workgroup of '{name}' does not fit a compute unit of this machine: {needs:?}"));
             }
             loop {
-                self.hear();
+                cx.did(self.hear());
                 let seen = self.bell.count();
                 let free = (0..count).map(|n| (turn + n) % count);
                 let taken = free.into_iter().find_map(|unit| Some((unit, self.units[unit].books.take(&needs)?)));
@@ -152,7 +159,7 @@ impl Dispatcher {
         }
         loop {
             let seen = self.bell.count();
-            self.hear();
+            cx.did(self.hear());
             if self.under_way == 0 {
                 return Ok(());
             }
@@ -160,8 +167,9 @@ impl Dispatcher {
         }
     }
 
-    /// Takes down what compute units report.
-    fn hear(&mut self) {
+    /// Takes down what compute units report; says how many workgroups have ended.
+    fn hear(&mut self) -> u64 {
+        let before = self.under_way;
         for unit in &mut self.units {
             while let Some(report) = unit.reports.try_recv(Lane::Reply) {
                 match report {
@@ -174,6 +182,7 @@ impl Dispatcher {
                 }
             }
         }
+        before - self.under_way
     }
 
     async fn tell_all(&self, command: Command) {
@@ -186,6 +195,14 @@ impl Dispatcher {
     async fn order(&mut self, access: Access, scope: mem::Scope) {
         self.orders = self.units.len();
         self.tell_all(Command::Order { access, scope }).await;
+        self.await_orders().await;
+    }
+
+    /// Has the shared caches told, by way of one unit.
+    async fn order_below(&mut self, access: Access) {
+        self.orders = 1;
+        let order = Command::Order { access, scope: mem::Scope::System };
+        self.units[0].commands.send(Lane::Request, order, HEADER).await;
         self.await_orders().await;
     }
 

@@ -100,6 +100,11 @@ impl<T: 'static> Sender<T> {
         Self { outlet, pending: pending.clone(), lanes }
     }
 
+    /// The wire itself, for an element that can wait until there is room.
+    pub fn outlet(&self) -> &Outlet<T> {
+        &self.outlet
+    }
+
     pub fn send(&self, lane: Lane, item: T, bytes: u64) {
         let backlog = &self.lanes[lane as usize];
         let item = if backlog.items.borrow().is_empty() {
@@ -153,8 +158,21 @@ impl<T: 'static> Router<T> {
         Self { senders, routes }
     }
 
-    /// The way to a node, if one leads there.
-    pub fn way(&self, to: Node) -> Option<&Sender<T>> {
-        self.senders.get(usize::from(self.routes[usize::from(to.0)]))
+    /// Whether a way leads to a node.
+    pub fn leads_to(&self, node: Node) -> bool {
+        self.routes[usize::from(node.0)] != NO_WAY
+    }
+
+    /// The way to a neighbour. A protocol speaks to neighbours only.
+    pub fn to(&self, neighbour: Node) -> &Sender<T> {
+        let way = self.senders.get(usize::from(self.routes[usize::from(neighbour.0)]));
+        way.unwrap_or_else(|| panic!("no way leads to {neighbour:?}: it is not connected"))
+    }
+}
+
+impl Router<Packet> {
+    /// Sends a packet to whom it is for.
+    pub fn send(&self, packet: Packet) {
+        self.to(packet.msg.to).send(lane(&packet.msg), packet, bytes(&packet.msg));
     }
 }

@@ -1,17 +1,27 @@
 //! Machines: files that describe them, and the wiring that makes a system of one.
 //!
-//! This is the only place where the parts of a system meet. A [`Machine`] is read from a TOML file and checked; with kernels
-//! and memory it becomes a [`System`](system), an engine's model that runs in as many threads as are wanted.
+//! This is the only place where the parts of a system meet. A [`Machine`] is read from a TOML file and checked; it then lives as a
+//! [`Session`], an engine's model that runs in as many threads as are wanted and is given kernels to run.
 #![forbid(unsafe_code)]
 
 pub mod file;
 pub mod golden;
+pub mod gpus;
+mod memory;
+pub mod mirror;
+mod parameters;
+pub mod protocols;
+pub mod session;
 pub mod spec;
-pub mod system;
+pub mod staged;
+pub mod stress;
+mod system;
 pub mod units;
-pub mod work;
 
 pub use file::{File, MachineError, shipped};
+pub use gpus::Gpus;
+pub use parameters::{Parameter, Remark};
+pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
-pub use system::{Finished, Options};
-pub use work::Work;
+pub use staged::{Staged, StagedError};
+pub use stress::{Stress, stress};

@@ -2,13 +2,17 @@
 
 use crate::{
     file::{File, MachineError},
-    units::{Duration, Frequency, Size},
+    memory,
+    protocols::Roles,
+    system::{Layout, MOST},
+    units::{Duration, Frequency, Rate, Size},
 };
 use cache::Shape;
-use dram::FixedSpec;
+use dram::Timing;
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use mem::LINE;
+use os::opencl::Costs;
 use serde::Deserialize;
 
 /// A machine, ready to be wired.
@@ -18,6 +22,10 @@ pub struct Machine {
     /// The whole file, with what it extends and every change.
     pub resolved: String,
     pub clock: Hertz,
+    pub protocol: Roles,
+    /// How many GPUs there are, all alike, over one memory.
+    pub gpus: usize,
+    /// Of each GPU.
     pub arrays: usize,
     pub units_per_array: usize,
     pub dispatcher: DispatcherSpec,
@@ -29,9 +37,11 @@ pub struct Machine {
     pub l2: CacheSpec,
     pub banks: Banks,
     /// Of each channel; there are as many as banks of the L2.
-    pub memory: FixedSpec,
+    pub memory: Timing,
     pub wires: Wires,
     pub partitions: Partitions,
+    /// What the host takes for calls and transfers.
+    pub host: Costs,
 }
 
 /// A cache, or a bank of one.
@@ -72,6 +82,16 @@ pub struct Partitions {
 #[serde(deny_unknown_fields)]
 struct Root {
     about: String,
+    /// The protocol that keeps memory together.
+    protocol: String,
+    gpus: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostFile {
+    call: Duration,
+    copy_bandwidth: Rate,
 }
 
 #[derive(Deserialize)]
@@ -134,14 +154,6 @@ struct L2File {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MemoryFile {
-    latency: u64,
-    interval: u64,
-    outstanding: usize,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WireFile {
     latency: Duration,
     capacity: usize,
@@ -153,11 +165,6 @@ struct WireFile {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// Compute units that can be told apart in a protocol's messages, with room for everybody else.
-const MOST_UNITS: usize = 64;
-const MOST_ARRAYS: usize = 16;
-const MOST_BANKS: usize = 16;
-
 impl Machine {
     /// The machine of that name or in that file, with `changes` such as `gpu.l2.size=4MiB`.
     pub fn load(name: &str, changes: &[String]) -> Result<Self, MachineError> {
@@ -167,8 +174,16 @@ impl Machine {
         let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
         let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
         let l2: L2File = file.section("gpu.l2")?;
-        let memory: MemoryFile = file.section("memory")?;
+        let memory = memory::timing(&mut file)?;
         let partitions: Partitions = file.section("partitions")?;
+        // A machine that says nothing about its host has one that takes no time beside its instructions.
+        let host = match file.has("host") {
+            false => Costs::default(),
+            true => {
+                let HostFile { call, copy_bandwidth } = file.section("host")?;
+                Costs { call: call.0, bandwidth: Some(copy_bandwidth.0) }
+            }
+        };
         file.section::<Nothing>("wires")?;
         let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
         // The pipeline before the vector cache is a stretch of wire on the way to it.
@@ -185,8 +200,13 @@ impl Machine {
             value if value > most => Err(file.wrong(path, Some(key), format!("can be {most} at most"))),
             _ => Ok(()),
         };
-        within("gpu", "arrays", gpu.arrays, MOST_ARRAYS)?;
-        within("gpu", "units_per_array", gpu.units_per_array, MOST_UNITS / gpu.arrays)?;
+        let Some(protocol) = Roles::named(&root.protocol) else {
+            let known: Vec<&str> = Roles::names().collect();
+            return Err(file.no_choice("", "protocol", &root.protocol, &known));
+        };
+        within("", "gpus", root.gpus, MOST)?;
+        within("gpu", "arrays", gpu.arrays, MOST)?;
+        within("gpu", "units_per_array", gpu.units_per_array, MOST)?;
         within("gpu.compute_unit", "simds", unit.simds, 16)?;
         within("gpu.compute_unit", "waves_per_simd", unit.waves_per_simd, 64)?;
         within("gpu.compute_unit", "vector", unit.vector as usize, 1 << 16)?;
@@ -198,7 +218,7 @@ impl Machine {
             return Err(file.wrong("gpu.compute_unit", Some("instruction_buffer"), reason));
         }
         within("gpu.dispatcher", "interval", dispatcher.interval as usize, 1 << 20)?;
-        within("gpu.l2", "banks", l2.banks, MOST_BANKS)?;
+        within("gpu.l2", "banks", l2.banks, MOST)?;
         within("gpu.l2", "mshrs", l2.mshrs, 1 << 20)?;
         within("gpu.l2", "waiting", l2.waiting, 1 << 20)?;
         let interleave = l2.interleave.0.0;
@@ -206,14 +226,14 @@ impl Machine {
             let reason = format!("must be a power of two, and a line of {LINE} B at least");
             return Err(file.wrong("gpu.l2", Some("interleave"), reason));
         }
-        within("memory", "interval", memory.interval as usize, 1 << 20)?;
-        within("memory", "outstanding", memory.outstanding, 1 << 20)?;
         let bank_size = mem::Bytes(l2.size.0.0 / l2.banks as u64);
         let l2_shape = Shape::new(bank_size, l2.ways)
             .map_err(|reason| file.wrong("gpu.l2", Some("size"), format!("each of {} banks: {reason}", l2.banks)))?;
-        Ok(Self {
+        let machine = Self {
             name: file.name.clone(),
             about: root.about,
+            protocol,
+            gpus: root.gpus,
             resolved: file.resolved(),
             clock: gpu.clock.0,
             arrays: gpu.arrays,
@@ -250,16 +270,19 @@ impl Machine {
                 latency: Cycles(0),
             },
             banks: Banks { count: l2.banks, interleave },
-            memory: FixedSpec {
-                latency: Cycles(memory.latency),
-                interval: Cycles(memory.interval),
-                outstanding: memory.outstanding,
-            },
+            memory,
             wires,
             partitions,
-        })
+            host,
+        };
+        if Layout::new(&machine).count() > MOST {
+            let reason = format!("compute units, caches and channels of all GPUs can be {MOST} together");
+            return Err(file.wrong("gpu", Some("units_per_array"), reason));
+        }
+        Ok(machine)
     }
 
+    /// Of each GPU.
     pub fn compute_units(&self) -> usize {
         self.arrays * self.units_per_array
     }

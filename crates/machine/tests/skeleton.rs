@@ -1,13 +1,15 @@
 //! The skeleton: what it computes, what it counts, and what it says when something is wrong.
 
-use engine::Outcome;
+use engine::{Outcome, Run, Time};
 use gcn3::{
     dispatch::{ArgumentValue, Dispatch},
     functional::{Gpu, Program},
     object::CodeObject,
 };
-use machine::{Finished, Machine, Options, Work, system};
+use gpu::{AddressMap, Kernel};
+use machine::{Launch, Machine, Options, Session, Staged, mirror};
 use mem::{Bytes, PhysAddr, VirtAddr};
+use std::sync::Arc;
 
 const VECADD: &[u8] = include_bytes!("../../workloads/src/vecadd/vecadd.hsaco");
 /// Floats of a buffer.
@@ -51,25 +53,26 @@ impl Sums {
     fn run(mut self, changes: &[&str], threads: usize, check: bool) -> Finished {
         let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
         let machine = Machine::load("skeleton", &changes).expect("the machine is sound");
-        let mut all: Option<Work> = None;
-        for dispatch in std::mem::take(&mut self.dispatches) {
-            let work = Work::stage(&mut self.gpu, &self.program, dispatch, 1, &machine).expect("it can be staged");
-            match &mut all {
-                None => all = Some(work),
-                Some(before) => {
-                    before.kernels.extend(work.kernels);
-                    (before.map, before.memory) = (work.map, work.memory);
-                }
+        let mut staged = Staged::new(&machine, &Options { threads, check, ..Options::default() });
+        for dispatch in self.dispatches {
+            // What went wrong is in the run's outcome.
+            if staged.launch(&mut self.gpu, &self.program, dispatch).is_err() {
+                break;
             }
         }
-        let options = Options { threads, check, ..Options::default() };
-        system::run(&machine, all.expect("something is to be added"), &options)
+        Finished { run: staged.finish(), gpu: self.gpu }
     }
+}
+
+/// What came of a run: its facts, and memory.
+struct Finished {
+    run: Run,
+    gpu: Gpu,
 }
 
 fn floats(finished: &Finished, address: VirtAddr, count: usize) -> Vec<f32> {
     let mut bytes = vec![0; 4 * count];
-    finished.memory.read(PhysAddr(address.0), &mut bytes);
+    finished.gpu.memory.read(address, &mut bytes).expect("it was allocated");
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
@@ -94,9 +97,15 @@ fn a_sum_is_right_and_takes_time() {
 
 #[test]
 fn statistics_depend_neither_on_threads_nor_on_the_cut() {
+    for kind in ["memory.kind=fixed", "memory.kind=ddr4-2400"] {
+        depends_neither_on_threads_nor_on_the_cut(kind);
+    }
+}
+
+fn depends_neither_on_threads_nor_on_the_cut(kind: &str) {
     let run = |cut: &[&str], threads| {
         let (sums, _) = one_sum();
-        let mut changes = vec!["gpu.arrays=2", "gpu.units_per_array=3", "gpu.l2.banks=4", "gpu.l2.size=256KiB"];
+        let mut changes = vec![kind, "gpu.arrays=2", "gpu.units_per_array=3", "gpu.l2.banks=4", "gpu.l2.size=256KiB"];
         changes.extend(cut);
         let run = sums.run(&changes, threads, false).run;
         (run.outcome, run.end, run.regions)
@@ -115,9 +124,28 @@ fn statistics_depend_neither_on_threads_nor_on_the_cut() {
 }
 
 #[test]
+fn a_sum_is_right_with_every_kind_of_memory() {
+    let kinds = ["fixed", "ddr3-1600", "ddr4-2400", "gddr5", "hbm", "hbm2"];
+    let queues =
+        ["read_queue=1", "write_queue=2", "drain_from=2", "drain_to=1"].map(|key| format!("memory.dram.{key}"));
+    for kind in kinds.map(|kind| format!("memory.kind={kind}")) {
+        let (sums, c) = one_sum();
+        let mut changes = vec![kind.as_str()];
+        changes.extend(queues.iter().map(String::as_str));
+        let finished = sums.run(&changes, 1, true);
+        assert_eq!(finished.run.outcome, Outcome::Finished, "{kind}");
+        assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
+        assert_eq!(finished.run.total().count("memory0.reads"), 133, "{kind}");
+    }
+    let refused = Machine::load("skeleton", &["memory.kind=hbm3".to_owned()]).err().expect("there is no such kind");
+    let said = "[memory] kind: must be one of fixed, ddr3-1600, ddr4-2400, gddr5, hbm, hbm2";
+    assert!(refused.to_string().contains(said), "{refused}");
+}
+
+#[test]
 fn a_kernel_that_is_checked_takes_as_long_as_one_that_is_not() {
     let cycles = |check| {
-        one_sum().0.run(&["gpu.units_per_array=3"], 2, check).run.total().0["gpu.dispatcher.kernel_cycles"].clone()
+        one_sum().0.run(&["gpu.units_per_array=3"], 2, check).run.total().0["gpu0.dispatcher.kernel_cycles"].clone()
     };
     assert_eq!(cycles(true), cycles(false));
 }
@@ -139,7 +167,7 @@ fn the_smallest_queues_slow_it_down_but_do_not_stop_it() {
         "gpu.l2.mshrs=1",
         "gpu.l2.waiting=1",
         "gpu.l2.size=1KiB",
-        "memory.outstanding=1",
+        "memory.fixed.outstanding=1",
         "wires.l1_l2.capacity=1",
         "wires.l2_memory.capacity=1",
         "gpu.units_per_array=2",
@@ -155,7 +183,7 @@ fn an_access_that_needs_more_slots_than_there_are_is_a_deadlock_that_says_so() {
     let finished = sums.run(&["gpu.compute_unit.line_slots=2"], 2, false);
     let Outcome::Deadlock(report) = &finished.run.outcome else { panic!("{}", finished.run.outcome) };
     let told = report.to_string();
-    assert!(told.contains("gpu.array0.cu0.control waits for gpu.array0.cu0.line_slots"), "{told}");
+    assert!(told.contains("gpu0.array0.cu0.control waits for gpu0.array0.cu0.line_slots"), "{told}");
 }
 
 /// Three kernels: the second writes what the first has read, on another compute unit, and the third reads it again.
@@ -185,7 +213,7 @@ fn a_forgotten_invalidation_is_noticed_by_the_golden_image() {
     let (finished, _) = read_write_read(&["gpu.dispatcher.invalidate=false"]);
     let Outcome::Failed { context, message, .. } = &finished.run.outcome else { panic!("{}", finished.run.outcome) };
     assert_eq!(context, "check.golden_image");
-    assert!(message.starts_with("a wrong value was read: gpu.array0.cu1.l1v has"), "{message}");
+    assert!(message.starts_with("a wrong value was read: gpu0.array0.cu1.l1v has"), "{message}");
 }
 
 #[test]
@@ -223,7 +251,62 @@ fn a_machine_file_can_extend_another_and_its_mistakes_are_told_with_their_place(
         "mine.toml:2: there is no section [gpu.l3]; did you mean [gpu.l2]?"
     );
     assert_eq!(wrong("extends = \"skelton\"\n"), Machine::load("skelton", &[]).err().unwrap().to_string());
-    assert!(wrong("about = \"x\"\n").contains("section [gpu] is missing"));
+    assert!(wrong("about = \"x\"\n").contains("protocol"));
+    assert!(wrong("about = \"x\"\nprotocol = \"wb_nc\"\ngpus = 1\n").contains("section [gpu] is missing"));
+    assert_eq!(
+        wrong("extends = \"skeleton\"\nprotocol = \"mosi\"\n"),
+        "mine.toml:2: protocol: must be one of wb_nc, wt_nc"
+    );
     assert!(wrong("[gpu\n").starts_with("mine.toml:1: "));
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn what_the_host_writes_between_kernels_is_what_the_next_one_reads() {
+    let mut sums = Sums::new();
+    let (a, b, c) = (sums.vector(|_| 0.0), sums.vector(|_| 1.0), sums.vector(|_| 0.0));
+    sums.add([a, b, c], COUNT);
+    let machine = Machine::load("skeleton", &[]).expect("the machine is sound");
+    let dispatch = sums.dispatches.remove(0);
+    let places = sums.gpu.stage(&sums.program, &dispatch, 40).expect("it can be staged");
+    let code = Arc::clone(sums.program.code_of(dispatch.kernel()).expect("it is loaded"));
+    let kernel = Kernel { dispatch, places, code };
+    let mut session = Session::start(&machine, &Options { check: true, ..Options::default() });
+    let memory = &sums.gpu.memory;
+    let regions: Vec<_> = memory.regions().map(|(base, size, _)| (base, size)).collect();
+    mirror::push(&mut session, &regions, |address, bytes| memory.read(address, bytes).is_ok());
+    let map = Arc::new(AddressMap::new(memory.regions()));
+    let mut end = Time::ZERO;
+    for round in 1..=3 {
+        let value = round as f32;
+        session.write(PhysAddr(a.0), &value.to_le_bytes().repeat(COUNT as usize));
+        let at = Time(end.0 + Time::micros(3000).0);
+        let ended = session
+            .launch(Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at })
+            .expect("it comes to its end");
+        assert!(ended.start >= at && ended.end > ended.start, "{ended:?} for {at}");
+        end = ended.end;
+        let mut bytes = vec![0; 4 * COUNT as usize];
+        session.read(PhysAddr(c.0), &mut bytes);
+        assert!(bytes.as_chunks::<4>().0.iter().all(|bytes| f32::from_le_bytes(*bytes) == value + 1.0));
+    }
+    assert_eq!(session.finish().outcome, Outcome::Finished);
+}
+
+#[test]
+fn several_gpus_see_what_the_others_wrote_in_the_kernel_before() {
+    for protocol in ["wb_nc", "wt_nc"] {
+        let mut sums = Sums::new();
+        let (a, b, c) = (sums.vector(|n| n as f32), sums.vector(|_| 1.0), sums.vector(|_| 0.0));
+        // Each workgroup of 64 floats goes to the next of three GPUs; sums of other lengths shift who does what.
+        for count in [COUNT, COUNT - 64, COUNT] {
+            sums.add([a, b, c], count);
+            sums.add([c, b, a], count);
+        }
+        let protocol = format!("protocol={protocol}");
+        let changes = [protocol.as_str(), "gpus=3", "gpu.units_per_array=2", "gpu.l2.banks=2"];
+        let finished = sums.run(&changes, 2, true);
+        assert_eq!(finished.run.outcome, Outcome::Finished);
+        assert_eq!(floats(&finished, a, 960), (0..960).map(|n| n as f32 + 6.0).collect::<Vec<_>>());
+    }
 }

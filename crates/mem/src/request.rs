@@ -25,7 +25,7 @@ pub enum Access {
 }
 
 /// Among whom an access has to be visible when it is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// Those who share the requester's first cache.
     Group,

@@ -14,7 +14,9 @@ pub mod adsm;
 pub mod catalogue;
 pub mod check;
 mod common;
+pub mod gtsc;
 pub mod halcone;
+pub mod hmg;
 mod macros;
 pub mod memory;
 pub mod mesi;
@@ -29,8 +31,8 @@ pub mod wt_l2;
 
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
-pub use stamps::{Stamp, Stamps};
+pub use stamps::{FIRST, Stamp, Stamps};
 pub use step::{
-    Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, look, step,
+    Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, look, perform, step,
 };
 pub use table::{Cell, Part, Table};

@@ -4,7 +4,7 @@
 //! that gets a message its protocol has no event for fails loudly (see [`Impossible`](crate::Impossible)).
 
 use crate::{Block, Stamps};
-use mem::LineAddr;
+use mem::{LineAddr, Scope};
 use std::fmt;
 
 /// Someone who sends and receives: a core, a cache, a home, a memory. The system that wires them gives the numbers.
@@ -100,6 +100,8 @@ pub enum Kind {
     FwdNack,
     /// Answers `GetXFwd`: the line is not here any more.
     FwdNackX,
+    /// Answers `Read`: what the reader holds still counts, until a later time (G-TSC).
+    Renewed,
     /// Answers `CoreFlush`, `Downgrade`, and an `Inval` by the cache right below; with the line if it had changed.
     Flushed,
 }
@@ -112,7 +114,7 @@ impl Kind {
             Kind::GetS | Kind::Get | Kind::GetX | Kind::Upgrade => Lane::Request,
             Kind::Loaded | Kind::Done | Kind::Data | Kind::Ack | Kind::Stored => Lane::Reply,
             Kind::PutS | Kind::PutClnX | Kind::PutX | Kind::UpgradeAck | Kind::Nack | Kind::WriteBackAck => Lane::Reply,
-            Kind::InvAck | Kind::Flushed => Lane::Reply,
+            Kind::InvAck | Kind::Flushed | Kind::Renewed => Lane::Reply,
             Kind::FwdAck | Kind::FwdAckX | Kind::FwdNack | Kind::FwdNackX => Lane::Reply,
             Kind::Evict | Kind::Flush | Kind::Invalidate | Kind::Call | Kind::Return | Kind::Roll => Lane::Coherence,
             Kind::Reset => Lane::Coherence,
@@ -136,12 +138,14 @@ pub struct Msg<const N: usize> {
     pub acks: u8,
     /// The lease on which a line is given out, or the sender's time.
     pub stamps: Stamps,
+    /// Of a request: whose writes must be seen. A cache nearer than that scope reaches does not answer from what it holds.
+    pub scope: Scope,
 }
 
 impl<const N: usize> Msg<N> {
     /// A message on the sender's own behalf that asks for no acknowledgements.
     pub const fn new(from: Node, to: Node, kind: Kind, line: LineAddr, data: Block<N>) -> Self {
-        Self { from, to, kind, line, data, of: None, acks: 0, stamps: Stamps::ZERO }
+        Self { from, to, kind, line, data, of: None, acks: 0, stamps: Stamps::ZERO, scope: Scope::Group }
     }
 
     pub const fn lane(&self) -> Lane {
@@ -156,6 +160,9 @@ impl<const N: usize> fmt::Display for Msg<N> {
         if !self.data.mask().is_empty() {
             let bytes: Vec<_> = (0..N).map(|b| self.data.get(b).map_or(".".to_owned(), |v| v.to_string())).collect();
             write!(f, " [{}]", bytes.join(" "))?;
+        }
+        if self.scope != Scope::Group {
+            write!(f, " {:?}", self.scope)?;
         }
         if self.stamps != Stamps::ZERO {
             write!(f, " {}", self.stamps)?;

@@ -5,8 +5,11 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-/// A logical time. The hardware's are 16 bits wide.
-pub type Stamp = u16;
+/// A logical time. The hardware's are 16 bits wide, and a home says when they run over ([`Tsu::last`](crate::halcone::Tsu)).
+pub type Stamp = u32;
+
+/// The first time of a compute unit's clock (G-TSC): 0 is before everything.
+pub const FIRST: Stamp = 1;
 
 /// The logical times of a line, or those that a message carries; all zero in protocols without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,9 +37,12 @@ impl Stamps {
 }
 
 impl Hash for Stamps {
-    /// As one number: nothing but a zero where there are none.
+    /// Nothing but a zero where there are none.
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        (u64::from(self.cts) << 32 | u64::from(self.rts) << 16 | u64::from(self.wts)).hash(hasher);
+        (*self != Self::ZERO).hash(hasher);
+        if *self != Self::ZERO {
+            (self.cts, self.rts, self.wts).hash(hasher);
+        }
     }
 }
 

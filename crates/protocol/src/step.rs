@@ -4,8 +4,8 @@
 //! delays, queues and picks victims. A [`Controller`] adds the two things a table can't say: which event a message is, given
 //! what is known of the line (every guard is an event), and what each action does to the line.
 
-use crate::{Block, Cell, Kind, Mask, Msg, Node, Stamps, Table};
-use mem::LineAddr;
+use crate::{Block, Cell, Kind, Lane, Mask, Msg, Node, Stamps, Table};
+use mem::{LineAddr, Scope};
 use std::collections::VecDeque;
 
 /// A line in a controller: everything that is known of it there.
@@ -181,6 +181,17 @@ pub trait Controller<const N: usize>: Sync {
         false
     }
 
+    /// Whether `cts` is the time of the whole controller, one for all of its lines: then whoever drives it copies it from the line
+    /// it stepped to the others, those that it knows nothing of included.
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
+    /// The scopes of loads that make a difference here: the checker tries each.
+    fn scopes(&self) -> &'static [Scope] {
+        &[Scope::Group]
+    }
+
     /// What may be done to the line here; only of protocols that keep caches coherent at all times.
     fn access(&self, _: &Line<N>) -> Access {
         Access::None
@@ -205,13 +216,13 @@ pub struct Work<'a, const N: usize> {
     pub place: Place,
     pub line: &'a mut Line<N>,
     pub msg: &'a Msg<N>,
-    sends: Vec<Msg<N>>,
+    sends: &'a mut Vec<Msg<N>>,
 }
 
 impl<const N: usize> Work<'_, N> {
     /// Says something about this line to somebody.
     pub fn send(&mut self, to: Node, kind: Kind, data: Block<N>) {
-        self.sends.push(Msg::new(self.place.me, to, kind, self.msg.line, data));
+        self.sends.push(self.about(to, kind, data));
     }
 
     /// Says something about another line, or to another's store.
@@ -221,12 +232,18 @@ impl<const N: usize> Work<'_, N> {
 
     /// Says something with a lease, or with the time it is here.
     pub fn send_stamped(&mut self, to: Node, kind: Kind, data: Block<N>, stamps: Stamps) {
-        self.sends.push(Msg { stamps, ..Msg::new(self.place.me, to, kind, self.msg.line, data) });
+        self.sends.push(Msg { stamps, ..self.about(to, kind, data) });
     }
 
     /// Says something on another's behalf, or something that has others acknowledge.
     pub fn send_for(&mut self, to: Node, kind: Kind, data: Block<N>, of: Option<Node>, acks: u8) {
-        self.sends.push(Msg { of, acks, ..Msg::new(self.place.me, to, kind, self.msg.line, data) });
+        self.sends.push(Msg { of, acks, ..self.about(to, kind, data) });
+    }
+
+    /// A request that is passed on keeps its scope.
+    fn about(&self, to: Node, kind: Kind, data: Block<N>) -> Msg<N> {
+        let scope = if kind.lane() == Lane::Request { self.msg.scope } else { Scope::Group };
+        Msg { scope, ..Msg::new(self.place.me, to, kind, self.msg.line, data) }
     }
 }
 
@@ -310,15 +327,17 @@ fn told(history: &[Past]) -> String {
     history.iter().map(|past| format!("\n  line {} in {} met {}", past.line, past.state, past.event)).collect()
 }
 
-/// What would come of a message, without doing it: the cell it meets; `None` if the protocol has no such message here.
+/// What would come of a message, without doing it: the event it is and the cell it meets; `None` if the protocol has no such
+/// message here.
 pub fn look<'t, const N: usize>(
     controller: &dyn Controller<N>,
     table: &'t Table,
     place: Place,
     line: &Line<N>,
     msg: &Msg<N>,
-) -> Option<&'t Cell> {
-    Some(table.cell(line.state, controller.classify(place, line, msg)?))
+) -> Option<(u8, &'t Cell)> {
+    let event = controller.classify(place, line, msg)?;
+    Some((event, table.cell(line.state, event)))
 }
 
 /// Shows a message to a line. The line changes only if the answer is [`Step::Sends`].
@@ -330,34 +349,53 @@ pub fn step<const N: usize>(
     msg: &Msg<N>,
     log: &mut impl Witness,
 ) -> Result<Step<N>, Box<Impossible>> {
+    let mut sends = Vec::new();
+    let met = look(controller, table, place, line, msg);
+    let done = perform(controller, table, place, line, msg, met, log, &mut sends)?;
+    Ok(if done { Step::Sends(sends) } else { Step::Stall })
+}
+
+/// Does what [`look`] has found, with what is to be sent put behind what `sends` holds. Says whether it was no stall; only
+/// then anything has changed.
+#[expect(clippy::too_many_arguments, reason = "the arguments of `step`, what `look` found and where sends go")]
+pub fn perform<const N: usize>(
+    controller: &dyn Controller<N>,
+    table: &Table,
+    place: Place,
+    line: &mut Line<N>,
+    msg: &Msg<N>,
+    met: Option<(u8, &Cell)>,
+    log: &mut impl Witness,
+    sends: &mut Vec<Msg<N>>,
+) -> Result<bool, Box<Impossible>> {
     let state = line.state;
     let impossible = |event: String, why: String, history: Vec<Past>| {
         let state = table.states[state as usize];
         Box::new(Impossible { table: table.name, state, event, why, history })
     };
-    let Some(event) = controller.classify(place, line, msg) else {
+    let Some((event, cell)) = met else {
         let (event, why) = (format!("{:?}", msg.kind), "it has no event for this message".to_owned());
         return Err(impossible(event, why, log.history(msg.line)));
     };
     let event_name = || table.events[event as usize].to_owned();
     log.note(table, msg.line, state, event);
-    let (next, actions) = match table.cell(state, event) {
-        Cell::Stall => return Ok(Step::Stall),
+    let (next, actions) = match cell {
+        Cell::Stall => return Ok(false),
         Cell::Never => return Err(impossible(event_name(), "its cell is x".to_owned(), log.history(msg.line))),
         Cell::Go(next, actions) => (*next, actions),
     };
-    let mut changed = *line;
-    let mut work = Work { place, line: &mut changed, msg, sends: Vec::new() };
+    let (before, sent) = (*line, sends.len());
+    let mut work = Work { place, line, msg, sends };
     for &action in actions.iter() {
         if let Err(why) = controller.act(action, &mut work) {
+            *work.line = before;
+            work.sends.truncate(sent);
             let why = format!("{} {why}", table.actions[action as usize]);
             return Err(impossible(event_name(), why, log.history(msg.line)));
         }
     }
-    let sends = work.sends;
-    changed.state = next;
-    *line = changed;
-    Ok(Step::Sends(sends))
+    work.line.state = next;
+    Ok(true)
 }
 
 #[cfg(test)]

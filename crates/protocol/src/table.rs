@@ -77,9 +77,12 @@ impl Table {
         state as usize * self.events.len() + event as usize
     }
 
-    /// Whether a line in this state has nothing under way: no event has to wait for it.
+    /// Whether a line in this state has nothing under way: no event has to wait for it. An event that waits in every state says
+    /// nothing about this one.
     pub fn at_rest(&self, state: u8) -> bool {
-        (0..self.events.len()).all(|event| *self.cell(state, event as u8) != Cell::Stall)
+        let waits = |state: usize, event: u8| *self.cell(state as u8, event) == Cell::Stall;
+        let always_waits = |event| (0..self.states.len()).all(|state| waits(state, event));
+        (0..self.events.len() as u8).all(|event| !waits(state.into(), event) || always_waits(event))
     }
 
     /// Every cell with its state and its event, row by row.

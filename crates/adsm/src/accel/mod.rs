@@ -2,7 +2,7 @@
 //!
 //! The paper's accelerator abstraction layer (`004_8a0710c761bcf477.txt`, 4.1, Fig. 5): memory, copies, kernels, waiting; no
 //! coherence of any kind. Uploads are asynchronous and land in the order in which they were asked for; a kernel starts after
-//! every upload asked for before it; a download returns when the bytes are there.
+//! every upload and every copy between devices asked for before it.
 
 pub mod cuda;
 mod error;
@@ -12,6 +12,8 @@ pub mod sim;
 
 pub use error::DeviceError;
 pub use kernel::{Argument, KernelHandle, KernelSource, Native, Value};
+
+use std::any::Any;
 
 /// What a device can do, as far as the runtime has to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +43,7 @@ pub struct DeviceMemory {
 pub enum Ticket {
     Upload(u64),
     Kernel(u64),
+    Download(u64),
 }
 
 /// A device. Every method may be called from several threads, and those for transfers while a page fault is served.
@@ -85,6 +88,35 @@ pub trait Accelerator: Send + Sync {
     /// # Safety
     /// The target must be writable, and nobody else may use it meanwhile.
     unsafe fn download(&self, from: &DeviceMemory, offset: usize, to: *mut u8, len: usize) -> Result<(), DeviceError>;
+
+    /// Starts to do so. No kernel that is running may be writing the bytes.
+    ///
+    /// # Safety
+    /// The target must be writable, and nobody else may use it until the ticket is done.
+    unsafe fn start_download(
+        &self,
+        from: &DeviceMemory,
+        offset: usize,
+        to: *mut u8,
+        len: usize,
+    ) -> Result<Ticket, DeviceError>;
+
+    /// Starts to copy the bytes at `offset` of another device's memory to the same place of this one's, if the two devices
+    /// can do that without the host. It counts as an upload.
+    fn copy_from(
+        &self,
+        to: &DeviceMemory,
+        peer: &dyn Accelerator,
+        from: &DeviceMemory,
+        offset: usize,
+        len: usize,
+    ) -> Option<Result<Ticket, DeviceError>> {
+        let _ = (to, peer, from, offset, len);
+        None
+    }
+
+    /// So that devices of one kind know each other.
+    fn as_any(&self) -> &dyn Any;
 
     /// Sets bytes on the device, after the uploads so far.
     fn fill(&self, memory: &DeviceMemory, offset: usize, len: usize, byte: u8) -> Result<(), DeviceError>;

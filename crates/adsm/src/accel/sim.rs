@@ -7,6 +7,7 @@
 use super::{Abilities, Accelerator, Argument, DeviceError, DeviceMemory, KernelHandle, KernelSource, Native, Ticket};
 use crate::os::{HUGE, page_size, round_up};
 use std::{
+    any::Any,
     collections::BTreeMap,
     ptr,
     sync::{
@@ -33,6 +34,10 @@ pub struct SimSpec {
     pub shared_memory: bool,
     /// Contents are garbage where they are not owned.
     pub poison: bool,
+    /// It copies from other simulated devices without the host.
+    pub peers: bool,
+    /// Every transfer and every kernel takes up to so much longer, by a sequence that looks random.
+    pub jitter: Duration,
 }
 
 impl Default for SimSpec {
@@ -44,9 +49,13 @@ impl Default for SimSpec {
             one_pointer: true,
             shared_memory: false,
             poison: false,
+            peers: false,
+            jitter: Duration::ZERO,
         }
     }
 }
+
+const NAME: &str = "the simulated device";
 
 /// The byte that is found where nothing should be read.
 pub const POISON: u8 = 0xDB;
@@ -57,6 +66,8 @@ pub enum Operation {
     Allocate,
     Upload,
     Download,
+    /// A download that was started, on its way.
+    Arrival,
     Launch,
     /// The kernel itself, after it was launched.
     Kernel,
@@ -64,25 +75,41 @@ pub enum Operation {
 
 /// The simulated device.
 pub struct Sim {
-    spec: SimSpec,
     shared: Arc<State>,
-    commands: Mutex<Option<mpsc::Sender<Command>>>,
-    worker: Option<thread::JoinHandle<()>>,
-    asked: AtomicU64,
+    /// Uploads, copies from other devices and kernels, in order.
+    work: Lane,
+    downloads: Lane,
 }
 
-/// What the program and the device's thread share.
-struct State {
-    allocations: Mutex<BTreeMap<u64, Allocation>>,
-    used: Mutex<usize>,
-    /// How many of its commands the device has worked off.
+/// A thread that works off commands in order.
+struct Lane {
+    commands: Mutex<Option<mpsc::Sender<Command>>>,
+    asked: AtomicU64,
+    progress: Arc<Progress>,
+    worker: Option<thread::JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// How many of its commands the lane has worked off.
     done: Mutex<u64>,
     advanced: Condvar,
     /// Commands that failed, until somebody asks.
     errors: Mutex<BTreeMap<u64, DeviceError>>,
+}
+
+/// What the program and the device's threads share.
+struct State {
+    spec: SimSpec,
+    allocations: Mutex<BTreeMap<u64, Allocation>>,
+    used: Mutex<usize>,
     /// How many more of each operation succeed before one fails.
     trouble: Mutex<BTreeMap<Operation, (u64, DeviceError)>>,
     lost: Mutex<Option<DeviceError>>,
+    /// Bytes from the device go over one at a time, whoever waits for them.
+    way_back: Mutex<()>,
+    /// What the next delay is drawn from.
+    draws: AtomicU64,
 }
 
 /// A range of the device's memory: its bytes lie elsewhere than its address says.
@@ -93,9 +120,15 @@ struct Allocation {
 }
 
 enum Command {
+    /// From the host, or from another device.
     Upload {
         to: usize,
         from: usize,
+        len: usize,
+    },
+    Download {
+        from: usize,
+        to: usize,
         len: usize,
     },
     Fill {
@@ -115,21 +148,16 @@ enum Command {
 impl Sim {
     pub fn new(spec: SimSpec) -> Self {
         let shared = Arc::new(State {
+            spec,
             allocations: Mutex::default(),
             used: Mutex::default(),
-            done: Mutex::default(),
-            advanced: Condvar::new(),
-            errors: Mutex::default(),
             trouble: Mutex::default(),
             lost: Mutex::default(),
+            way_back: Mutex::default(),
+            draws: AtomicU64::new(0),
         });
-        let (sender, receiver) = mpsc::channel();
-        let (state, pace) = (Arc::clone(&shared), spec.clone());
-        let worker = thread::Builder::new()
-            .name("adsm-sim".to_owned())
-            .spawn(move || work(&state, &pace, &receiver))
-            .expect("a thread can be started");
-        Self { spec, shared, commands: Mutex::new(Some(sender)), worker: Some(worker), asked: AtomicU64::new(0) }
+        let (work, downloads) = (Lane::start(&shared), Lane::start(&shared));
+        Self { shared, work, downloads }
     }
 
     /// After `successes` more of them, one `operation` fails with `error`.
@@ -141,7 +169,6 @@ impl Sim {
     pub fn lose(&self, why: &str) {
         let error = DeviceError::Lost { device: self.name(), why: why.to_owned() };
         *lock(&self.shared.lost) = Some(error);
-        self.shared.advanced.notify_all();
     }
 
     /// Bytes that are allocated on it.
@@ -159,12 +186,58 @@ impl Sim {
         }
     }
 
-    fn ask(&self, command: Command, ticket: fn(u64) -> Ticket) -> Result<Ticket, DeviceError> {
+    fn lane(&self, ticket: Ticket) -> (&Lane, u64) {
+        match ticket {
+            Ticket::Upload(number) | Ticket::Kernel(number) => (&self.work, number),
+            Ticket::Download(number) => (&self.downloads, number),
+        }
+    }
+}
+
+impl Lane {
+    fn start(shared: &Arc<State>) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let (state, progress) = (Arc::clone(shared), Arc::<Progress>::default());
+        let told = Arc::clone(&progress);
+        let worker = thread::Builder::new()
+            .name("adsm-sim".to_owned())
+            .spawn(move || work(&state, &told, &receiver))
+            .expect("a thread can be started");
+        Self { commands: Mutex::new(Some(sender)), asked: AtomicU64::new(0), progress, worker: Some(worker) }
+    }
+
+    /// The number of the command.
+    fn ask(&self, command: Command) -> u64 {
         let commands = lock(&self.commands);
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        let gone = || DeviceError::Lost { device: self.name(), why: "its thread has ended".to_owned() };
-        commands.as_ref().ok_or_else(gone)?.send(command).map_err(|_| gone())?;
-        Ok(ticket(number))
+        let sent = commands.as_ref().map(|commands| commands.send(command));
+        assert!(matches!(sent, Some(Ok(()))), "the device's thread lives as long as the device");
+        number
+    }
+
+    fn is_done(&self, number: u64) -> Result<bool, DeviceError> {
+        if let Some(error) = lock(&self.progress.errors).remove(&number) {
+            return Err(error);
+        }
+        Ok(*lock(&self.progress.done) >= number)
+    }
+
+    fn wait(&self, number: u64) -> Result<(), DeviceError> {
+        let mut done = lock(&self.progress.done);
+        while *done < number {
+            done = self.progress.advanced.wait(done).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(done);
+        lock(&self.progress.errors).remove(&number).map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        lock(&self.commands).take();
+        if let Some(worker) = self.worker.take() {
+            let _ = worker.join();
+        }
     }
 }
 
@@ -183,31 +256,59 @@ impl State {
             None => Ok(()),
         }
     }
+
+    /// As long as the device takes for `len` bytes.
+    fn pause(&self, len: usize) {
+        let SimSpec { latency, bandwidth, jitter, .. } = self.spec;
+        let transfer = bandwidth.map_or(0.0, |bandwidth| len as f64 / bandwidth as f64);
+        // The fractional parts of multiples of the golden ratio are spread evenly.
+        let draw = self.draws.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+        let long = latency + Duration::from_secs_f64(transfer) + jitter.mul_f64(draw as f64 / u64::MAX as f64);
+        if long >= Duration::from_micros(200) {
+            thread::sleep(long);
+        } else if !long.is_zero() {
+            let begin = Instant::now();
+            while begin.elapsed() < long {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    /// Brings bytes to the host.
+    ///
+    /// # Safety
+    /// Both ranges must be there; nobody else may use the target.
+    unsafe fn bring(&self, from: usize, to: usize, len: usize) {
+        let _one_at_a_time = lock(&self.way_back);
+        self.pause(len);
+        // SAFETY: the caller's word.
+        unsafe { ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
+    }
 }
 
 impl Accelerator for Sim {
     fn name(&self) -> String {
-        "the simulated device".to_owned()
+        NAME.to_owned()
     }
 
     fn abilities(&self) -> Abilities {
-        let SimSpec { one_pointer, shared_memory, poison, .. } = self.spec;
+        let SimSpec { one_pointer, shared_memory, poison, .. } = self.shared.spec;
         Abilities { one_pointer, shared_memory, poisons: poison && !shared_memory }
     }
 
     fn allocate(&self, len: usize) -> Result<DeviceMemory, DeviceError> {
         self.shared.fails(Operation::Allocate)?;
-        let free = self.spec.memory.saturating_sub(self.used());
+        let free = self.shared.spec.memory.saturating_sub(self.used());
         let full = DeviceError::OutOfMemory { device: self.name(), asked: len, free: Some(free as u64) };
         let len = round_up(len, page_size()).ok_or_else(|| full.clone())?;
         if len > free {
             return Err(full);
         }
         let bytes = reserve(len, libc::PROT_READ | libc::PROT_WRITE).ok_or_else(|| full.clone())?;
-        let address = if self.spec.shared_memory { bytes } else { reserve(len, libc::PROT_NONE).ok_or(full)? };
+        let address = if self.shared.spec.shared_memory { bytes } else { reserve(len, libc::PROT_NONE).ok_or(full)? };
         lock(&self.shared.allocations).insert(address as u64, Allocation { bytes, len });
         *lock(&self.shared.used) += len;
-        let host = self.spec.shared_memory.then_some(bytes);
+        let host = self.shared.spec.shared_memory.then_some(bytes);
         Ok(DeviceMemory { address: address as u64, len, host, handle: 0 })
     }
 
@@ -217,14 +318,8 @@ impl Accelerator for Sim {
             return Err(DeviceError::Failed { device: self.name(), what: "freeing memory", why });
         };
         *lock(&self.shared.used) -= allocation.len;
-        // SAFETY: both ranges were mapped by `allocate` and are not used any longer. As with CUDA, whatever was laid over the
-        // address goes with it.
-        unsafe {
-            libc::munmap(allocation.bytes as *mut libc::c_void, allocation.len);
-            if allocation.bytes as u64 != memory.address {
-                libc::munmap(memory.address as *mut libc::c_void, allocation.len);
-            }
-        }
+        // SAFETY: out of the list, and the caller's word for the rest.
+        unsafe { unmap(memory.address, allocation) };
         Ok(())
     }
 
@@ -237,43 +332,63 @@ impl Accelerator for Sim {
     ) -> Result<Ticket, DeviceError> {
         self.shared.fails(Operation::Upload)?;
         let to = self.bytes_of(to, offset, len)?;
-        self.ask(Command::Upload { to, from: from as usize, len }, Ticket::Upload)
+        Ok(Ticket::Upload(self.work.ask(Command::Upload { to, from: from as usize, len })))
     }
 
     unsafe fn download(&self, from: &DeviceMemory, offset: usize, to: *mut u8, len: usize) -> Result<(), DeviceError> {
         self.shared.fails(Operation::Download)?;
         let from = self.bytes_of(from, offset, len)?;
-        pause(&self.spec, len);
         // SAFETY: checked to lie in the allocation; the caller vouches for the target.
-        unsafe { ptr::copy_nonoverlapping(from as *const u8, to, len) };
+        unsafe { self.shared.bring(from, to as usize, len) };
         Ok(())
+    }
+
+    unsafe fn start_download(
+        &self,
+        from: &DeviceMemory,
+        offset: usize,
+        to: *mut u8,
+        len: usize,
+    ) -> Result<Ticket, DeviceError> {
+        self.shared.fails(Operation::Download)?;
+        let from = self.bytes_of(from, offset, len)?;
+        Ok(Ticket::Download(self.downloads.ask(Command::Download { from, to: to as usize, len })))
+    }
+
+    fn copy_from(
+        &self,
+        to: &DeviceMemory,
+        peer: &dyn Accelerator,
+        from: &DeviceMemory,
+        offset: usize,
+        len: usize,
+    ) -> Option<Result<Ticket, DeviceError>> {
+        let peer: &Self = peer.as_any().downcast_ref()?;
+        (self.shared.spec.peers && peer.shared.spec.peers).then(|| {
+            peer.shared.fails(Operation::Download)?;
+            self.shared.fails(Operation::Upload)?;
+            let (to, from) = (self.bytes_of(to, offset, len)?, peer.bytes_of(from, offset, len)?);
+            Ok(Ticket::Upload(self.work.ask(Command::Upload { to, from, len })))
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 
     fn fill(&self, memory: &DeviceMemory, offset: usize, len: usize, byte: u8) -> Result<(), DeviceError> {
         let to = self.bytes_of(memory, offset, len)?;
-        let ticket = self.ask(Command::Fill { to, len, byte }, Ticket::Upload)?;
-        self.wait(ticket)
+        self.work.wait(self.work.ask(Command::Fill { to, len, byte }))
     }
 
     fn is_done(&self, ticket: Ticket) -> Result<bool, DeviceError> {
-        let (Ticket::Upload(number) | Ticket::Kernel(number)) = ticket;
-        if let Some(error) = lock(&self.shared.errors).remove(&number) {
-            return Err(error);
-        }
-        Ok(*lock(&self.shared.done) >= number)
+        let (lane, number) = self.lane(ticket);
+        lane.is_done(number)
     }
 
     fn wait(&self, ticket: Ticket) -> Result<(), DeviceError> {
-        let (Ticket::Upload(number) | Ticket::Kernel(number)) = ticket;
-        let mut done = lock(&self.shared.done);
-        while *done < number {
-            done = self.shared.advanced.wait(done).unwrap_or_else(PoisonError::into_inner);
-        }
-        drop(done);
-        match lock(&self.shared.errors).remove(&number) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        let (lane, number) = self.lane(ticket);
+        lane.wait(number)
     }
 
     fn load(&self, source: &KernelSource) -> Result<KernelHandle, DeviceError> {
@@ -308,7 +423,7 @@ impl Accelerator for Sim {
                 Argument::Value(value) => values.push(*value),
             }
         }
-        self.ask(Command::Kernel { code: kernel.clone(), grid, block, memory, values }, Ticket::Kernel)
+        Ok(Ticket::Kernel(self.work.ask(Command::Kernel { code: kernel.clone(), grid, block, memory, values })))
     }
 
     fn poison(&self, memory: &DeviceMemory, offset: usize, len: usize) {
@@ -319,41 +434,42 @@ impl Accelerator for Sim {
     }
 }
 
-impl Drop for Sim {
+impl Drop for State {
     fn drop(&mut self) {
-        lock(&self.commands).take();
-        if let Some(worker) = self.worker.take() {
-            let _ = worker.join();
-        }
-        let left: Vec<_> = lock(&self.shared.allocations).keys().copied().collect();
-        for address in left {
-            let _ = self.free(DeviceMemory { address, len: 0, host: None, handle: 0 });
+        for (address, allocation) in std::mem::take(&mut *lock(&self.allocations)) {
+            // SAFETY: whoever used the memory has gone.
+            unsafe { unmap(address, allocation) };
         }
     }
 }
 
-/// The device's thread: commands in order.
-fn work(state: &State, spec: &SimSpec, commands: &mpsc::Receiver<Command>) {
+/// A lane's thread: commands in order.
+fn work(state: &State, progress: &Progress, commands: &mpsc::Receiver<Command>) {
     let mut number = 0;
     while let Ok(command) = commands.recv() {
         number += 1;
-        if let Err(error) = obey(state, spec, command) {
-            lock(&state.errors).insert(number, error);
+        if let Err(error) = obey(state, command) {
+            lock(&progress.errors).insert(number, error);
         }
-        *lock(&state.done) = number;
-        state.advanced.notify_all();
+        *lock(&progress.done) = number;
+        progress.advanced.notify_all();
     }
 }
 
-fn obey(state: &State, spec: &SimSpec, command: Command) -> Result<(), DeviceError> {
+fn obey(state: &State, command: Command) -> Result<(), DeviceError> {
     if let Some(error) = lock(&state.lost).as_ref() {
         return Err(error.clone());
     }
     match command {
         Command::Upload { to, from, len } => {
-            pause(spec, len);
+            state.pause(len);
             // SAFETY: the target was checked when the command was given; whoever asked keeps the source as it is.
             unsafe { ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
+        }
+        Command::Download { from, to, len } => {
+            state.fails(Operation::Arrival)?;
+            // SAFETY: the source was checked when the command was given; whoever asked leaves the target alone.
+            unsafe { state.bring(from, to, len) };
         }
         Command::Fill { to, len, byte } => {
             // SAFETY: checked when the command was given.
@@ -361,7 +477,7 @@ fn obey(state: &State, spec: &SimSpec, command: Command) -> Result<(), DeviceErr
         }
         Command::Kernel { code, grid, block, memory, values } => {
             state.fails(Operation::Kernel)?;
-            pause(spec, 0);
+            state.pause(0);
             if let KernelHandle::Native(code) = code {
                 // SAFETY: ranges of the device's memory, checked to be its own and not to overlap; between the launch and
                 // its end nobody else touches them.
@@ -369,23 +485,26 @@ fn obey(state: &State, spec: &SimSpec, command: Command) -> Result<(), DeviceErr
                     .into_iter()
                     .map(|(at, len)| unsafe { std::slice::from_raw_parts_mut(at as *mut u8, len) })
                     .collect();
-                code(&mut Native { grid, block, memory, values });
+                let mut call = Native { grid, block, memory, values };
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| code(&mut call))).map_err(|_| {
+                    let (device, why) = (NAME.to_owned(), "it panicked".to_owned());
+                    DeviceError::Failed { device, what: "a kernel", why }
+                })?;
             }
         }
     }
     Ok(())
 }
 
-/// As long as the device would take for `len` bytes.
-fn pause(spec: &SimSpec, len: usize) {
-    let transfer = spec.bandwidth.map_or(0.0, |bandwidth| len as f64 / bandwidth as f64);
-    let long = spec.latency + Duration::from_secs_f64(transfer);
-    if long >= Duration::from_micros(200) {
-        thread::sleep(long);
-    } else if !long.is_zero() {
-        let begin = Instant::now();
-        while begin.elapsed() < long {
-            std::hint::spin_loop();
+/// # Safety
+/// The allocation was made by `allocate` and is not used any longer. As with CUDA, whatever was laid over the address goes with
+/// it.
+unsafe fn unmap(address: u64, allocation: Allocation) {
+    // SAFETY: the caller's word.
+    unsafe {
+        libc::munmap(allocation.bytes as *mut libc::c_void, allocation.len);
+        if allocation.bytes as u64 != address {
+            libc::munmap(address as *mut libc::c_void, allocation.len);
         }
     }
 }

@@ -3,9 +3,9 @@
 use super::{Pod, Shared};
 use crate::{
     Runtime,
-    accel::{Argument, KernelHandle, KernelSource, Value},
-    device::{Device, Flight, Launch, Mode, lock},
+    accel::{KernelHandle, KernelSource, Value},
     error::{Error, Result},
+    host::{Flight, Given, Host, Launch, Mode, lock},
     memory::Object,
 };
 use std::{
@@ -59,26 +59,23 @@ impl Kernel {
             arguments: Vec::new(),
             objects: Vec::new(),
             device: None,
+            foreign: None,
             borrowed: PhantomData,
         }
     }
 
-    pub(crate) fn on(&self, device: &Device) -> Result<KernelHandle> {
+    pub(crate) fn on(&self, device: usize) -> Result<KernelHandle> {
         let mut loaded = lock(&self.loaded);
-        if let Some(handle) = loaded.get(&device.index) {
+        if let Some(handle) = loaded.get(&device) {
             return Ok(handle.clone());
         }
-        let handle = device.accel.load(&self.source)?;
-        loaded.insert(device.index, handle.clone());
+        let handle = self.runtime.host().accels[device].load(&self.source)?;
+        loaded.insert(device, handle.clone());
         Ok(handle)
     }
 
     pub fn name(&self) -> &str {
         &self.source.name
-    }
-
-    pub(crate) fn runtime(&self) -> &Runtime {
-        &self.runtime
     }
 }
 
@@ -88,9 +85,11 @@ pub struct Call<'a> {
     kernel: &'a Kernel,
     grid: [u32; 3],
     block: [u32; 3],
-    arguments: Vec<Argument>,
+    arguments: Vec<Given>,
     objects: Vec<(Arc<Object>, Mode)>,
-    device: Option<Result<Arc<Device>>>,
+    device: Option<usize>,
+    /// An object of another runtime, which this one can't use.
+    foreign: Option<usize>,
     borrowed: PhantomData<&'a mut ()>,
 }
 
@@ -107,55 +106,60 @@ impl<'a> Call<'a> {
 
     /// A plain value.
     pub fn value(mut self, value: impl Into<Value>) -> Self {
-        self.arguments.push(Argument::Value(value.into()));
+        self.arguments.push(Given::Value(value.into()));
+        self
+    }
+
+    /// Runs it on this device, whatever the policy says.
+    pub fn on(mut self, device: usize) -> Self {
+        self.device = Some(device);
         self
     }
 
     fn object<T: Pod>(mut self, shared: &Shared<[T]>, mode: Mode) -> Self {
-        let device = match self.device.take() {
-            None => Ok(Arc::clone(shared.device())),
-            Some(Ok(device)) if !Arc::ptr_eq(&device, shared.device()) => {
-                let (one, other) = (device.accel.name(), shared.device().accel.name());
-                Err(Error::TwoDevices { one, other })
-            }
-            Some(other) => other,
-        };
-        self.device = Some(device);
-        self.arguments.push(Argument::Memory { memory: shared.object().memory, offset: 0 });
+        if !Arc::ptr_eq(shared.host(), self.kernel.runtime.host()) {
+            self.foreign = Some(shared.object().base());
+        }
+        self.arguments.push(Given::Shared(Arc::clone(shared.object()), 0));
         self.objects.push((Arc::clone(shared.object()), mode));
         self
     }
 
     /// Starts the kernel. Its objects stay borrowed until the call has been synchronised.
     pub fn launch(self) -> Result<InFlight<'a>> {
-        let device = match self.device {
-            Some(device) => device?,
-            // A kernel without objects runs on the first device.
-            None => Arc::clone(self.kernel.runtime().device(0)?),
-        };
-        let handle = self.kernel.on(&device)?;
-        let Self { grid, block, arguments, objects, .. } = self;
-        let flight = device.call(Launch { kernel: &handle, grid, block, arguments: &arguments, objects })?;
-        Ok(InFlight { device, flight, borrowed: PhantomData })
+        let Self { kernel, grid, block, arguments, objects, device, foreign, .. } = self;
+        if let Some(address) = foreign {
+            return Err(Error::Foreign { address, freed: false });
+        }
+        let host = Arc::clone(kernel.runtime.host());
+        let device = host.choose(&objects, device)?;
+        let handle = kernel.on(device)?;
+        let flight = host.call(device, Launch { kernel: &handle, grid, block, arguments: &arguments, objects })?;
+        Ok(InFlight { host, flight, borrowed: PhantomData })
     }
 }
 
 /// A call that has not been synchronised. Dropping it waits too, but can't tell of an error.
 #[must_use = "an error of the kernel is told by sync()"]
 pub struct InFlight<'a> {
-    device: Arc<Device>,
+    host: Arc<Host>,
     flight: Arc<Flight>,
     borrowed: PhantomData<&'a mut ()>,
 }
 
 impl InFlight<'_> {
+    /// The device that it runs on.
+    pub fn device(&self) -> usize {
+        self.flight.device
+    }
+
     /// Waits for the kernel's end and takes its objects back.
     pub fn sync(self) -> Result<()> {
-        let result = self.device.sync(&self.flight);
+        let result = self.host.sync(&self.flight);
         let mut this = mem::ManuallyDrop::new(self);
         // SAFETY: each field is dropped once; `this` is not used again.
         unsafe {
-            std::ptr::drop_in_place(&raw mut this.device);
+            std::ptr::drop_in_place(&raw mut this.host);
             std::ptr::drop_in_place(&raw mut this.flight);
         }
         result
@@ -164,7 +168,7 @@ impl InFlight<'_> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        if let Err(error) = self.device.sync(&self.flight) {
+        if let Err(error) = self.host.sync(&self.flight) {
             eprintln!("adsm: a call that nobody synchronised failed: {error}");
         }
     }

@@ -1,6 +1,6 @@
 //! A slice that CPU and device share.
 
-use crate::{device::Device, memory::Object, os::Access};
+use crate::{host::Host, memory::Object, os::Access};
 use std::{
     fmt,
     marker::PhantomData,
@@ -39,7 +39,7 @@ unsafe impl<T: Pod, const N: usize> Pod for [T; N] {}
 /// # Ok(()) }
 /// ```
 pub struct Shared<T: ?Sized> {
-    device: Arc<Device>,
+    host: Arc<Host>,
     object: Arc<Object>,
     len: usize,
     holds: PhantomData<T>,
@@ -51,37 +51,37 @@ unsafe impl<T: Send> Send for Shared<[T]> {}
 unsafe impl<T: Sync> Sync for Shared<[T]> {}
 
 impl<T: Pod> Shared<[T]> {
-    pub(crate) fn new(device: Arc<Device>, object: Arc<Object>, len: usize) -> Self {
-        Self { device, object, len, holds: PhantomData }
+    pub(crate) fn new(host: Arc<Host>, object: Arc<Object>, len: usize) -> Self {
+        Self { host, object, len, holds: PhantomData }
     }
 
-    /// Its address for kernels: the same as for the CPU unless it was allocated with
+    /// Its address for kernels on its home device: the same as for the CPU unless it was allocated with
     /// [`safe_alloc`](crate::Runtime::safe_alloc).
     pub fn safe(&self) -> u64 {
-        self.object.memory.address
+        self.object.memory().address
     }
 
     /// Sets every byte, on the device where whole blocks allow it.
     pub fn fill_bytes(&mut self, byte: u8) -> crate::Result<()> {
-        self.device.fill(&self.object, 0..self.len * size_of::<T>(), byte)
+        self.host.fill(&self.object, 0..self.len * size_of::<T>(), byte)
     }
 
-    /// After the device was lost: what the CPU last had counts again. Answers with how many bytes are older than what the
-    /// device had, and that nobody can bring back.
+    /// After a device was lost: what another device has is fetched, and else what the CPU last had counts again. Answers with how
+    /// many bytes are older than what the device had, and that nobody can bring back.
     pub fn salvage(&mut self) -> usize {
-        self.device.salvage(&self.object)
+        self.host.salvage(&self.object)
     }
 
     /// Opens elements for a system call (such as `read` into them) where faults inside the kernel are not served.
     pub fn touch(&mut self, elements: std::ops::Range<usize>) -> crate::Result<()> {
         let bytes = elements.start * size_of::<T>()..elements.end.min(self.len) * size_of::<T>();
-        self.device.touch(&self.object, bytes, Access::Store)
+        self.host.touch(&self.object, bytes, Access::Store)
     }
 
     /// If a call was forgotten (`mem::forget`), its end is awaited here: a borrow can be leaked, a data race can't.
     fn settled(&self, access: Access) -> *mut T {
-        if self.object.is_in_flight() && (access == Access::Store || self.device.is_being_written(&self.object)) {
-            self.device.settle(&self.object);
+        if self.object.is_in_flight() && (access == Access::Store || self.host.is_being_written(&self.object)) {
+            self.host.settle(&self.object);
         }
         self.object.base() as *mut T
     }
@@ -92,8 +92,8 @@ impl<T: ?Sized> Shared<T> {
         &self.object
     }
 
-    pub(crate) fn device(&self) -> &Arc<Device> {
-        &self.device
+    pub(crate) fn host(&self) -> &Arc<Host> {
+        &self.host
     }
 }
 
@@ -122,8 +122,8 @@ impl<T: Pod + fmt::Debug> fmt::Debug for Shared<[T]> {
 
 impl<T: ?Sized> Drop for Shared<T> {
     fn drop(&mut self) {
-        self.device.settle(&self.object);
+        self.host.settle(&self.object);
         // In a forked child there is nothing to give back.
-        let _ = self.device.free(&self.object);
+        let _ = self.host.free(&self.object);
     }
 }

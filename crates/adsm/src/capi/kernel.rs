@@ -3,8 +3,8 @@
 use super::{give, object::place, runtime, tell};
 use crate::{
     Error, Kernel, KernelSource, Result, Runtime,
-    accel::{Argument, Native, Value},
-    device::{Launch, Mode},
+    accel::{Native, Value},
+    host::{Given, Launch, Mode},
     memory::Object,
 };
 use std::{
@@ -55,7 +55,7 @@ fn refused(why: &'static str) -> Error {
 
 /// # Safety
 /// `text` must be null or a C string.
-unsafe fn text(text: *const c_char) -> Result<String> {
+pub(super) unsafe fn text(text: *const c_char) -> Result<String> {
     if text.is_null() {
         return Err(refused("a text is NULL"));
     }
@@ -166,21 +166,53 @@ pub unsafe extern "C" fn adsm_bind(pointer: *mut CKernel, object: *mut c_void) -
     tell(runtime().and_then(|runtime| {
         // SAFETY: the caller's word.
         let kernel = unsafe { kernel(pointer) }?;
-        let (object, _) = runtime.find(object as usize)?;
+        let object = runtime.find(object as usize)?;
         kernel.bound.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&object));
         Ok(())
     }))
 }
 
-/// Starts a kernel.
+/// Starts a kernel where the policy says.
 ///
 /// # Safety
 /// A kernel of ours, and `count` arguments as the header describes them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_call(
-    pointer: *mut CKernel,
+    kernel: *mut CKernel,
     grid: CDim,
     block: CDim,
+    arguments: *const CArgument,
+    count: usize,
+) -> c_int {
+    // SAFETY: the caller's word.
+    unsafe { start(None, kernel, (grid, block), arguments, count) }
+}
+
+/// Starts a kernel on a device of the program's choice.
+///
+/// # Safety
+/// As for [`adsm_call`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_call_on(
+    device: c_int,
+    kernel: *mut CKernel,
+    grid: CDim,
+    block: CDim,
+    arguments: *const CArgument,
+    count: usize,
+) -> c_int {
+    // A negative number is no device.
+    let device = usize::try_from(device).unwrap_or(usize::MAX);
+    // SAFETY: the caller's word.
+    unsafe { start(Some(device), kernel, (grid, block), arguments, count) }
+}
+
+/// # Safety
+/// As for [`adsm_call`].
+unsafe fn start(
+    device: Option<usize>,
+    pointer: *mut CKernel,
+    shape: (CDim, CDim),
     arguments: *const CArgument,
     count: usize,
 ) -> c_int {
@@ -191,16 +223,23 @@ pub unsafe extern "C" fn adsm_call(
             (kernel(pointer)?, arguments)
         };
         // SAFETY: as above.
-        unsafe { call(runtime, kernel, grid, block, arguments) }
+        unsafe { call(runtime, device, kernel, shape, arguments) }
     }))
 }
 
 /// # Safety
 /// The arguments must be as the header describes them.
-unsafe fn call(runtime: &Runtime, kernel: &CKernel, grid: CDim, block: CDim, arguments: &[CArgument]) -> Result<()> {
+unsafe fn call(
+    runtime: &Runtime,
+    device: Option<usize>,
+    kernel: &CKernel,
+    (grid, block): (CDim, CDim),
+    arguments: &[CArgument],
+) -> Result<()> {
     let mut given = Vec::with_capacity(arguments.len());
     let mut objects: Vec<(Arc<Object>, Mode)> = Vec::new();
-    let mut anything = false;
+    // The home of objects of whose use nothing is known.
+    let mut unknown = None;
     for argument in arguments {
         let mode = match argument.kind {
             1 => Mode::Reads,
@@ -209,38 +248,36 @@ unsafe fn call(runtime: &Runtime, kernel: &CKernel, grid: CDim, block: CDim, arg
                 // SAFETY: the caller's word.
                 let bytes = unsafe { std::slice::from_raw_parts(argument.pointer.cast::<u8>(), argument.bytes) };
                 let value = Value::from_bytes(bytes).ok_or_else(|| refused("a value has more than 16 bytes"))?;
-                given.push(Argument::Value(value));
+                given.push(Given::Value(value));
                 continue;
             }
             _ => return Err(refused("an argument is of no known kind")),
         };
-        anything |= argument.kind == 3;
-        let (object, _, bytes) = place(runtime, argument.pointer as usize, 0)?;
-        given.push(Argument::Memory { memory: object.memory, offset: bytes.start });
+        let (object, bytes) = place(runtime, argument.pointer as usize, 0)?;
+        if argument.kind == 3 {
+            unknown.get_or_insert(object.home);
+        }
+        given.push(Given::Shared(Arc::clone(&object), bytes.start));
         objects.push((object, mode));
     }
     // Objects that have been freed since are no longer bound.
     let bound: Vec<Arc<Object>> =
         kernel.bound.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
-    let mut device = None;
-    for object in objects.iter().map(|(object, _)| object).chain(&bound) {
-        let here = runtime.device(object.device)?;
-        let found = device.get_or_insert(here);
-        if !Arc::ptr_eq(found, here) {
-            return Err(Error::TwoDevices { one: found.accel.name(), other: here.accel.name() });
-        }
-    }
-    let device = device.map_or_else(|| runtime.chosen(), Ok)?;
-    if anything && bound.is_empty() {
+    let host = runtime.host();
+    // The kernel finds them by addresses in other objects, which are those of their home.
+    let at_home = bound.first().map(|object| object.home).or(unknown);
+    if let (Some(home), true) = (unknown, bound.is_empty()) {
         // Nothing is known: every object may be used (3.3), except as the arguments say otherwise.
         let known: Vec<usize> = objects.iter().map(|(object, _)| object.base()).collect();
-        objects.extend(device.objects().into_iter().filter(|o| !known.contains(&o.base())).map(|o| (o, Mode::Writes)));
+        let others = host.objects().into_iter().filter(|o| o.home == home && !known.contains(&o.base()));
+        objects.extend(others.map(|object| (object, Mode::Writes)));
     }
     objects.extend(bound.into_iter().map(|object| (object, Mode::Writes)));
+    let device = host.choose(&objects, device.or(at_home))?;
     let made = kernel
         .made
         .get_or_init(|| runtime.kernel(kernel.source.lock().unwrap_or_else(PoisonError::into_inner).clone()));
     let handle = made.on(device)?;
     let (grid, block) = ([grid.x, grid.y, grid.z], [block.x, block.y, block.z]);
-    device.call(Launch { kernel: &handle, grid, block, arguments: &given, objects }).map(drop)
+    host.call(device, Launch { kernel: &handle, grid, block, arguments: &given, objects }).map(drop)
 }

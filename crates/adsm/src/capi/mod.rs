@@ -91,6 +91,35 @@ pub extern "C" fn adsm_sync() -> c_int {
     tell(runtime().and_then(Runtime::sync))
 }
 
+/// How many devices there are; -1 if none can be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn adsm_devices() -> c_int {
+    runtime().map_or_else(
+        |error| {
+            tell(Err(error));
+            -1
+        },
+        |runtime| runtime.devices() as c_int,
+    )
+}
+
+/// From now on, kernels go where this says, in the words of `ADSM_SCHEDULE`.
+///
+/// # Safety
+/// `policy` must be null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adsm_schedule(policy: *const c_char) -> c_int {
+    tell(runtime().and_then(|runtime| {
+        // SAFETY: the caller's word.
+        let value = unsafe { kernel::text(policy) }?;
+        let schedule = value.parse().map_err(|expected| {
+            let variable = "schedule".to_owned();
+            Error::Setting { variable, value: value.clone(), expected }
+        })?;
+        runtime.set_schedule(schedule)
+    }))
+}
+
 /// Totals since the start.
 ///
 /// # Safety

@@ -3,7 +3,6 @@
 use super::{give, runtime, tell};
 use crate::{
     Error, Result, Runtime,
-    device::Device,
     memory::{self, Object},
     os::Access,
 };
@@ -15,22 +14,19 @@ use std::{
 };
 
 /// The object in which `bytes` from `address` on lie, and where in it.
-pub(super) fn place(
-    runtime: &Runtime,
-    address: usize,
-    bytes: usize,
-) -> Result<(Arc<Object>, &Arc<Device>, Range<usize>)> {
-    let (object, device) = runtime.find(address)?;
+pub(super) fn place(runtime: &Runtime, address: usize, bytes: usize) -> Result<(Arc<Object>, Range<usize>)> {
+    let object = runtime.find(address)?;
     let (start, len) = (object.base(), object.len);
     match (address - start).checked_add(bytes) {
-        Some(end) if end <= len => Ok((object, device, address - start..end)),
+        Some(end) if end <= len => Ok((object, address - start..end)),
         _ => Err(Error::Bounds { address, bytes, start, len }),
     }
 }
 
-fn allocate(bytes: usize, one_pointer: bool) -> *mut c_void {
+fn allocate(device: Option<usize>, bytes: usize, one_pointer: bool) -> *mut c_void {
     give(runtime().and_then(|runtime| {
-        let object = runtime.chosen()?.allocate(bytes, one_pointer)?;
+        let device = device.unwrap_or_else(|| runtime.choose());
+        let object = runtime.host().allocate(device, bytes, one_pointer)?;
         Ok(object.base() as *mut c_void)
     }))
 }
@@ -38,13 +34,20 @@ fn allocate(bytes: usize, one_pointer: bool) -> *mut c_void {
 /// Zeroes that CPU and kernels know by one address.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_alloc(bytes: usize) -> *mut c_void {
-    allocate(bytes, true)
+    allocate(None, bytes, true)
+}
+
+/// The same with its home on a device of the program's choice.
+#[unsafe(no_mangle)]
+pub extern "C" fn adsm_alloc_on(device: c_int, bytes: usize) -> *mut c_void {
+    // A negative number is no device.
+    allocate(Some(usize::try_from(device).unwrap_or(usize::MAX)), bytes, true)
 }
 
 /// Zeroes that the CPU knows by one address and kernels by another.
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_safe_alloc(bytes: usize) -> *mut c_void {
-    allocate(bytes, false)
+    allocate(None, bytes, false)
 }
 
 /// Gives an object back.
@@ -52,11 +55,11 @@ pub extern "C" fn adsm_safe_alloc(bytes: usize) -> *mut c_void {
 pub extern "C" fn adsm_free(object: *mut c_void) -> c_int {
     let address = object as usize;
     tell(runtime().and_then(|runtime| {
-        let (object, device) = runtime.find(address)?;
+        let object = runtime.find(address)?;
         if object.base() != address {
             return Err(Error::Inside { address, start: object.base() });
         }
-        device.free(&object)
+        runtime.host().free(&object)
     }))
 }
 
@@ -64,8 +67,8 @@ pub extern "C" fn adsm_free(object: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_safe(address: *const c_void) -> u64 {
     let translated = runtime().and_then(|runtime| {
-        let (object, _, bytes) = place(runtime, address as usize, 0)?;
-        Ok(object.memory.address + bytes.start as u64)
+        let (object, bytes) = place(runtime, address as usize, 0)?;
+        Ok(object.memory().address + bytes.start as u64)
     });
     translated.unwrap_or_else(|error| {
         tell(Err(error));
@@ -85,8 +88,8 @@ pub unsafe extern "C" fn adsm_memset(to: *mut c_void, byte: c_int, bytes: usize)
             unsafe { ptr::write_bytes(to.cast::<u8>(), byte as u8, bytes) };
             return Ok(());
         }
-        let (object, device, range) = place(runtime, to as usize, bytes)?;
-        device.fill(&object, range, byte as u8)
+        let (object, range) = place(runtime, to as usize, bytes)?;
+        runtime.host().fill(&object, range, byte as u8)
     }))
 }
 
@@ -110,24 +113,24 @@ unsafe fn copy(runtime: &Runtime, to: *mut u8, from: *const u8, bytes: usize) ->
         return Ok(());
     }
     if !shared_from {
-        let (object, device, range) = place(runtime, to as usize, bytes)?;
+        let (object, range) = place(runtime, to as usize, bytes)?;
         // SAFETY: as above.
-        return unsafe { device.write(&object, range, from) };
+        return unsafe { runtime.host().write(&object, range, from) };
     }
-    let (source, device, range) = place(runtime, from as usize, bytes)?;
+    let (source, range) = place(runtime, from as usize, bytes)?;
     if !shared_to {
         // SAFETY: as above.
-        return unsafe { device.read(&source, range, to) };
+        return unsafe { runtime.host().read(&source, range, to) };
     }
     // From one object to another, through a buffer of our own: no address of an object may be given to a device.
-    let (target, target_device, target_range) = place(runtime, to as usize, bytes)?;
+    let (target, target_range) = place(runtime, to as usize, bytes)?;
     let mut buffer = vec![0u8; bytes.min(4 << 20)];
     for at in (0..bytes).step_by(buffer.len().max(1)) {
         let len = buffer.len().min(bytes - at);
         // SAFETY: the buffer has so many bytes.
         unsafe {
-            device.read(&source, range.start + at..range.start + at + len, buffer.as_mut_ptr())?;
-            target_device.write(&target, target_range.start + at..target_range.start + at + len, buffer.as_ptr())?;
+            runtime.host().read(&source, range.start + at..range.start + at + len, buffer.as_mut_ptr())?;
+            runtime.host().write(&target, target_range.start + at..target_range.start + at + len, buffer.as_ptr())?;
         }
     }
     Ok(())
@@ -137,8 +140,8 @@ unsafe fn copy(runtime: &Runtime, to: *mut u8, from: *const u8, bytes: usize) ->
 #[unsafe(no_mangle)]
 pub extern "C" fn adsm_touch(address: *mut c_void, bytes: usize, write: c_int) -> c_int {
     tell(runtime().and_then(|runtime| {
-        let (object, device, range) = place(runtime, address as usize, bytes)?;
+        let (object, range) = place(runtime, address as usize, bytes)?;
         let access = if write == 0 { Access::Load } else { Access::Store };
-        device.touch(&object, range, access)
+        runtime.host().touch(&object, range, access)
     }))
 }

@@ -3,13 +3,11 @@
 //! It holds the block's state in the protocol's table, a bit for "somebody is changing this block" and one for "somebody
 //! sleeps until that is over". A change of state comes with a change of page protection and often with a transfer; whoever has
 //! the busy bit does all of it before it lets go, so nobody sees a state whose pages don't agree with it.
+//!
+//! Looking at the word and at whether a call is in flight (`Object::in_flight`) must not change places: a call announces itself
+//! and then looks at the word, a fault locks the word and then looks for calls. Hence `SeqCst`.
 
-#[cfg(not(loom))]
-use crate::os::{futex_wait, futex_wake};
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicU32, Ordering};
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicU32, Ordering};
+use super::wait::{AtomicU32, Ordering, sleep, wake};
 
 const BUSY: u32 = 1 << 31;
 const AWAITED: u32 = 1 << 30;
@@ -26,7 +24,7 @@ impl Word {
 
     /// The state, if nobody is changing the block. A hint: it may change at once.
     pub fn peek(&self) -> Option<u8> {
-        let word = self.0.load(Ordering::Acquire);
+        let word = self.0.load(Ordering::SeqCst);
         (word & BUSY == 0).then_some((word & STATE) as u8)
     }
 
@@ -35,13 +33,13 @@ impl Word {
         loop {
             let word = self.0.load(Ordering::Relaxed);
             if word & BUSY == 0 {
-                if self.0.compare_exchange_weak(word, word | BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                if self.0.compare_exchange_weak(word, word | BUSY, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                     return (word & STATE) as u8;
                 }
             } else if word & AWAITED != 0
                 || self.0.compare_exchange(word, word | AWAITED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             {
-                self.sleep(word | AWAITED);
+                sleep(&self.0, word | AWAITED);
             }
         }
     }
@@ -49,72 +47,14 @@ impl Word {
     /// The same if the block is in `state` and nobody is changing it.
     pub fn try_lock_in(&self, state: u8) -> bool {
         let idle = u32::from(state);
-        self.0.compare_exchange(idle, idle | BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.0.compare_exchange(idle, idle | BUSY, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
     /// Lets go of the block, in `state`.
     pub fn unlock(&self, state: u8) {
         let before = self.0.swap(u32::from(state), Ordering::Release);
         if before & AWAITED != 0 {
-            self.wake();
+            wake(&self.0);
         }
-    }
-
-    #[cfg(not(loom))]
-    fn sleep(&self, word: u32) {
-        futex_wait(&self.0, word);
-    }
-
-    #[cfg(not(loom))]
-    fn wake(&self) {
-        futex_wake(&self.0);
-    }
-
-    #[cfg(loom)]
-    fn sleep(&self, _: u32) {
-        loom::thread::yield_now();
-    }
-
-    #[cfg(loom)]
-    fn wake(&self) {}
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use std::{cell::UnsafeCell, thread};
-
-    struct Guarded(Word, UnsafeCell<u64>);
-    // SAFETY: the cell is used only by the thread that has locked the word.
-    unsafe impl Sync for Guarded {}
-
-    #[test]
-    fn only_one_thread_at_a_time_changes_a_block() {
-        let block = Guarded(Word::new(0), UnsafeCell::new(0));
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                let block = &block;
-                scope.spawn(move || {
-                    for _ in 0..10_000 {
-                        let state = block.0.lock();
-                        // SAFETY: locked.
-                        unsafe { *block.1.get() += 1 };
-                        block.0.unlock(state);
-                    }
-                });
-            }
-        });
-        assert_eq!(block.1.into_inner(), 40_000);
-    }
-
-    #[test]
-    fn a_block_in_another_state_or_busy_is_left_alone() {
-        let word = Word::new(1);
-        assert!(!word.try_lock_in(2));
-        assert!(word.try_lock_in(1));
-        assert_eq!(word.peek(), None);
-        assert!(!word.try_lock_in(1));
-        word.unlock(2);
-        assert_eq!(word.peek(), Some(2));
     }
 }

@@ -5,9 +5,16 @@
 //! else.
 
 mod block;
+mod habit;
+mod holders;
 mod object;
 mod registry;
+mod streak;
+mod wait;
 
 pub use block::Word;
+pub use habit::Habit;
+pub use holders::{Holders, MOST_DEVICES};
 pub use object::{Object, Run};
 pub use registry::{Keeper, Registered, Served, fault, find, register, unregister};
+pub use streak::Streak;

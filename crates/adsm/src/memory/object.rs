@@ -1,8 +1,8 @@
-//! A shared object: bytes of the host, bytes of a device, and a state for each block of them.
+//! A shared object: bytes of the host, bytes of devices, and a state for each block of them.
 
-use super::Word;
+use super::{Habit, Holders, Streak, Word};
 use crate::{
-    accel::{Accelerator, DeviceMemory},
+    accel::{Accelerator, DeviceError, DeviceMemory},
     coherence::Rules,
     config::Protocol,
     error::{Error, Result},
@@ -11,37 +11,42 @@ use crate::{
 use std::{
     ops::Range,
     sync::{
-        Arc,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        Arc, OnceLock,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
     },
 };
 
 /// See the module.
 pub struct Object {
-    /// Of the device it lives on.
-    pub device: usize,
+    /// The device whose address for it the program has too, if it has one pointer.
+    pub home: usize,
     /// As asked for.
     pub len: usize,
     /// As it occupies pages.
     room: usize,
     pub block: usize,
-    pub memory: DeviceMemory,
     /// The blocks' states; none where CPU and device share their memory.
     pub blocks: Box<[Word]>,
+    /// Which devices have each block.
+    pub holders: Box<[Holders]>,
     /// How many calls that use it are in flight.
     pub in_flight: AtomicU32,
     /// Where the next load and the next store would continue a run, and how long the last one was.
     pub loads: Streak,
     pub stores: Streak,
+    pub habit: Habit,
+    /// The device that used it last.
+    last: AtomicUsize,
+    /// Its memory on each device that has used it.
+    places: Box<[OnceLock<DeviceMemory>]>,
     base: usize,
-    host: Option<Host>,
-    accel: Arc<dyn Accelerator>,
+    host: Option<HostCopy>,
+    accels: Arc<[Arc<dyn Accelerator>]>,
     engine: Arc<dyn FaultEngine>,
     detects: bool,
 }
 
-/// The host's copy.
-struct Host {
+struct HostCopy {
     backing: Backing,
     view: Option<View>,
 }
@@ -54,16 +59,17 @@ pub struct Run {
 }
 
 impl Object {
-    /// Allocates on the device and on the host and shows the one over the other if `one_pointer` asks for it.
+    /// Allocates on its home and on the host and shows the one over the other if `one_pointer` asks for it.
     pub fn new(
-        device: usize,
-        accel: &Arc<dyn Accelerator>,
+        home: usize,
+        accels: &Arc<[Arc<dyn Accelerator>]>,
         engine: &Arc<dyn FaultEngine>,
         rules: &Rules,
         (protocol, block): (Protocol, usize),
         len: usize,
         one_pointer: bool,
     ) -> Result<Self> {
+        let accel = &accels[home];
         let abilities = accel.abilities();
         if one_pointer && !abilities.one_pointer && !abilities.shared_memory {
             return Err(Error::NoOnePointer { device: accel.name() });
@@ -75,42 +81,46 @@ impl Object {
         };
         let memory = accel.allocate(room)?;
         let block = if protocol == Protocol::Rolling { block.min(room) } else { room };
+        let count = if memory.host.is_none() { room.div_ceil(block) } else { 0 };
+        let places: Box<[OnceLock<DeviceMemory>]> = accels.iter().map(|_| OnceLock::new()).collect();
+        let _ = places[home].set(memory);
         let mut object = Self {
-            device,
+            home,
             len,
             room,
             block,
-            memory,
-            blocks: Box::default(),
+            blocks: (0..count).map(|_| Word::new(rules.initial)).collect(),
+            holders: (0..count).map(|_| Holders::new(home)).collect(),
             in_flight: AtomicU32::new(0),
             loads: Streak::default(),
             stores: Streak::default(),
+            habit: Habit::new(count),
+            last: AtomicUsize::new(home),
+            places,
             base: memory.host.unwrap_or_default(),
             host: None,
-            accel: Arc::clone(accel),
+            accels: Arc::clone(accels),
             engine: Arc::clone(engine),
             detects: false,
         };
         if memory.host.is_none() {
-            object.blocks = (0..room.div_ceil(block)).map(|_| Word::new(rules.initial)).collect();
-            object.take_host_memory(one_pointer, rules)?;
+            object.take_host_memory(one_pointer.then_some(memory.address as usize), rules)?;
         }
         Ok(object)
     }
 
     /// From here on, dropping the object gives back what there is of it.
-    fn take_host_memory(&mut self, one_pointer: bool, rules: &Rules) -> Result<()> {
+    fn take_host_memory(&mut self, over: Option<usize>, rules: &Rules) -> Result<()> {
         let backing = Backing::new(self.room).map_err(Error::system("memory for a shared object"))?;
         let alias = backing.alias();
-        let host = self.host.insert(Host { backing, view: None });
+        let host = self.host.insert(HostCopy { backing, view: None });
         let huge = rules.detects() && self.engine.likes_huge_pages();
         // SAFETY: a device with one pointer reserves the range for nothing else.
-        let view = unsafe { host.backing.view(one_pointer.then_some(self.memory.address as usize), huge) }
-            .map_err(Error::system("a view of a shared object"))?;
+        let view = unsafe { host.backing.view(over, huge) }.map_err(Error::system("a view of a shared object"))?;
         self.base = view.base() as usize;
         host.view = Some(view);
         // SAFETY: the alias lives until the object is dropped, which unregisters it.
-        unsafe { self.accel.register(alias, self.room) }?;
+        unsafe { self.accels[self.home].register(alias, self.room) }?;
         let whole = self.part(0..self.blocks.len());
         if rules.detects() {
             self.engine.attach(whole).map_err(Error::system("watching a shared object"))?;
@@ -123,6 +133,55 @@ impl Object {
             return Err(Error::system("opening a shared object")(std::io::Error::last_os_error()));
         }
         Ok(())
+    }
+
+    /// Its memory on its home.
+    pub fn memory(&self) -> DeviceMemory {
+        *self.places[self.home].get().expect("an object has memory on its home")
+    }
+
+    /// Its memory on a device, if it has any.
+    pub fn place(&self, device: usize) -> Option<DeviceMemory> {
+        self.places[device].get().copied()
+    }
+
+    /// Allocates memory on a device if it has none there; whoever calls is the only one who does.
+    pub fn take_place(&self, device: usize) -> Result<(), DeviceError> {
+        if self.place(device).is_some() {
+            return Ok(());
+        }
+        let memory = self.accels[device].allocate(self.room)?;
+        // SAFETY: the alias lives until the object is dropped, which unregisters it.
+        if let Err(error) = unsafe { self.accels[device].register(self.alias(0), self.room) } {
+            let _ = self.accels[device].free(memory);
+            return Err(error);
+        }
+        let _ = self.places[device].set(memory);
+        Ok(())
+    }
+
+    /// Whether CPU and home share its memory, so that it can't be used elsewhere.
+    pub fn is_pinned(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The device that used it last: what is sent early goes there.
+    pub fn last(&self) -> usize {
+        self.last.load(Ordering::Relaxed)
+    }
+
+    pub fn used_by(&self, device: usize) {
+        self.last.store(device, Ordering::Relaxed);
+    }
+
+    /// The host owns these blocks now: devices for tests make their copies unusable.
+    pub fn poison(&self, blocks: &Range<usize>) {
+        let (offset, len) = self.bytes(blocks);
+        for (accel, place) in self.accels.iter().zip(&self.places) {
+            if let Some(memory) = place.get() {
+                accel.poison(memory, offset, len);
+            }
+        }
     }
 
     /// Where the program sees it.
@@ -175,48 +234,22 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        if let Some(mut host) = self.host.take() {
-            let alias = host.backing.alias();
+        let alias = self.host.as_ref().map(|host| host.backing.alias());
+        if let Some(host) = &mut self.host {
             if self.detects {
-                let part = Part { view: self.base, alias: alias as usize, len: self.room };
+                let part = Part { view: self.base, alias: host.backing.alias() as usize, len: self.room };
                 self.engine.detach(part);
             }
             // Before the device's range goes, and with it whatever lies over it.
             host.view.take();
-            self.accel.unregister(alias);
         }
-        // A lost device has given everything back already.
-        let _ = self.accel.free(self.memory);
-    }
-}
-
-/// Whether faults follow each other through the object, and how far to open it at once.
-#[derive(Default)]
-pub struct Streak(AtomicU64);
-
-impl Streak {
-    /// A fault at `block`: how many blocks to open, itself included, at most `limit`. Doubles while faults come where the
-    /// last opening ended, and ends at a multiple of its length, so that huge pages are opened whole.
-    pub fn at(&self, block: usize, limit: usize) -> usize {
-        let packed = self.0.load(Ordering::Relaxed);
-        let (expected, last) = ((packed >> 24) as usize, (packed & 0xFF_FFFF) as usize);
-        let wish = if block == expected && last > 0 { (last * 2).min(limit.max(1)) } else { 1 };
-        let end = ((block + wish) / wish * wish).max(block + 1);
-        self.0.store((end as u64) << 24 | wish as u64 & 0xFF_FFFF, Ordering::Relaxed);
-        end - block
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn openings_double_while_faults_follow_each_other() {
-        let streak = Streak::default();
-        let counts: Vec<_> = [4, 5, 6, 8, 16].map(|block| streak.at(block, 8)).into();
-        assert_eq!(counts, [1, 1, 2, 8, 8], "to 5, 6, 8, 16 and 24");
-        assert_eq!(streak.at(3, 8), 1, "elsewhere");
-        assert_eq!(streak.at(4, 1), 1, "no more than allowed");
+        for (accel, place) in self.accels.iter().zip(&self.places) {
+            let Some(memory) = place.get() else { continue };
+            if let Some(alias) = alias {
+                accel.unregister(alias);
+            }
+            // A lost device has given everything back already.
+            let _ = accel.free(*memory);
+        }
     }
 }

@@ -7,6 +7,7 @@ mod backing;
 mod engine;
 mod futex;
 mod signal;
+mod stack;
 mod uffd;
 
 pub use backing::{Backing, HUGE, View, page_size, round_up};

@@ -2,18 +2,16 @@
 //!
 //! The handler serves the fault where it happened: the access came from the program's own code, never from inside this library
 //! (which uses aliases), so it holds none of our locks, and the handler blocks every other signal. Nor does it come from inside
-//! malloc, whose memory is never shared: device drivers may allocate while they serve it. Faults that are none of ours go to the
-//! handler that was there before, or end the process as they would have.
+//! malloc, whose memory is never shared: device drivers may allocate while they serve it. It is served on a stack of our own
+//! (`stack`), so that the program's may be small and an alternative signal stack is used where there is one. Faults that are none
+//! of ours go to the handler that was there before, or end the process as they would have.
 
-use super::{Access, FaultEngine, Part, Protection};
+use super::{Access, FaultEngine, Part, Protection, stack};
 use crate::memory::{self, Served};
 use std::{
     cell::UnsafeCell,
     io, mem, ptr,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, PoisonError},
 };
 
 /// The engine. There is one handler, however many engines are made.
@@ -27,12 +25,12 @@ struct Before(UnsafeCell<mem::MaybeUninit<libc::sigaction>>);
 unsafe impl Sync for Before {}
 
 static BEFORE: Before = Before(UnsafeCell::new(mem::MaybeUninit::zeroed()));
-static INSTALLED: AtomicBool = AtomicBool::new(false);
 static INSTALLING: Mutex<()> = Mutex::new(());
 
 impl Mprotect {
     /// Puts the handler in place, once.
     pub fn install() -> io::Result<Self> {
+        stack::prepare()?;
         put_in_front()?;
         Ok(Self(()))
     }
@@ -54,15 +52,13 @@ fn put_in_front() -> io::Result<()> {
         (*BEFORE.0.get()).write(now);
         let mut ours: libc::sigaction = mem::zeroed();
         ours.sa_sigaction = handler as *const () as usize;
-        // On the stack of the program: an alternative one, made for a report of a stack overflow, is too small for what
-        // device drivers do.
-        ours.sa_flags = libc::SA_SIGINFO;
+        // On the alternative stack of the thread if it has one: the handler behind ours may have come for a stack overflow.
+        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigfillset(&mut ours.sa_mask);
         if libc::sigaction(libc::SIGSEGV, &ours, ptr::null_mut()) != 0 {
             return Err(io::Error::last_os_error());
         }
     }
-    INSTALLED.store(true, Ordering::Release);
     Ok(())
 }
 
@@ -111,13 +107,28 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     let errno = unsafe { *libc::__errno_location() };
     // SAFETY: the kernel hands a valid siginfo to a handler with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() } as usize;
-    match memory::fault(address, access_of(context)) {
+    let mut fault = Fault { address, access: access_of(context), served: Served::NotOurs };
+    // SAFETY: prepared before the handler was installed; what `serve` accepts.
+    unsafe { stack::call(serve, (&raw mut fault).cast()) };
+    match fault.served {
         Served::Yes => {
             // SAFETY: as above.
             unsafe { *libc::__errno_location() = errno };
         }
         Served::NotOurs | Served::Failed => pass_on(signal, info, context),
     }
+}
+
+struct Fault {
+    address: usize,
+    access: Option<Access>,
+    served: Served,
+}
+
+extern "C" fn serve(fault: *mut libc::c_void) {
+    // SAFETY: what `on_fault` gave.
+    let fault = unsafe { &mut *fault.cast::<Fault>() };
+    fault.served = memory::fault(fault.address, fault.access);
 }
 
 /// Whether the access that faulted was a store. `None` where the machine does not say.

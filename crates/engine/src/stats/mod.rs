@@ -4,8 +4,10 @@
 //! follow each other without a gap: at a boundary every statistic is read, kept under the region's name, and starts anew.
 
 mod registry;
+mod series;
 mod value;
 
 pub(crate) use registry::Registry;
 pub use registry::{Counter, Histogram, Level, Matrix};
+pub use series::{Series, Spans};
 pub use value::{Region, Statistics, Value};

@@ -1,6 +1,6 @@
 //! The statistics of one partition, as its elements hold them.
 
-use super::value::Value;
+use super::{series::Series, value::Value};
 use crate::{
     core::Core,
     energy::{self, Energy},
@@ -186,6 +186,7 @@ enum Stat {
     Histogram(Histogram),
     Level(Level),
     Matrix(Matrix),
+    Series(Series),
     Energy(Rc<energy::Account>),
 }
 
@@ -240,6 +241,12 @@ impl Registry {
         matrix
     }
 
+    pub(crate) fn series(&mut self, name: Name, core: Rc<Core>) -> Series {
+        let series = Series::new(core);
+        self.add(name, Stat::Series(series.clone()));
+        series
+    }
+
     pub(crate) fn energy(&mut self, name: Name, core: Rc<Core>, passive: u64) -> Energy {
         let account = Rc::new(energy::Account::new(core, passive));
         self.add(name, Stat::Energy(Rc::clone(&account)));
@@ -254,6 +261,7 @@ impl Registry {
                 Stat::Histogram(histogram) => histogram.read(),
                 Stat::Level(level) => level.read(end),
                 Stat::Matrix(matrix) => matrix.read(),
+                Stat::Series(series) => Value::Series(series.read(end)),
                 Stat::Energy(account) => account.read(end),
             };
             match stat {
@@ -261,6 +269,7 @@ impl Registry {
                 Stat::Histogram(histogram) => histogram.reset(),
                 Stat::Level(level) => level.reset(end),
                 Stat::Matrix(matrix) => matrix.cells.iter().for_each(|cell| cell.set(0)),
+                Stat::Series(series) => series.reset(end),
                 Stat::Energy(account) => account.reset(end),
             }
             values.insert(names.path(*name), value);

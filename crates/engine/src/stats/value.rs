@@ -1,5 +1,6 @@
 //! Statistics as they leave a run: plain values under their paths.
 
+use super::series::Spans;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,6 +42,8 @@ pub enum Value {
         /// The counts, row by row.
         counts: Vec<u64>,
     },
+    /// A count or a level over time.
+    Series(Spans),
     /// Energy in femtojoules.
     Energy {
         /// What leaked as time went by.
@@ -55,6 +58,7 @@ impl Value {
     fn add(&mut self, other: &Value) {
         match (self, other) {
             (Value::Count(a), Value::Count(b)) => *a += b,
+            (Value::Series(a), Value::Series(b)) => a.join(b),
             (
                 Value::Histogram { count, sum, min, max, buckets },
                 Value::Histogram { count: count2, sum: sum2, min: min2, max: max2, buckets: buckets2 },

@@ -27,6 +27,8 @@ pub fn chart(check: &Check, trace: &[(Move, World)]) -> String {
                 (lifelines.star(msg.to), label)
             }
             Move::Advance => (lifelines.row(), format!("-- {}", stage(check, after))),
+            Move::Restart => (lifelines.row(), "logical time starts anew".to_owned()),
+            Move::Tick(core) => (lifelines.row(), format!("core{core} goes on to time {}", after.times[*core])),
         };
         let _ = writeln!(out, "  {lane}  {label}");
         if let Some(Trouble::Impossible(what) | Trouble::Value(what) | Trouble::Order(what)) = &after.trouble {
@@ -59,6 +61,7 @@ fn stage(check: &Check, world: &World) -> String {
     match &check.system.stages[world.stage] {
         Stage::Work { .. } | Stage::Free { .. } => "work begins".to_owned(),
         Stage::Claim { .. } => "work on claimed lines begins".to_owned(),
+        Stage::Meet => "cores meet".to_owned(),
         Stage::Tell { kind, members } => {
             let names: Vec<_> = members.iter().map(|&member| check.system.name(member)).collect();
             format!("{kind:?} begins, of {}", names.join(", "))

@@ -6,6 +6,7 @@
 //! one, and so that a state is missed, is below 1 in 100,000.
 
 mod chart;
+mod essence;
 mod fingerprint;
 mod model;
 mod mutants;
@@ -20,5 +21,5 @@ pub use mutants::{Mutant, Trial, mutants, try_mutants};
 pub use oracle::NEWEST;
 pub use report::{Coverage, Limits, Property, Report, check, check_watched};
 pub use search::{Explore, Found, Progress, Run, Violation, search};
-pub use system::{BYTES, Member, Network, Stage, System};
+pub use system::{BYTES, Clocks, Horizon, Member, Network, Stage, System};
 pub use world::{Trouble, World};

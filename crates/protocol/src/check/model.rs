@@ -4,10 +4,12 @@ use super::{
     fingerprint::Fingerprint,
     oracle::{self, Oracle},
     search::Explore,
-    system::{BYTES, CORES, DRIVER, Network, STORED, Stage, System},
+    system::{BYTES, CORES, Clocks, DRIVER, Network, STORED, Stage, System},
     world::{Renaming, Told, Trouble, Version, World},
 };
-use crate::{Access, Block, Cell, Impossible, Kind, Line, Msg, Node, Place, Step, Table, Witness, step};
+use crate::{
+    Access, Block, Cell, FIRST, Impossible, Kind, Lane, Line, Msg, Node, Place, Stamps, Step, Table, Witness, step,
+};
 use mem::LineAddr;
 use smallvec::SmallVec;
 use stateright::{Model, Property};
@@ -25,6 +27,10 @@ pub enum Move {
     Deliver(Msg<BYTES>),
     /// The next stage begins.
     Advance,
+    /// Logical time has run over: whatever is under way waits for it to start anew, and now it does, everywhere.
+    Restart,
+    /// A core's clock goes on, as if it had used another line.
+    Tick(usize),
 }
 
 /// A system, how far to look, and which cells have been met.
@@ -77,7 +83,7 @@ impl Check {
     /// below it: no cache may be ahead of that.
     fn tell(&self, world: &World, to: Node, kind: Kind, line: usize) -> Msg<BYTES> {
         let mut msg = self.ask(DRIVER, to, kind, line, Block::EMPTY);
-        if kind == Kind::Invalidate && self.system.horizon.is_some() {
+        if kind == Kind::Invalidate && self.tells_time() {
             let below = |node: Node| self.system.members[node.0 as usize].below[line];
             let time = |node: Node| world.lines[node.0 as usize].stamps.cts;
             let is_home = |node: Node| below(node) == node;
@@ -86,6 +92,11 @@ impl Check {
             msg.stamps.cts = if is_home(below(to)) { latest() } else { time(below(to)) };
         }
         msg
+    }
+
+    /// An acquire brings caches the latest time.
+    fn tells_time(&self) -> bool {
+        self.system.horizon.is_some_and(|horizon| horizon.clocks == Clocks::Caches && horizon.told)
     }
 
     fn ask(&self, from: Node, to: Node, kind: Kind, line: usize, data: Block<BYTES>) -> Msg<BYTES> {
@@ -133,37 +144,52 @@ impl Check {
     fn requests(&self, world: &World) -> SmallVec<[Msg<BYTES>; 16]> {
         let stage = &self.system.stages[world.stage];
         let Some(cores) = stage.cores() else { return SmallVec::new() };
-        if self.system.horizon.is_some_and(|horizon| world.latest() >= horizon) {
+        if self.system.horizon.is_some_and(|horizon| world.latest() >= horizon.end) {
             return SmallVec::new();
         }
         let mut requests = SmallVec::new();
         for (number, member) in self.system.members.iter().enumerate() {
             let Some(core) = member.core.filter(|core| cores.contains(core)) else { continue };
             let (from, to) = (Node(CORES + core as u8), Node(number as u8));
+            let cts = world.times.get(core).copied().unwrap_or(0);
+            let ask = |kind, line, data| {
+                let msg = self.ask(from, to, kind, line, data);
+                Msg { stamps: Stamps::now(cts), ..msg }
+            };
             for line in 0..self.system.lines {
                 if !member.uses[line] {
                     continue;
                 }
                 let held = &world.lines[line * self.members() + number];
                 if matches!(stage, Stage::Claim { .. }) && member.controller.access(held) != Access::Write {
-                    requests.push(self.ask(from, to, Kind::Store, line, Block::EMPTY));
+                    requests.push(ask(Kind::Store, line, Block::EMPTY));
                     continue;
                 }
-                requests.push(self.ask(from, to, Kind::Load, line, Block::EMPTY));
+                let load = |&scope| Msg { scope, ..ask(Kind::Load, line, Block::EMPTY) };
+                requests.extend(member.controller.scopes().iter().map(load));
                 if matches!(stage, Stage::Free { .. }) {
-                    let claim = self.ask(from, to, Kind::Store, line, Block::EMPTY);
+                    let claim = ask(Kind::Store, line, Block::EMPTY);
                     requests.extend(self.cell(world, &claim).map(|_| claim));
                 }
                 if self.system.coherent {
-                    let store = self.ask(from, to, Kind::Store, line, Block::one(STORED, oracle::waiting(core)));
+                    let store = ask(Kind::Store, line, Block::one(STORED, oracle::waiting(core)));
                     requests.extend(self.cell(world, &store).map(|_| store));
                 } else if world.stores < self.values {
-                    let store = |byte| self.ask(from, to, Kind::Store, line, Block::one(byte, world.stores + 1));
+                    let store = |byte| ask(Kind::Store, line, Block::one(byte, world.stores + 1));
                     requests.extend((0..BYTES).map(store).filter(|store| self.cell(world, store).is_some()));
                 }
             }
         }
         requests
+    }
+
+    /// Cores that wait for nothing. A clock that goes on while its core waits would show nothing that it does not show afterwards.
+    fn idle(&self, world: &World) -> impl Iterator<Item = usize> {
+        let members = self.system.members.iter().enumerate();
+        members.filter_map(move |(number, member)| {
+            let mut lines = world.lines.iter().skip(number).step_by(self.members());
+            member.core.filter(|_| !lines.any(Line::is_asked))
+        })
     }
 
     /// What the system may do of its own accord.
@@ -201,6 +227,11 @@ impl Check {
                 moves.push(Move::Deliver(*msg));
             }
         }
+        let waits =
+            |next: &Move| matches!(next, Move::Deliver(msg) if msg.lane() == Lane::Request && self.stalls(world, msg));
+        if self.system.horizon.is_some() && !moves.is_empty() && moves.iter().all(waits) {
+            moves.push(Move::Restart);
+        }
         if let Stage::Tell { kind, members } = &self.system.stages[world.stage] {
             let told = |line: usize, member: Node| world.told[line * self.members() + member.0 as usize];
             let first = |line: usize, member: Node| {
@@ -216,6 +247,10 @@ impl Check {
             if each().all(|(line, member)| told(line, member) == Told::Done) {
                 moves.push(Move::Advance);
             }
+        }
+        let unasked = |msg: &Msg<BYTES>| msg.lane() == Lane::Coherence;
+        if matches!(self.system.stages[world.stage], Stage::Meet) && !world.network.iter().any(unasked) {
+            moves.push(Move::Advance);
         }
         if self.system.coherent {
             let places = (0..self.system.lines).flat_map(|line| (0..self.members()).map(move |member| (line, member)));
@@ -259,18 +294,20 @@ impl Check {
         }
     }
 
-    /// After a step: a controller has one time for all of its lines, and what memory wrote has its place in logical time.
+    /// After a step: a controller may have one time for all of its lines, and what was written has its place in logical time.
     fn keep_time(&self, world: &mut World, msg: &Msg<BYTES>, sends: &[Msg<BYTES>]) {
         let (member, line) = (msg.to.0 as usize, self.line_of(msg.line));
-        let now = world.lines[line * self.members() + member].stamps.cts;
-        world.lines.iter_mut().skip(member).step_by(self.members()).for_each(|line| line.stamps.cts = now);
-        if self.system.members[member].below[line] != msg.to {
-            return;
+        if self.system.members[member].controller.keeps_time() {
+            let now = world.lines[line * self.members() + member].stamps.cts;
+            world.lines.iter_mut().skip(member).step_by(self.members()).for_each(|line| line.stamps.cts = now);
         }
         if msg.kind == Kind::Reset {
             world.restart_versions();
+            world.times.fill(FIRST);
         }
-        let written = sends.iter().find(|send| msg.kind == Kind::Write && send.kind == Kind::Ack);
+        // Whoever gives a write its time does so at once.
+        let stamped = |send: &&Msg<BYTES>| send.kind == Kind::Ack && send.stamps.wts > 0;
+        let written = sends.iter().find(|send| msg.kind == Kind::Write && stamped(send));
         let bytes = written.into_iter().flat_map(|ack| (0..BYTES).map(move |byte| (byte, ack.stamps.wts)));
         for (byte, wts) in bytes {
             if let Some(value) = msg.data.get(byte) {
@@ -291,7 +328,11 @@ impl Check {
         } else if msg.to.0 >= CORES && msg.kind == Kind::Stored {
             let core = (msg.to.0 - CORES) as usize;
             world.loading[line * self.system.cores + core] = false;
-            if self.system.coherent && !world.perform_store(line, self.members(), core, msg.from.0 as usize) {
+            if !self.system.coherent {
+                self.raise(world, core, &msg);
+                return true;
+            }
+            if !world.perform_store(line, self.members(), core, msg.from.0 as usize) {
                 world.trouble = Some(Trouble::Value(format!("core{core} stored into a stale line {line}")));
             }
         } else if self.system.members.get(msg.to.0 as usize).is_some_and(|member| member.controller.is_prompt()) {
@@ -301,7 +342,12 @@ impl Check {
         } else {
             let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
             let full = |depth| world.network.iter().filter(|other| channel(other) == channel(&msg)).count() >= depth;
-            if matches!(self.network, Network::Ordered { depth } if full(depth)) {
+            // What nobody answers could be sent any number of times.
+            let held_up = match self.network {
+                Network::Ordered { depth } => full(depth),
+                Network::Unordered => msg.lane() == Lane::Coherence && world.network.contains(&msg),
+            };
+            if held_up {
                 return false;
             }
             world.network.push(msg);
@@ -309,7 +355,15 @@ impl Check {
         true
     }
 
+    /// An answer brings the time at which it took place.
+    fn raise(&self, world: &mut World, core: usize, msg: &Msg<BYTES>) {
+        if let Some(time) = world.times.get_mut(core) {
+            *time = msg.stamps.cts.max(*time);
+        }
+    }
+
     fn loaded(&self, world: &mut World, line: usize, core: usize, msg: &Msg<BYTES>) {
+        self.raise(world, core, msg);
         world.loading[line * self.system.cores + core] = false;
         for byte in 0..BYTES {
             let (time, number) = (msg.stamps.cts, line * BYTES + byte);
@@ -365,9 +419,28 @@ impl Check {
         if self.system.stages[world.stage].cores().is_some() {
             world.oracles.iter_mut().for_each(Oracle::synchronise);
         }
+        if matches!(self.system.stages[world.stage], Stage::Meet) {
+            let latest = world.times.iter().copied().max().unwrap_or(0);
+            world.times.fill(latest);
+        }
         world.told.fill(Told::NotYet);
         world.stage = (world.stage + 1) % self.system.stages.len();
         world.rounds += u8::from(world.stage == 0);
+    }
+
+    /// Everybody starts logical time anew; requests that wait forget the times that they carry.
+    fn restart(&self, world: &mut World) {
+        for msg in &mut world.network {
+            msg.stamps = Stamps::ZERO;
+        }
+        for line in 0..self.system.lines {
+            for member in 0..self.members() {
+                let reset = self.ask(DRIVER, Node(member as u8), Kind::Reset, line, Block::EMPTY);
+                if self.cell(world, &reset).is_some() {
+                    self.take(world, &reset);
+                }
+            }
+        }
     }
 
     fn sort(&self, network: &mut [Msg<BYTES>]) {
@@ -395,7 +468,12 @@ impl Model for Check {
             return;
         }
         self.progress(world, moves);
-        moves.extend(self.requests(world).into_iter().map(Move::Ask));
+        let requests = self.requests(world);
+        if !requests.is_empty() && !world.times.is_empty() {
+            let end = self.system.horizon.map_or(0, |horizon| horizon.end);
+            moves.extend(self.idle(world).filter(|&core| world.times[core] + 1 < end).map(Move::Tick));
+        }
+        moves.extend(requests.into_iter().map(Move::Ask));
         moves.extend(self.whims(world).map(Move::Ask));
         let more = !self.system.coherent && (world.rounds < self.rounds || world.stage > 0);
         let working = self.system.stages[world.stage].cores().is_some();
@@ -433,8 +511,15 @@ impl Model for Check {
                         let ask = |kind| {
                             check.ask(DRIVER, Node((place % members) as u8), kind, place / members, Block::EMPTY)
                         };
-                        let stalls = |kind| matches!(check.cell(world, &ask(kind)), Some(Cell::Stall));
-                        !line.data.is_full() || line.is_partial() || !stalls(Kind::Load) && !stalls(Kind::Read)
+                        // Where logical time has run over, whatever state a line is in, its home waits.
+                        let table = &check.system.tables[check.system.members[place % members].table];
+                        let stalls = |kind| {
+                            matches!(check.cell(world, &ask(kind)), Some(Cell::Stall)) && !table.at_rest(line.state)
+                        };
+                        // What is held while a lease is renewed, or a write is given its time, is not to be read.
+                        let locked = check.system.has_core_clocks() && line.is_asked();
+                        let whole = line.data.is_full() && !line.is_partial() && !locked;
+                        !whole || !stalls(Kind::Load) && !stalls(Kind::Read)
                     })
             }),
             Property::always("single writer", |check: &Check, world: &World| {
@@ -456,16 +541,8 @@ impl Model for Check {
 
 impl Explore for Check {
     fn fingerprint(&self, world: &World) -> u64 {
-        let mut essence;
-        let world = if self.system.horizon.is_some() {
-            essence = world.clone();
-            for (line, member) in essence.lines.iter_mut().zip(self.system.members.iter().cycle()) {
-                *line = member.controller.essence(line);
-            }
-            &essence
-        } else {
-            world
-        };
+        let essence = self.system.horizon.map(|_| self.essence(world));
+        let world = essence.as_ref().unwrap_or(world);
         let hash = |renaming| {
             let mut hasher = Fingerprint::default();
             world.hash_renamed(renaming, |network| self.sort(network), &mut hasher);
@@ -486,6 +563,8 @@ impl Explore for Check {
         next.clone_from(world);
         match action {
             Move::Advance => self.advance(next),
+            Move::Restart => self.restart(next),
+            Move::Tick(core) => next.times[*core] += 1,
             Move::Ask(msg) => {
                 let line = self.line_of(msg.line);
                 match msg.kind {
@@ -530,11 +609,12 @@ impl Explore for Check {
     }
 
     fn progresses(&self, world: &World, action: &Move) -> bool {
-        let telling = matches!(self.system.stages[world.stage], Stage::Tell { .. });
+        let telling = self.system.stages[world.stage].cores().is_none();
         match action {
-            Move::Deliver(_) => true,
+            Move::Deliver(_) | Move::Restart => true,
             Move::Ask(msg) => msg.kind == Kind::Retry || telling && !matches!(msg.kind, Kind::Evict | Kind::Drain),
             Move::Advance => telling,
+            Move::Tick(_) => false,
         }
     }
 }

@@ -41,6 +41,8 @@ pub enum Stage {
     Claim { cores: Vec<usize> },
     /// Every line of these members is told, and answers `Done`.
     Tell { kind: Kind, members: Vec<Node> },
+    /// Cores meet: whatever was sent of a cache's own accord has arrived, and where cores have clocks, each shows the latest time.
+    Meet,
 }
 
 impl Stage {
@@ -48,15 +50,34 @@ impl Stage {
     pub fn cores(&self) -> Option<&[usize]> {
         match self {
             Stage::Work { cores } | Stage::Free { cores } | Stage::Claim { cores } => Some(cores),
-            Stage::Tell { .. } => None,
+            Stage::Tell { .. } | Stage::Meet => None,
         }
     }
+}
+
+/// Whose time orders accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clocks {
+    /// That of the cache that answers (HALCONE).
+    Caches,
+    /// That of the core that asks (G-TSC): requests carry it, and answers raise it.
+    Cores,
+}
+
+/// How far logical time is followed: it has no end, and neither would the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Horizon {
+    /// Cores ask for nothing once it has come so far.
+    pub end: Stamp,
+    pub clocks: Clocks,
+    /// An acquire brings caches the latest time of any; else it brings none, and they forget what they hold.
+    pub told: bool,
 }
 
 /// How the network treats messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Any message may overtake any other.
+    /// Any message may overtake any other. A message that nobody asked for is not sent again while it is under way.
     Unordered,
     /// Messages of one lane between two nodes arrive in order, and at most this many are under way.
     Ordered { depth: usize },
@@ -76,8 +97,8 @@ pub struct System {
     pub equals: Vec<Vec<Node>>,
     /// Caches agree at all times: a read returns the newest store that has been performed.
     pub coherent: bool,
-    /// Accesses are ordered by logical time; cores ask for nothing once it has come so far.
-    pub horizon: Option<Stamp>,
+    /// Accesses are ordered by logical time.
+    pub horizon: Option<Horizon>,
 }
 
 impl System {
@@ -87,6 +108,11 @@ impl System {
         let both = &[Network::Unordered, Network::Ordered { depth: 2 }];
         let one_at_a_time = self.coherent || self.horizon.is_some();
         if one_at_a_time && self.lines == 1 { &both[..1] } else { both }
+    }
+
+    /// Cores have clocks.
+    pub(super) fn has_core_clocks(&self) -> bool {
+        self.horizon.is_some_and(|horizon| horizon.clocks == Clocks::Cores)
     }
 
     pub fn name(&self, node: Node) -> String {

@@ -5,7 +5,7 @@ use super::{
     oracle::{self, Oracle},
     system::{BYTES, CORES, READ, STORED, System},
 };
-use crate::{Block, Line, Mask, Msg, Node, Sharers, Stamp};
+use crate::{Block, FIRST, Line, Mask, Msg, Node, Sharers, Stamp};
 use smallvec::{Array, SmallVec};
 use std::hash::{Hash, Hasher};
 
@@ -52,6 +52,8 @@ pub struct World {
     pub told: SmallVec<[Told; 16]>,
     /// Where accesses are ordered by logical time: every write that memory has performed, in that order for each byte.
     pub versions: SmallVec<[Version; 2]>,
+    /// By core, where cores have clocks.
+    pub times: SmallVec<[Stamp; 4]>,
     pub stage: usize,
     pub stores: u8,
     pub rounds: u8,
@@ -60,7 +62,7 @@ pub struct World {
 
 impl Clone for World {
     fn clone(&self) -> Self {
-        let Self { lines, network, loading, oracles, told, versions, stage, stores, rounds, trouble } = self;
+        let Self { lines, network, loading, oracles, told, versions, times, stage, stores, rounds, trouble } = self;
         Self {
             lines: SmallVec::from_slice(lines),
             network: SmallVec::from_slice(network),
@@ -68,6 +70,7 @@ impl Clone for World {
             oracles: SmallVec::from_slice(oracles),
             told: SmallVec::from_slice(told),
             versions: SmallVec::from_slice(versions),
+            times: SmallVec::from_slice(times),
             stage: *stage,
             stores: *stores,
             rounds: *rounds,
@@ -77,13 +80,14 @@ impl Clone for World {
 
     /// Keeps its own memory: the search makes most worlds only to find that it knows them.
     fn clone_from(&mut self, other: &Self) {
-        let Self { lines, network, loading, oracles, told, versions, stage, stores, rounds, trouble } = other;
+        let Self { lines, network, loading, oracles, told, versions, times, stage, stores, rounds, trouble } = other;
         copy(&mut self.lines, lines);
         copy(&mut self.network, network);
         copy(&mut self.loading, loading);
         copy(&mut self.oracles, oracles);
         copy(&mut self.told, told);
         copy(&mut self.versions, versions);
+        copy(&mut self.times, times);
         (self.stage, self.stores, self.rounds) = (*stage, *stores, *rounds);
         self.trouble.clone_from(trouble);
     }
@@ -97,7 +101,8 @@ fn copy<A: Array<Item: Copy>>(to: &mut SmallVec<A>, from: &[A::Item]) {
 impl World {
     /// The latest logical time that anybody knows of.
     pub fn latest(&self) -> Stamp {
-        self.lines.iter().map(|line| line.stamps.cts.max(line.stamps.rts)).max().unwrap_or(0)
+        let lines = self.lines.iter().map(|line| line.stamps.cts.max(line.stamps.rts));
+        lines.chain(self.times.iter().copied()).max().unwrap_or(0)
     }
 
     /// Remembers a write that memory has performed.
@@ -136,6 +141,7 @@ impl World {
             ),
             told: SmallVec::from_elem(Told::NotYet, system.lines * system.members.len()),
             versions: SmallVec::new(),
+            times: SmallVec::from_elem(FIRST, if system.has_core_clocks() { system.cores } else { 0 }),
             stage: 0,
             stores: 0,
             rounds: 0,
@@ -187,6 +193,9 @@ impl World {
         permuted(&self.told, &renaming.members).for_each(|told| told.hash(hasher));
         self.oracles.iter().for_each(|oracle| oracle.hash_renamed(&renaming.cores, hasher));
         self.versions.hash(hasher);
+        if !self.times.is_empty() {
+            permuted(&self.times, &renaming.cores).for_each(|time| time.hash(hasher));
+        }
         (self.stage, self.stores, self.rounds, &self.trouble).hash(hasher);
     }
 }
@@ -216,6 +225,7 @@ impl World {
             if let Some(core) = system.members[number].core {
                 self.loading.iter().skip(core).step_by(system.cores).for_each(|loading| loading.hash(&mut hasher));
                 self.oracles.iter().for_each(|oracle| oracle.hash_core(core, &mut hasher));
+                self.times.get(core).hash(&mut hasher);
             }
         }
         let messages = self.network.iter().filter(|msg| set.contains(&msg.from) || set.contains(&msg.to));

@@ -4,25 +4,27 @@
 //! what the cache held when the write went out may lack bytes that others wrote to it since.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
+use mem::Scope;
 
 protocol! {
- /// Algorithms 1 and 4. `Dead`: no line, or its lease has ended.
- halcone_l1 actions(Ask Fetch Through Fill Stamp Answer Landed Hit Drop Raise Restart Done)
- on( LoadLive   LoadDead            Store             Evict     Acquire         Flush     Reset                  Data                    Written                 )
- I { x          [R Ask Fetch]       [L Through]       x         [I Raise Done]  [I Done]  [I Restart Done]       x                       x                       }
- V { [V Hit]    [R Drop Ask Fetch]  [L Drop Through]  [I Drop]  [V Raise Done]  [V Done]  [I Drop Restart Done]  x                       x                       }
- R { x          z                   z                 z         z               z         x                      [V Fill Stamp Answer]   x                       }
- L { x          z                   z                 z         z               z         x                      x                       [V Fill Stamp Landed]   }
+ /// Algorithms 1 and 4. `Dead`: no line, or its lease has ended, or what is held here is too near for the load's scope. An acquire
+ /// that brings a time raises the cache's (`Acquire`); one that brings none has it forget the line (`Forget`).
+ halcone_l1 actions(Ask Fetch Through Fill Stamp Answer Stored Hit Drop Raise Restart Done)
+ on( LoadLive   LoadDead            Store                 Evict     Acquire         Forget         Flush     Reset                  Data                    Written                )
+ I { x          [R Ask Fetch]       [L Ask Through]       x         [I Raise Done]  [I Done]       [I Done]  [I Restart Done]       x                       x                      }
+ V { [V Hit]    [R Drop Ask Fetch]  [L Drop Ask Through]  [I Drop]  [V Raise Done]  [I Drop Done]  [V Done]  [I Drop Restart Done]  x                       x                      }
+ R { x          z                   z                     z         z               z              z         [R Restart Done]       [V Fill Stamp Answer]   x                      }
+ L { x          z                   z                     z         z               z              z         [L Restart Done]       x                       [V Fill Stamp Stored]  }
 }
 
 protocol! {
  /// Algorithms 2 and 5.
  halcone_l2 actions(Ask Fetch Through Fill Stamp Answer AnswerWrite Reply Drop Raise Restart Done)
- on( ReadLive    ReadDead            Write                 Evict     Acquire         Reset                  Data                    Written                     )
- I { x           [R Ask Fetch]       [L Ask Through]       x         [I Raise Done]  [I Restart Done]       x                       x                           }
- V { [V Reply]   [R Drop Ask Fetch]  [L Drop Ask Through]  [I Drop]  [V Raise Done]  [I Drop Restart Done]  x                       x                           }
- R { x           z                   z                     z         z               x                      [V Fill Stamp Answer]   x                           }
- L { x           z                   z                     z         z               x                      x                       [V Fill Stamp AnswerWrite]  }
+ on( ReadLive    ReadDead            Write                 Evict     Acquire         Forget         Flush     Reset                  Data                    Written                     )
+ I { x           [R Ask Fetch]       [L Ask Through]       x         [I Raise Done]  [I Done]       [I Done]  [I Restart Done]       x                       x                           }
+ V { [V Reply]   [R Drop Ask Fetch]  [L Drop Ask Through]  [I Drop]  [V Raise Done]  [I Drop Done]  [V Done]  [I Drop Restart Done]  x                       x                           }
+ R { x           z                   z                     z         z               z              z         [R Restart Done]       [V Fill Stamp Answer]   x                           }
+ L { x           z                   z                     z         z               z              z         [L Restart Done]       x                       [V Fill Stamp AnswerWrite]  }
 }
 
 fn is_live<const N: usize>(line: &Line<N>) -> bool {
@@ -52,9 +54,14 @@ fn lease<const N: usize>(line: &Line<N>) -> Stamps {
     Stamps { cts: 0, ..line.stamps }
 }
 
-fn answer<const N: usize>(work: &mut Work<'_, N>, kind: Kind, stamps: Stamps) -> Result<(), &'static str> {
+fn answer<const N: usize>(
+    work: &mut Work<'_, N>,
+    kind: Kind,
+    data: Block<N>,
+    stamps: Stamps,
+) -> Result<(), &'static str> {
     let to = work.line.asked.take().ok_or("has nobody to answer")?;
-    work.send_stamped(to, kind, work.line.data, stamps);
+    work.send_stamped(to, kind, data, stamps);
     Ok(())
 }
 
@@ -64,9 +71,9 @@ fn essence<const N: usize>(line: &Line<N>) -> Line<N> {
     Line { stamps, ..*line }
 }
 
-fn fits<const N: usize>(line: &Line<N>, valid: bool, asked: bool, acks: u16) -> bool {
+fn fits<const N: usize>(line: &Line<N>, valid: bool, asked: bool) -> bool {
     let held = if valid { line.data.is_full() } else { line.is_empty() && line.stamps == Stamps::now(line.stamps.cts) };
-    held && line.is_asked() == asked && line.acks == acks
+    held && line.is_asked() == asked
 }
 
 /// The controller of table [`halcone_l1`].
@@ -77,14 +84,19 @@ impl<const N: usize> Controller<N> for HalconeL1 {
         &halcone_l1::TABLE
     }
 
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
     fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use halcone_l1::Event;
         let event = match msg.kind {
-            Kind::Load if is_live(line) => Event::LoadLive,
+            Kind::Load if is_live(line) && msg.scope == Scope::Group => Event::LoadLive,
             Kind::Load => Event::LoadDead,
             Kind::Store => Event::Store,
             Kind::Evict => Event::Evict,
-            Kind::Invalidate => Event::Acquire,
+            Kind::Invalidate if msg.stamps.cts > 0 => Event::Acquire,
+            Kind::Invalidate => Event::Forget,
             Kind::Flush => Event::Flush,
             Kind::Reset => Event::Reset,
             Kind::Data => Event::Data,
@@ -97,10 +109,9 @@ impl<const N: usize> Controller<N> for HalconeL1 {
     fn fits(&self, line: &Line<N>) -> bool {
         use halcone_l1::State;
         match State::ALL[line.state as usize] {
-            State::I => fits(line, false, false, 0),
-            State::V => fits(line, true, false, 0),
-            State::R => fits(line, false, true, 0),
-            State::L => fits(line, false, false, 1),
+            State::I => fits(line, false, false),
+            State::V => fits(line, true, false),
+            State::R | State::L => fits(line, false, true),
         }
     }
 
@@ -115,14 +126,11 @@ impl<const N: usize> Controller<N> for HalconeL1 {
         match Action::ALL[action as usize] {
             Action::Ask => common::ask(work),
             Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
-            Action::Through => {
-                work.line.acks = 1;
-                work.send(work.place.below, Kind::Write, work.msg.data);
-            }
+            Action::Through => work.send(work.place.below, Kind::Write, work.msg.data),
             Action::Fill => common::fill(work),
             Action::Stamp => stamp(work),
-            Action::Answer => return answer(work, Kind::Loaded, work.line.stamps),
-            Action::Landed => work.line.acks = 0,
+            Action::Answer => return answer(work, Kind::Loaded, work.line.data, work.line.stamps),
+            Action::Stored => return answer(work, Kind::Stored, Block::EMPTY, work.line.stamps),
             Action::Hit => work.send_stamped(work.msg.from, Kind::Loaded, work.line.data, work.line.stamps),
             Action::Drop => drop_line(work),
             Action::Raise => raise(work),
@@ -141,14 +149,20 @@ impl<const N: usize> Controller<N> for HalconeL2 {
         &halcone_l2::TABLE
     }
 
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
     fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use halcone_l2::Event;
         let event = match msg.kind {
-            Kind::Read if is_live(line) => Event::ReadLive,
+            Kind::Read if is_live(line) && msg.scope < Scope::System => Event::ReadLive,
             Kind::Read => Event::ReadDead,
             Kind::Write => Event::Write,
             Kind::Evict => Event::Evict,
-            Kind::Invalidate => Event::Acquire,
+            Kind::Invalidate if msg.stamps.cts > 0 => Event::Acquire,
+            Kind::Invalidate => Event::Forget,
+            Kind::Flush => Event::Flush,
             Kind::Reset => Event::Reset,
             Kind::Data => Event::Data,
             Kind::Ack => Event::Written,
@@ -160,9 +174,9 @@ impl<const N: usize> Controller<N> for HalconeL2 {
     fn fits(&self, line: &Line<N>) -> bool {
         use halcone_l2::State;
         match State::ALL[line.state as usize] {
-            State::I => fits(line, false, false, 0),
-            State::V => fits(line, true, false, 0),
-            State::R | State::L => fits(line, false, true, 0),
+            State::I => fits(line, false, false),
+            State::V => fits(line, true, false),
+            State::R | State::L => fits(line, false, true),
         }
     }
 
@@ -178,8 +192,8 @@ impl<const N: usize> Controller<N> for HalconeL2 {
             Action::Through => work.send(work.place.below, Kind::Write, work.msg.data),
             Action::Fill => common::fill(work),
             Action::Stamp => stamp(work),
-            Action::Answer => return answer(work, Kind::Data, lease(work.line)),
-            Action::AnswerWrite => return answer(work, Kind::Ack, lease(work.line)),
+            Action::Answer => return answer(work, Kind::Data, work.line.data, lease(work.line)),
+            Action::AnswerWrite => return answer(work, Kind::Ack, work.line.data, lease(work.line)),
             Action::Reply => work.send_stamped(work.msg.from, Kind::Data, work.line.data, lease(work.line)),
             Action::Drop => drop_line(work),
             Action::Raise => raise(work),

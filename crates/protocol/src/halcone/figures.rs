@@ -54,10 +54,10 @@ impl Machine {
                 self.lines[msg.to.0 as usize].iter_mut().for_each(|line| line.stamps.cts = now);
             }
             for send in sends {
-                if send.kind == Kind::Loaded {
-                    read = send.data.get(0);
-                } else {
-                    inbox.push(send);
+                match send.kind {
+                    Kind::Loaded => read = send.data.get(0),
+                    Kind::Stored => {}
+                    _ => inbox.push(send),
                 }
                 self.sent.push(send);
             }

@@ -25,7 +25,7 @@ pub struct Tsu {
 
 impl Tsu {
     /// 16-bit times and the leases of 5.1.
-    pub const PAPER: Self = Self { read_lease: 10, write_lease: 5, last: Stamp::MAX };
+    pub const PAPER: Self = Self { read_lease: 10, write_lease: 5, last: u16::MAX as Stamp };
 
     /// The end of a line's last lease.
     fn memts<const N: usize>(line: &Line<N>) -> Stamp {
@@ -43,6 +43,10 @@ impl Tsu {
 impl<const N: usize> Controller<N> for Tsu {
     fn table(&self) -> &'static Table {
         &tsu::TABLE
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
     }
 
     fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
@@ -124,10 +128,10 @@ mod tests {
     #[test]
     fn requests_wait_where_time_ends_until_everybody_starts_anew() {
         let mut line = fresh();
-        line.stamps.cts = Stamp::MAX - 7;
+        line.stamps.cts = Tsu::PAPER.last - 7;
         assert_eq!(send(&Tsu::PAPER, &mut line, Kind::Read, Block::EMPTY), None);
         let written = send(&Tsu::PAPER, &mut line, Kind::Write, Block::one(0, 1));
-        assert_eq!(written.map(|stamps| stamps.rts), Some(Stamp::MAX - 2));
+        assert_eq!(written.map(|stamps| stamps.rts), Some(Tsu::PAPER.last - 2));
         assert_eq!(send(&Tsu::PAPER, &mut line, Kind::Write, Block::one(0, 2)), None);
         send(&Tsu::PAPER, &mut line, Kind::Reset, Block::EMPTY);
         assert_eq!(line.stamps, Stamps::ZERO);

@@ -14,4 +14,4 @@ mod systems;
 pub use caches::{HalconeL1, HalconeL2, halcone_l1, halcone_l2};
 pub use memory::{Tsu, tsu};
 pub use storage::storage;
-pub use systems::{gpus, one_gpu, overflow};
+pub use systems::{forget, gpus, one_gpu, overflow};

@@ -6,29 +6,42 @@
 use super::{HalconeL1, HalconeL2, Tsu, halcone_l1, halcone_l2, tsu};
 use crate::{
     Block, Kind, Line, Node, Stamp,
-    check::{BYTES, Member, Stage, System},
+    check::{BYTES, Clocks, Horizon, Member, Stage, System},
 };
 
 static SHORT: Tsu = Tsu { read_lease: 1, write_lease: 2, last: Stamp::MAX };
 
+/// Times that run over after few accesses.
+static OVER: Tsu = Tsu { last: 3, ..SHORT };
+
 /// A GPU for each cache, over one memory.
 pub fn gpus(caches: usize, lines: usize) -> System {
-    system(&vec![1; caches], lines, Kind::Invalidate)
+    system(&vec![1; caches], lines)
 }
 
 /// One GPU with all caches.
 pub fn one_gpu(caches: usize, lines: usize) -> System {
-    system(&[caches], lines, Kind::Invalidate)
+    system(&[caches], lines)
 }
 
-/// Two GPUs at most: logical time starts anew after a stretch of work, which has nothing to do with their number.
+/// Two GPUs at most, whose caches forget what they hold when a stretch of work is over, whatever time it is.
+pub fn forget(caches: usize, lines: usize) -> System {
+    let mut system = system(&vec![1; caches.min(2)], lines);
+    system.horizon = system.horizon.map(|horizon| Horizon { told: false, ..horizon });
+    system
+}
+
+/// Two GPUs at most, whose logical time runs over and starts anew, as often as need be.
 pub fn overflow(caches: usize, lines: usize) -> System {
-    system(&vec![1; caches.min(2)], lines, Kind::Reset)
+    let mut system = system(&vec![1; caches.min(2)], lines);
+    system.members.last_mut().expect("memory is there").controller = &OVER;
+    system.horizon = system.horizon.map(|horizon| Horizon { end: Stamp::MAX, ..horizon });
+    system
 }
 
 /// A GPU for each entry, with so many first-level caches and a second-level cache. After a stretch of work its writes are
-/// awaited; then everybody's time is raised to the latest, or starts anew.
-fn system(gpus: &[usize], lines: usize, then: Kind) -> System {
+/// awaited; then everybody's time is raised to the latest.
+fn system(gpus: &[usize], lines: usize) -> System {
     let cores: usize = gpus.iter().sum();
     let home = node(cores + gpus.len());
     let member = |name, controller, table, below| Member {
@@ -60,14 +73,12 @@ fn system(gpus: &[usize], lines: usize, then: Kind) -> System {
         _ => l1s.iter().zip(&l2s).map(|(&l1, &l2)| vec![l1, l2]).collect(),
     };
     let caches: Vec<Node> = l1s.iter().chain(&l2s).copied().collect();
-    let mut stages =
-        vec![Stage::Work { cores: (0..cores).collect() }, Stage::Tell { kind: Kind::Flush, members: l1s.clone() }];
-    if then == Kind::Reset {
-        stages.push(Stage::Tell { kind: then, members: caches.iter().copied().chain([home]).collect() });
-    } else {
-        stages.push(Stage::Tell { kind: then, members: l2s });
-        stages.push(Stage::Tell { kind: then, members: l1s });
-    }
+    let stages = vec![
+        Stage::Work { cores: (0..cores).collect() },
+        Stage::Tell { kind: Kind::Flush, members: caches.clone() },
+        Stage::Tell { kind: Kind::Invalidate, members: l2s },
+        Stage::Tell { kind: Kind::Invalidate, members: l1s },
+    ];
     let acquires = caches.into_iter().map(|cache| (cache, Kind::Invalidate));
     System {
         tables: vec![halcone_l1::TABLE.clone(), halcone_l2::TABLE.clone(), tsu::TABLE.clone()],
@@ -78,7 +89,7 @@ fn system(gpus: &[usize], lines: usize, then: Kind) -> System {
         whims: if gpus.len() == 1 { acquires.collect() } else { Vec::new() },
         equals,
         coherent: false,
-        horizon: Some(if cores > 2 { 3 } else { 4 }),
+        horizon: Some(Horizon { end: if cores > 2 { 3 } else { 4 }, clocks: Clocks::Caches, told: true }),
     }
 }
 

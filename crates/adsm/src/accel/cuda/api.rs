@@ -13,6 +13,7 @@ pub type Handle = *mut c_void;
 pub const SUCCESS: Code = 0;
 pub const OUT_OF_MEMORY: Code = 2;
 pub const NOT_READY: Code = 600;
+pub const ALREADY_REGISTERED: Code = 712;
 
 /// `CUmemAllocationProp`: pinned memory of one device.
 #[repr(C)]
@@ -73,6 +74,7 @@ driver! {
     download_async = "cuMemcpyDtoHAsync_v2" (*mut c_void, DevicePtr, usize, Handle);
     upload = "cuMemcpyHtoD_v2" (DevicePtr, *const c_void, usize);
     download = "cuMemcpyDtoH_v2" (*mut c_void, DevicePtr, usize);
+    copy_peer = "cuMemcpyPeerAsync" (DevicePtr, Handle, DevicePtr, Handle, usize, Handle);
     set_bytes = "cuMemsetD8Async" (DevicePtr, u8, usize, Handle);
     module_load = "cuModuleLoadDataEx" (*mut Handle, *const c_void, c_uint, *mut c_int, *mut *mut c_void);
     module_unload = "cuModuleUnload" (Handle);

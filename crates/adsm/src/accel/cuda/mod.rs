@@ -11,8 +11,9 @@ mod api;
 pub use api::{Driver, Handle};
 
 use super::{Abilities, Accelerator, Argument, DeviceError, DeviceMemory, KernelHandle, KernelSource, Ticket};
-use api::{AccessDescription, AllocationProperties, Code, NOT_READY, OUT_OF_MEMORY, SUCCESS};
+use api::{ALREADY_REGISTERED, AccessDescription, AllocationProperties, Code, NOT_READY, OUT_OF_MEMORY, SUCCESS};
 use std::{
+    any::Any,
     collections::BTreeMap,
     ffi::{CString, c_void},
     ptr,
@@ -23,6 +24,7 @@ use std::{
 pub struct Cuda {
     pub driver: Driver,
     pub device: i32,
+    index: i32,
     pub context: Handle,
     name: String,
     /// Copies to the device, kernels, and copies from it.
@@ -34,10 +36,22 @@ pub struct Cuda {
 }
 
 /// What was asked for and not yet seen to be done: an event for each.
+#[derive(Default)]
 struct Queues {
     uploads: Events,
     kernels: Events,
+    downloads: Events,
     idle: Vec<Handle>,
+}
+
+impl Queues {
+    fn of(&mut self, ticket: Ticket) -> (&mut Events, u64) {
+        match ticket {
+            Ticket::Upload(number) => (&mut self.uploads, number),
+            Ticket::Kernel(number) => (&mut self.kernels, number),
+            Ticket::Download(number) => (&mut self.downloads, number),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -70,16 +84,22 @@ impl Cuda {
         (0..count).map(|index| Self::open(driver, index)).collect()
     }
 
+    /// The same GPU once more, with streams of its own: two devices, as far as the runtime can tell.
+    pub fn open_again(&self) -> Result<Self, DeviceError> {
+        Self::open(self.driver, self.index)
+    }
+
     fn open(driver: Driver, index: i32) -> Result<Self, DeviceError> {
         let mut cuda = Self {
             driver,
             device: 0,
+            index,
             context: ptr::null_mut(),
             name: format!("CUDA device {index}"),
             upload: ptr::null_mut(),
             run: ptr::null_mut(),
             download: ptr::null_mut(),
-            queues: Mutex::new(Queues { uploads: Events::default(), kernels: Events::default(), idle: Vec::new() }),
+            queues: Mutex::default(),
             modules: Mutex::default(),
         };
         let mut name = [0 as std::ffi::c_char; 128];
@@ -146,8 +166,7 @@ impl Cuda {
         };
         // SAFETY: our own event and stream.
         self.check(unsafe { (self.driver.event_record)(event, stream) }, "noting an event")?;
-        let ticket = kind(0);
-        let events = if matches!(ticket, Ticket::Upload(_)) { &mut queues.uploads } else { &mut queues.kernels };
+        let (events, _) = queues.of(kind(0));
         events.asked += 1;
         events.pending.insert(events.asked, event);
         Ok(kind(events.asked))
@@ -155,8 +174,8 @@ impl Cuda {
 
     /// Takes back the events that have happened. Streams work in order, so the first that has not ends the search.
     fn reap(&self, queues: &mut Queues) -> Result<(), DeviceError> {
-        let Queues { uploads, kernels, idle } = queues;
-        for events in [uploads, kernels] {
+        let Queues { uploads, kernels, downloads, idle } = queues;
+        for events in [uploads, kernels, downloads] {
             while let Some(first) = events.pending.first_entry() {
                 // SAFETY: our own event.
                 match unsafe { (self.driver.event_query)(*first.get()) } {
@@ -262,8 +281,12 @@ impl Accelerator for Cuda {
 
     unsafe fn register(&self, host: *mut u8, len: usize) -> Result<(), DeviceError> {
         self.enter()?;
+        // Portable (1): for every device of this computer, of which another may have registered it before.
         // SAFETY: the caller keeps it mapped until it is unregistered.
-        self.check(unsafe { (self.driver.host_register)(host.cast(), len, 0) }, "registering host memory")
+        match unsafe { (self.driver.host_register)(host.cast(), len, 1) } {
+            ALREADY_REGISTERED => Ok(()),
+            code => self.check(code, "registering host memory"),
+        }
     }
 
     fn unregister(&self, host: *mut u8) {
@@ -297,6 +320,44 @@ impl Accelerator for Cuda {
         }
     }
 
+    unsafe fn start_download(
+        &self,
+        from: &DeviceMemory,
+        offset: usize,
+        to: *mut u8,
+        len: usize,
+    ) -> Result<Ticket, DeviceError> {
+        self.enter()?;
+        // SAFETY: the caller leaves the target alone until the ticket is done.
+        let code = unsafe { (self.driver.download_async)(to.cast(), from.address + offset as u64, len, self.download) };
+        self.check(code, "a download")?;
+        self.note(self.download, Ticket::Download)
+    }
+
+    fn copy_from(
+        &self,
+        to: &DeviceMemory,
+        peer: &dyn Accelerator,
+        from: &DeviceMemory,
+        offset: usize,
+        len: usize,
+    ) -> Option<Result<Ticket, DeviceError>> {
+        let peer: &Self = peer.as_any().downcast_ref()?;
+        let (to, from) = (to.address + offset as u64, from.address + offset as u64);
+        let start = || {
+            self.enter()?;
+            // SAFETY: memory of the two devices, which stays as it is until the ticket is done.
+            let code = unsafe { (self.driver.copy_peer)(to, self.context, from, peer.context, len, self.upload) };
+            self.check(code, "a copy from another device")?;
+            self.note(self.upload, Ticket::Upload)
+        };
+        Some(start())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
     fn fill(&self, memory: &DeviceMemory, offset: usize, len: usize, byte: u8) -> Result<(), DeviceError> {
         self.enter()?;
         // SAFETY: our own memory.
@@ -311,20 +372,16 @@ impl Accelerator for Cuda {
         self.enter()?;
         let mut queues = self.queues();
         self.reap(&mut queues)?;
-        Ok(match ticket {
-            Ticket::Upload(number) => queues.uploads.done >= number,
-            Ticket::Kernel(number) => queues.kernels.done >= number,
-        })
+        let (events, number) = queues.of(ticket);
+        Ok(events.done >= number)
     }
 
     fn wait(&self, ticket: Ticket) -> Result<(), DeviceError> {
         self.enter()?;
         let event = {
-            let queues = self.queues();
-            match ticket {
-                Ticket::Upload(number) => queues.uploads.pending.get(&number).copied(),
-                Ticket::Kernel(number) => queues.kernels.pending.get(&number).copied(),
-            }
+            let mut queues = self.queues();
+            let (events, number) = queues.of(ticket);
+            events.pending.get(&number).copied()
         };
         if let Some(event) = event {
             // SAFETY: our own event. Reaped and recorded anew meanwhile, it stands for something later in the same stream.
@@ -421,8 +478,10 @@ impl Drop for Cuda {
         }
         let mut queues = self.queues();
         let mut events = std::mem::take(&mut queues.idle);
-        events.extend(std::mem::take(&mut queues.uploads.pending).into_values());
-        events.extend(std::mem::take(&mut queues.kernels.pending).into_values());
+        let Queues { uploads, kernels, downloads, .. } = &mut *queues;
+        for pending in [uploads, kernels, downloads] {
+            events.extend(std::mem::take(&mut pending.pending).into_values());
+        }
         drop(queues);
         // SAFETY: everything here is ours and not used again.
         unsafe {

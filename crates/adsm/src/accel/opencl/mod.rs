@@ -9,6 +9,7 @@ mod api;
 use super::{Abilities, Accelerator, Argument, DeviceError, DeviceMemory, KernelHandle, KernelSource, Ticket};
 use api::*;
 use std::{
+    any::Any,
     collections::BTreeMap,
     ffi::{CString, c_void},
     ptr,
@@ -239,6 +240,32 @@ impl Accelerator for OpenCl {
         self.check(code, "a download")
     }
 
+    unsafe fn start_download(
+        &self,
+        from: &DeviceMemory,
+        offset: usize,
+        to: *mut u8,
+        len: usize,
+    ) -> Result<Ticket, DeviceError> {
+        if from.host.is_some() {
+            // SAFETY: the caller's word.
+            return unsafe { self.download(from, offset, to, len) }.map(|()| Ticket::Download(0));
+        }
+        let mut event = ptr::null_mut();
+        let (api, buffer) = (&self.api, from.handle as Handle);
+        // SAFETY: the caller leaves the target alone until the ticket is done; 0 does not wait.
+        unsafe {
+            let code = (api.read)(self.download, buffer, 0, offset, len, to.cast(), 0, ptr::null(), &mut event);
+            self.check(code, "a download")?;
+            self.check((api.flush)(self.download), "a download")?;
+        }
+        Ok(self.note(&mut self.state(), event, Ticket::Download))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
     fn fill(&self, memory: &DeviceMemory, offset: usize, len: usize, byte: u8) -> Result<(), DeviceError> {
         if let Some(host) = memory.host {
             // SAFETY: memory that CPU and device share, and no kernel uses.
@@ -255,7 +282,7 @@ impl Accelerator for OpenCl {
     }
 
     fn is_done(&self, ticket: Ticket) -> Result<bool, DeviceError> {
-        let (Ticket::Upload(number) | Ticket::Kernel(number)) = ticket;
+        let (Ticket::Upload(number) | Ticket::Kernel(number) | Ticket::Download(number)) = ticket;
         let mut state = self.state();
         let Some(event) = state.pending.get(&number).copied() else { return Ok(true) };
         let mut status: Code = 0;
@@ -271,7 +298,7 @@ impl Accelerator for OpenCl {
     }
 
     fn wait(&self, ticket: Ticket) -> Result<(), DeviceError> {
-        let (Ticket::Upload(number) | Ticket::Kernel(number)) = ticket;
+        let (Ticket::Upload(number) | Ticket::Kernel(number) | Ticket::Download(number)) = ticket;
         let event = {
             let state = self.state();
             let Some(event) = state.pending.get(&number).copied() else { return Ok(()) };

@@ -4,16 +4,20 @@
 //! (CUDA), and with the protocols of this library, in turns, so that a slow moment of the machine meets all of them. One file
 //! that needs the C library and, for CUDA, the driver: it can be carried to a machine without Rust.
 
+mod figures;
 mod kernels;
 mod measure;
 mod programs;
 mod selftest;
 mod store;
 
-use adsm::{Config, DeviceKind, Size};
+use adsm::{Config, DeviceKind, Size, accel::sim::SimSpec};
 use clap::Parser;
 use measure::Plan;
-use std::{process::ExitCode, time::Instant};
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 /// Measures shared memory for CPU and GPU against explicit copies and managed memory.
 #[derive(Parser)]
@@ -22,6 +26,12 @@ struct Options {
     /// sim, opencl or cuda.
     #[arg(long, default_value = "cuda")]
     device: DeviceKind,
+    /// Microseconds that the simulated device takes before each transfer and each kernel.
+    #[arg(long, default_value_t = 0)]
+    latency: u64,
+    /// Bytes a second between host and simulated device.
+    #[arg(long)]
+    bandwidth: Option<Size>,
     /// Small inputs and few runs.
     #[arg(long)]
     quick: bool,
@@ -34,12 +44,12 @@ struct Options {
     /// Only programs whose name contains one of these.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Bytes of a block, as ADSM_BLOCK.
-    #[arg(long)]
-    block: Option<Size>,
-    /// Also sweeps block and rolling sizes (Figs. 9, 11, 12).
-    #[arg(long)]
-    sweep: bool,
+    /// Also measures rolling with blocks of these sizes.
+    #[arg(long, value_delimiter = ',')]
+    blocks: Vec<Size>,
+    /// Only these of the paper's figures: 7 to 12.
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(7..=12))]
+    figure: Vec<u8>,
     /// Results as JSON.
     #[arg(long)]
     json: bool,
@@ -61,24 +71,23 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
-    let mut config = Config::from_env()?;
-    if let Some(Size(block)) = options.block {
-        config.block = block;
-    }
-    let config = config.checked()?;
+    let config = Config::from_env()?;
+    let latency = Duration::from_micros(options.latency);
+    let bandwidth = options.bandwidth.map(|Size(bytes)| bytes as u64);
+    let opened = measure::open(options.device, SimSpec { latency, bandwidth, ..SimSpec::default() })?;
     if options.selftest {
-        return selftest::run(options.device, options.quick);
+        return selftest::run(&opened, options.quick);
     }
     let plan = Plan {
-        device: options.device,
         config,
         quick: options.quick,
         runs: options.runs.unwrap_or(if options.quick { 5 } else { 15 }),
         only: options.only.clone(),
-        sweep: options.sweep,
-        end: options.seconds.map(|seconds| Instant::now() + std::time::Duration::from_secs(seconds)),
+        blocks: options.blocks.iter().map(|size| size.0).collect(),
+        figures: options.figure.clone(),
+        end: options.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
     };
-    let report = measure::run(&plan)?;
+    let report = measure::run(&plan, &opened)?;
     if options.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {

@@ -1,24 +1,31 @@
 //! Measuring: every way in turns, many times, with confidence intervals.
 
 use crate::{
+    figures,
     programs::{self, Program},
     store::{Adsm, Copies, Managed, Outcome, Store},
 };
 use adsm::{
     Config, DeviceKind, Protocol, Stats,
-    accel::{Accelerator, cuda::Cuda},
+    accel::{
+        Accelerator,
+        cuda::Cuda,
+        sim::{Sim, SimSpec},
+    },
 };
 use serde::Serialize;
 use std::{fmt::Write, sync::Arc, time::Instant};
 
 /// What is to be measured.
 pub struct Plan {
-    pub device: DeviceKind,
     pub config: Config,
     pub quick: bool,
     pub runs: usize,
     pub only: Vec<String>,
-    pub sweep: bool,
+    /// Sizes of blocks that are compared.
+    pub blocks: Vec<usize>,
+    /// Of the paper's figures, those that are wanted; none for the comparison of everything.
+    pub figures: Vec<u8>,
     pub end: Option<Instant>,
 }
 
@@ -28,6 +35,7 @@ pub struct Report {
     pub device: String,
     pub machine: String,
     pub rows: Vec<Row>,
+    pub bandwidths: Vec<Bandwidth>,
     /// Results that differ from the first way's.
     pub wrong: Vec<String>,
     /// Ways that could not be measured, and why.
@@ -37,7 +45,7 @@ pub struct Report {
 /// A program in one way.
 #[derive(Serialize)]
 pub struct Row {
-    pub program: &'static str,
+    pub program: String,
     pub kind: &'static str,
     pub way: String,
     /// Milliseconds.
@@ -50,9 +58,60 @@ pub struct Row {
     /// Share of the time spent serving faults, transfers excluded and included.
     pub fault_share: Option<f64>,
     pub fault_and_transfer_share: Option<f64>,
+    /// Where the time went, in milliseconds (medians).
+    pub breakdown: Option<Breakdown>,
     pub runs: Vec<f64>,
     /// Of the last round.
     pub stats: Option<Stats>,
+}
+
+/// Where a round's time went (Fig. 10).
+#[derive(Clone, Copy, Default, Serialize)]
+pub struct Breakdown {
+    /// The program itself.
+    pub cpu: f64,
+    /// Waiting for kernels, and for what they wait for.
+    pub gpu: f64,
+    /// Waiting for bytes that were touched.
+    pub copy: f64,
+    /// Serving faults, but for that.
+    pub fault: f64,
+    /// Handing objects over and starting kernels.
+    pub call: f64,
+    /// Writing files.
+    pub output: f64,
+}
+
+impl Breakdown {
+    fn of(total: f64, stats: &Stats, output: f64) -> Self {
+        let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
+        let copy = ms(stats.fault_transfer_nanoseconds);
+        let fault = (ms(stats.fault_nanoseconds) - copy).max(0.0);
+        let (gpu, call) = (ms(stats.wait_nanoseconds), ms(stats.call_nanoseconds));
+        let cpu = (total - gpu - copy - fault - call - output).max(0.0);
+        Self { cpu, gpu, copy, fault, call, output }
+    }
+
+    fn median(all: &[Self]) -> Self {
+        let of = |pick: fn(&Self) -> f64| median(&all.iter().map(pick).collect::<Vec<_>>());
+        Self {
+            cpu: of(|b| b.cpu),
+            gpu: of(|b| b.gpu),
+            copy: of(|b| b.copy),
+            fault: of(|b| b.fault),
+            call: of(|b| b.call),
+            output: of(|b| b.output),
+        }
+    }
+}
+
+/// How quickly pieces of a size go over, one after the other.
+#[derive(Serialize)]
+pub struct Bandwidth {
+    pub block: usize,
+    /// Gigabytes (of 10^9 bytes) a second.
+    pub to_device: f64,
+    pub from_device: f64,
 }
 
 /// A device, and as what it is if it is CUDA's.
@@ -61,7 +120,10 @@ pub struct Opened {
     pub cuda: Option<Arc<Cuda>>,
 }
 
-pub fn open(kind: DeviceKind) -> Outcome<Opened> {
+pub fn open(kind: DeviceKind, simulated: SimSpec) -> Outcome<Opened> {
+    if matches!(kind, DeviceKind::Sim(_)) {
+        return Ok(Opened { accel: Arc::new(Sim::new(simulated)), cuda: None });
+    }
     if kind == DeviceKind::Cuda {
         let first = Cuda::all()?.into_iter().next().ok_or("there is no CUDA device")?;
         let cuda = Arc::new(first);
@@ -71,10 +133,10 @@ pub fn open(kind: DeviceKind) -> Outcome<Opened> {
     Ok(Opened { accel, cuda: None })
 }
 
-type Make<'a> = Box<dyn Fn(&[usize]) -> Outcome<Box<dyn Store>> + 'a>;
+pub type Make<'a> = Box<dyn Fn(&[usize]) -> Outcome<Box<dyn Store>> + 'a>;
 
 /// The ways to share data that are compared, explicit copies first.
-fn ways<'a>(opened: &'a Opened, config: &Config) -> Vec<(String, Make<'a>)> {
+fn ways<'a>(opened: &'a Opened, config: &Config, blocks: &[usize]) -> Vec<(String, Make<'a>)> {
     let accel = &opened.accel;
     let mut ways: Vec<(String, Make<'a>)> = vec![
         ("hand".to_owned(), Box::new(|sizes| Ok(Box::new(Copies::new(accel, true, sizes)?)))),
@@ -88,66 +150,41 @@ fn ways<'a>(opened: &'a Opened, config: &Config) -> Vec<(String, Make<'a>)> {
         let config = Config { protocol, ..config.clone() };
         ways.push((protocol.to_string(), library(accel, config)));
     }
+    for &block in blocks {
+        let config = Config { protocol: Protocol::Rolling, block, ..config.clone() };
+        ways.push((format!("rolling block {}K", block >> 10), library(accel, config)));
+    }
     ways
 }
 
-fn library<'a>(accel: &'a Arc<dyn Accelerator>, config: Config) -> Make<'a> {
+pub fn library<'a>(accel: &'a Arc<dyn Accelerator>, config: Config) -> Make<'a> {
     Box::new(move |sizes| Ok(Box::new(Adsm::new(accel, config.clone(), sizes)?)))
 }
 
-pub fn run(plan: &Plan) -> Outcome<Report> {
-    let opened = open(plan.device)?;
+pub fn run(plan: &Plan, opened: &Opened) -> Outcome<Report> {
     let mut report = Report {
         device: opened.accel.name(),
         machine: machine(),
         rows: Vec::new(),
+        bandwidths: Vec::new(),
         wrong: Vec::new(),
         missing: Vec::new(),
     };
-    let size = if plan.quick { 1 } else { 2 };
-    for program in programs::all(size) {
+    if !plan.figures.is_empty() {
+        figures::run(plan, opened, &mut report)?;
+        return Ok(report);
+    }
+    for program in programs::all(if plan.quick { 1 } else { 2 }) {
         if plan.only.is_empty() || plan.only.iter().any(|part| program.name.contains(part.as_str())) {
-            eprintln!("{} ...", program.name);
-            compare(plan, &program, ways(&opened, &plan.config), &mut report);
-            if plan.sweep {
-                compare(plan, &program, sweep(&opened, &plan.config, &program), &mut report);
-            }
+            compare(plan, &program, program.name, ways(opened, &plan.config, &plan.blocks), &mut report);
         }
     }
     Ok(report)
 }
 
-/// Block sizes for streaming and stencil (Figs. 9, 11), block and rolling sizes for tpacf (Fig. 12).
-fn sweep<'a>(opened: &'a Opened, config: &Config, program: &Program) -> Vec<(String, Make<'a>)> {
-    let blocks: Vec<usize> = (12..=25).step_by(if program.name == "vecadd" { 1 } else { 2 }).map(|k| 1 << k).collect();
-    let accel = &opened.accel;
-    // Explicit copies first, to compare with.
-    let mut ways: Vec<(String, Make<'a>)> =
-        vec![("hand".to_owned(), Box::new(|sizes| Ok(Box::new(Copies::new(accel, true, sizes)?))))];
-    let mut add = |block: usize, rolling: usize, ahead: usize| {
-        let config = Config { protocol: Protocol::Rolling, block, rolling, ahead, ..config.clone() };
-        let name = format!("rolling block {}K rolling {rolling} ahead {}K", block >> 10, ahead >> 10);
-        ways.push((name, library(&opened.accel, config)));
-    };
-    match program.name {
-        "vecadd" | "stencil" | "sparse" => {
-            for &block in &blocks {
-                add(block, 0, 0);
-                if block < config.ahead && block.trailing_zeros() % 4 == 0 {
-                    add(block, 0, config.ahead);
-                }
-            }
-        }
-        "tpacf" => {
-            for &block in &blocks[..8.min(blocks.len())] {
-                for rolling in [2, 4, 8] {
-                    add(block, rolling, 0);
-                }
-            }
-        }
-        _ => ways.clear(),
-    }
-    ways
+/// Every way, with the program's size: Figs. 7, 8 and 10.
+pub fn compare_all(plan: &Plan, opened: &Opened, program: &Program, report: &mut Report) {
+    compare(plan, program, program.name, ways(opened, &plan.config, &[]), report);
 }
 
 struct Running {
@@ -155,14 +192,16 @@ struct Running {
     store: Box<dyn Store>,
     times: Vec<f64>,
     stats: Option<Stats>,
-    shares: Vec<(f64, f64)>,
+    breakdowns: Vec<Breakdown>,
 }
 
-fn compare(plan: &Plan, program: &Program, ways: Vec<(String, Make<'_>)>, report: &mut Report) {
+/// Runs a program in some ways, of which the first is what the others are compared with.
+pub fn compare(plan: &Plan, program: &Program, title: &str, ways: Vec<(String, Make<'_>)>, report: &mut Report) {
+    eprintln!("{title} ...");
     let mut all = Vec::new();
     for (way, make) in ways {
         match make(&program.buffers) {
-            Ok(store) => all.push(Running { way, store, times: Vec::new(), stats: None, shares: Vec::new() }),
+            Ok(store) => all.push(Running { way, store, times: Vec::new(), stats: None, breakdowns: Vec::new() }),
             Err(why) => report.missing.push(format!("{} {way}: {why}", program.name)),
         }
     }
@@ -178,6 +217,7 @@ fn compare(plan: &Plan, program: &Program, ways: Vec<(String, Make<'_>)>, report
             let begin = Instant::now();
             let digest = program.round(&mut *running.store, round);
             let long = begin.elapsed().as_secs_f64() * 1e3;
+            let output = program.spent_on_output().as_secs_f64() * 1e3;
             match digest {
                 Ok(digest) => {
                     let expected = *first.get_or_insert(digest);
@@ -196,9 +236,7 @@ fn compare(plan: &Plan, program: &Program, ways: Vec<(String, Make<'_>)>, report
             running.times.push(long);
             if let (Some(before), Some(after)) = (before, running.store.stats()) {
                 let stats = after.since(&before);
-                let share = |nanoseconds: u64| nanoseconds as f64 / 1e6 / long;
-                let handling = stats.fault_nanoseconds.saturating_sub(stats.fault_transfer_nanoseconds);
-                running.shares.push((share(handling), share(stats.fault_nanoseconds)));
+                running.breakdowns.push(Breakdown::of(long, &stats, output));
                 running.stats = Some(stats);
             }
         }
@@ -206,19 +244,22 @@ fn compare(plan: &Plan, program: &Program, ways: Vec<(String, Make<'_>)>, report
     let hand = all.first().map(|first| first.times.clone()).unwrap_or_default();
     for running in all.into_iter().filter(|running| !running.times.is_empty()) {
         let ratios: Vec<f64> = running.times.iter().zip(&hand).map(|(time, hand)| time / hand).collect();
-        let shares = |pick: fn(&(f64, f64)) -> f64| {
-            (!running.shares.is_empty()).then(|| median(&running.shares.iter().map(pick).collect::<Vec<_>>()))
+        let shares = |pick: fn(&Breakdown) -> f64| {
+            let share = |(one, total): (&Breakdown, &f64)| pick(one) / total;
+            let shares: Vec<f64> = running.breakdowns.iter().zip(&running.times).map(share).collect();
+            (!shares.is_empty()).then(|| median(&shares))
         };
         let (mean, ci95) = mean_and_interval(&running.times);
         report.rows.push(Row {
-            program: program.name,
+            program: title.to_owned(),
             kind: program.kind,
             median: median(&running.times),
             mean,
             ci95,
             over_hand: median(&ratios),
-            fault_share: shares(|s| s.0),
-            fault_and_transfer_share: shares(|s| s.1),
+            fault_share: shares(|b| b.fault),
+            fault_and_transfer_share: shares(|b| b.fault + b.copy),
+            breakdown: (!running.breakdowns.is_empty()).then(|| Breakdown::median(&running.breakdowns)),
             way: running.way,
             runs: running.times,
             stats: running.stats,
@@ -226,7 +267,7 @@ fn compare(plan: &Plan, program: &Program, ways: Vec<(String, Make<'_>)>, report
     }
 }
 
-fn median(values: &[f64]) -> f64 {
+pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     match sorted.len() {
@@ -269,22 +310,32 @@ impl Report {
         let mut program = "";
         for row in &self.rows {
             if row.program != program {
-                program = row.program;
-                let _ =
-                    writeln!(text, "\n{program:<44} median ms     mean ± 95%        over hand  faults  with transfers");
+                program = &row.program;
+                let _ = writeln!(
+                    text,
+                    "\n{program:<44} median ms     mean ± 95%        over hand  faults   sent + fetched MB   cpu gpu copy \
+                     fault call output, %"
+                );
             }
-            let percent = |share: Option<f64>| share.map_or(String::new(), |share| format!("{:.2}%", 100.0 * share));
-            let _ = writeln!(
+            let _ = write!(
                 text,
-                "  {:<42} {:>9.3}  {:>9.3} ± {:<8.3} {:>7.3}  {:>7}  {:>7}",
-                row.way,
-                row.median,
-                row.mean,
-                row.ci95,
-                row.over_hand,
-                percent(row.fault_share),
-                percent(row.fault_and_transfer_share)
+                "  {:<42} {:>9.3}  {:>9.3} ± {:<8.3} {:>7.3}",
+                row.way, row.median, row.mean, row.ci95, row.over_hand
             );
+            if let (Some(share), Some(stats), Some(b)) = (row.fault_share, &row.stats, &row.breakdown) {
+                let megabytes = |bytes: u64| bytes as f64 / 1e6;
+                let (sent, fetched) = (megabytes(stats.upload_bytes), megabytes(stats.download_bytes));
+                let _ = write!(text, "  {:>6.2}%  {sent:>8.1} + {fetched:<8.1}", 100.0 * share);
+                for part in [b.cpu, b.gpu, b.copy, b.fault, b.call, b.output] {
+                    let _ = write!(text, " {:>5.1}", 100.0 * part / row.median);
+                }
+            }
+            text.push('\n');
+        }
+        for Bandwidth { block, to_device, from_device } in &self.bandwidths {
+            let size = block >> 10;
+            let _ =
+                writeln!(text, "pieces of {size:>6} KiB: {to_device:>6.2} GB/s there, {from_device:>6.2} GB/s back");
         }
         for wrong in &self.wrong {
             let _ = writeln!(text, "WRONG {wrong}");

@@ -8,7 +8,13 @@ use crate::{
     store::{Arg, Outcome, Store},
 };
 use adsm::KernelSource;
-use std::{fs, io::Write};
+use std::{
+    cell::Cell,
+    fs,
+    io::Write,
+    rc::Rc,
+    time::{Duration, Instant},
+};
 
 /// A program with its sizes.
 pub struct Program {
@@ -18,6 +24,8 @@ pub struct Program {
     /// Bytes of its buffers.
     pub buffers: Vec<usize>,
     round: Round,
+    /// Time that rounds spent writing files.
+    output: Rc<Cell<Duration>>,
 }
 
 type Round = Box<dyn Fn(&mut dyn Store, u32) -> Outcome<f64>>;
@@ -27,13 +35,28 @@ impl Program {
     pub fn round(&self, store: &mut dyn Store, round: u32) -> Outcome<f64> {
         (self.round)(store, round)
     }
+
+    /// How much of the rounds since the last question was spent writing files.
+    pub fn spent_on_output(&self) -> Duration {
+        self.output.take()
+    }
+
+    fn new(
+        name: &'static str,
+        kind: &'static str,
+        buffers: Vec<usize>,
+        round: impl Fn(&mut dyn Store, u32) -> Outcome<f64> + 'static,
+    ) -> Self {
+        Self { name, kind, buffers, round: Box::new(round), output: Rc::default() }
+    }
 }
 
 /// Every program, at a size: 0 for tests, 1 for a quick look, 2 for measurements.
 pub fn all(size: usize) -> Vec<Program> {
     vec![
         vecadd([40_000, 4 << 20, 64 << 20][size]),
-        sparse([40_000, 4 << 20, 64 << 20][size]),
+        sparse("sparse", [40_000, 4 << 20, 64 << 20][size], false),
+        sparse("sparse-read", [40_000, 4 << 20, 64 << 20][size], true),
         stencil([12, 128, 256][size], [4, 10, 20][size]),
         cp([16, 512, 1024][size], [50, 2_000, 40_000][size]),
         mri("mri-q", [64, 32_768, 262_144][size], [50, 512, 16_384][size], 4),
@@ -67,7 +90,7 @@ fn digest(values: &[f32]) -> f64 {
 }
 
 /// The paper's micro-benchmark (5.2): two vectors are written, added by a kernel, and the sum is read.
-fn vecadd(n: usize) -> Program {
+pub fn vecadd(n: usize) -> Program {
     let kernel = source("vecadd", kernels::vecadd);
     let round = move |store: &mut dyn Store, round: u32| {
         for (buffer, base) in [(0, round as f32), (1, 2.0)] {
@@ -81,29 +104,35 @@ fn vecadd(n: usize) -> Program {
         store.wanted(2, 0..4 * n)?;
         Ok(digest(&store.floats(2)[..n]))
     };
-    Program { name: "vecadd", kind: "streaming", buffers: vec![4 * n; 3], round: Box::new(round) }
+    Program::new("vecadd", "streaming", vec![4 * n; 3], round)
 }
 
-/// One element is changed, then a kernel goes over all of them.
-fn sparse(n: usize) -> Program {
+/// One element is changed, then a kernel goes over all of them; `reads` looks at the element afterwards.
+fn sparse(name: &'static str, n: usize, reads: bool) -> Program {
     let kernel = source("drift", kernels::drift);
     let round = move |store: &mut dyn Store, round: u32| {
         let at = (round as usize).wrapping_mul(7_919_999) % n;
         store.floats(0)[at] = round as f32;
         store.sent(0, 4 * at..4 * at + 4)?;
         store.run(&kernel, [groups(n, 256), 1, 1], [256, 1, 1], &[Arg::Out(0), (n as u32).into()])?;
-        // Looking at the result is not what is measured; where it takes no time it is checked.
-        let looked_at = if n < 100_000 { n } else { 0 };
-        store.wanted(0, 0..4 * looked_at)?;
-        Ok(digest(&store.floats(0)[..looked_at]))
+        // Looking at everything is not what is measured; where it takes no time it is checked.
+        let looked_at = match (n < 100_000, reads) {
+            (true, _) => 0..n,
+            (false, true) => at..at + 1,
+            (false, false) => 0..0,
+        };
+        store.wanted(0, 4 * looked_at.start..4 * looked_at.end)?;
+        Ok(digest(&store.floats(0)[looked_at]))
     };
-    Program { name: "sparse", kind: "sparse", buffers: vec![4 * n], round: Box::new(round) }
+    Program::new(name, "sparse", vec![4 * n], round)
 }
 
 /// Heat in a cube (5.1, Fig. 9): each step the CPU adds at one point; the cube goes to disk now and then.
-fn stencil(n: usize, steps: u32) -> Program {
+pub fn stencil(n: usize, steps: u32) -> Program {
     let kernel = source("stencil", kernels::stencil);
     let bytes = 4 * n * n * n;
+    let output = Rc::<Cell<Duration>>::default();
+    let spent = Rc::clone(&output);
     let round = move |store: &mut dyn Store, round: u32| {
         let centre = (n / 2 * n + n / 2) * n + n / 2;
         let spot = 4 * centre..4 * centre + 4;
@@ -117,7 +146,7 @@ fn stencil(n: usize, steps: u32) -> Program {
             store.run(&kernel, groups, [32, 4, 2], &[Arg::In(from), Arg::Out(to), (n as u32).into()])?;
             if (step + 1) % (steps / 2).max(1) == 0 {
                 store.wanted(to, 0..bytes)?;
-                write_out(store, to, &file)?;
+                spent.set(spent.get() + write_out(store, to, &file)?);
             }
         }
         let last = steps as usize % 2;
@@ -126,19 +155,23 @@ fn stencil(n: usize, steps: u32) -> Program {
         let _ = fs::remove_file(&file);
         Ok(sum)
     };
-    Program { name: "stencil", kind: "stencil", buffers: vec![bytes; 2], round: Box::new(round) }
+    Program { output, ..Program::new("stencil", "stencil", vec![bytes; 2], round) }
 }
 
-fn write_out(store: &mut dyn Store, buffer: usize, file: &std::path::Path) -> Outcome {
+/// Writes a buffer to a file. How long the file took: fetching what is written is not its time.
+fn write_out(store: &mut dyn Store, buffer: usize, file: &std::path::Path) -> Outcome<Duration> {
+    let mut spent = Duration::ZERO;
     let mut file = fs::File::create(file)?;
     let (mut at, len) = (0, store.host(buffer).len());
     while at < len {
         let end = (at + (4 << 20)).min(len);
         store.before_write(buffer, at..end)?;
+        let begin = Instant::now();
         file.write_all(&store.host(buffer)[at..end])?;
+        spent += begin.elapsed();
         at = end;
     }
-    Ok(())
+    Ok(spent)
 }
 
 /// Writes a buffer of floats and says that it was written.
@@ -167,7 +200,7 @@ fn cp(width: usize, atoms: usize) -> Program {
         store.wanted(1, 0..4 * cells)?;
         Ok(digest(&store.floats(1)[..cells]))
     };
-    Program { name: "cp", kind: "kernel", buffers: vec![16 * atoms, 4 * cells], round: Box::new(round) }
+    Program::new("cp", "kernel", vec![16 * atoms, 4 * cells], round)
 }
 
 /// Both MRI kinds: samples of `parts` numbers, points, and two sums for each point.
@@ -182,7 +215,7 @@ fn mri(name: &'static str, points: usize, samples: usize, parts: usize) -> Progr
         Ok(digest(&store.floats(2)[..2 * points]))
     };
     let buffers = vec![4 * parts * samples, 12 * points, 8 * points];
-    Program { name, kind: "kernel", buffers, round: Box::new(round) }
+    Program::new(name, "kernel", buffers, round)
 }
 
 /// Petri nets: the CPU looks at what fired after each of several calls, and leaves the markings where they are.
@@ -205,7 +238,7 @@ fn pns(nets: usize, steps: u32) -> Program {
         store.wanted(1, 0..4 * nets)?;
         Ok(store.words(1)[..nets].iter().fold(sum, |sum, &count| sum + f64::from(count)))
     };
-    Program { name: "pns", kind: "kernel", buffers: vec![4 * PLACES * nets, 4 * nets], round: Box::new(round) }
+    Program::new("pns", "kernel", vec![4 * PLACES * nets, 4 * nets], round)
 }
 
 /// Two-electron integrals over some shells.
@@ -219,7 +252,7 @@ fn rpes(shells: usize) -> Program {
         store.wanted(1, 0..4 * shells * shells)?;
         Ok(digest(&store.floats(1)[..shells * shells]))
     };
-    Program { name: "rpes", kind: "kernel", buffers: vec![16 * shells, 4 * shells * shells], round: Box::new(round) }
+    Program::new("rpes", "kernel", vec![16 * shells, 4 * shells * shells], round)
 }
 
 /// Motion estimation: all 289 places for each 4 x 4 block of a frame.
@@ -240,11 +273,11 @@ fn sad(width: usize, height: usize) -> Program {
         Ok(pairs.fold(0.0, |sum, &two| sum + f64::from(two >> 16) + f64::from(two & 0xFFFF)))
     };
     let buffers = vec![width * height, width * height, 2 * 289 * blocks];
-    Program { name: "sad", kind: "kernel", buffers, round: Box::new(round) }
+    Program::new("sad", "kernel", buffers, round)
 }
 
 /// Angles between points of the sky. Like the paper's, it initialises its input in several passes.
-fn tpacf(n: usize) -> Program {
+pub fn tpacf(n: usize) -> Program {
     const BINS: usize = 20;
     let kernel = source("tpacf", kernels::tpacf);
     let round = move |store: &mut dyn Store, round: u32| {
@@ -270,7 +303,7 @@ fn tpacf(n: usize) -> Program {
         let histogram = &store.words(3)[..BINS];
         Ok(histogram.iter().enumerate().map(|(bin, &count)| (bin + 1) as f64 * f64::from(count)).sum())
     };
-    Program { name: "tpacf", kind: "kernel", buffers: vec![12 * n, 12 * n, 4 * 32, 4 * 32], round: Box::new(round) }
+    Program::new("tpacf", "kernel", vec![12 * n, 12 * n, 4 * 32, 4 * 32], round)
 }
 
 /// The kernel that tests use.

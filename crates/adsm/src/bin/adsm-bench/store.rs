@@ -6,7 +6,7 @@
 use adsm::{
     Config, Runtime, Stats, Value,
     accel::{Accelerator, Argument, DeviceMemory, KernelHandle, KernelSource, cuda::Cuda},
-    device::{Device, Launch, Mode},
+    host::{Given, Host, Launch, Mode},
     memory::Object,
     os::Access,
 };
@@ -256,20 +256,26 @@ impl Store for Managed {
 /// This library.
 pub struct Adsm {
     runtime: Runtime,
-    device: Arc<Device>,
+    host: Arc<Host>,
     objects: Vec<Arc<Object>>,
-    loaded: Loaded,
+    loaded: Vec<Loaded>,
 }
 
 impl Adsm {
     pub fn new(accel: &Arc<dyn Accelerator>, config: Config, sizes: &[usize]) -> Outcome<Self> {
-        let runtime = Runtime::with(vec![Arc::clone(accel)], config)?;
-        let device = Arc::clone(runtime.device(0)?);
-        let abilities = accel.abilities();
+        Self::on(&[Arc::clone(accel)], config, sizes)
+    }
+
+    /// On several devices, among which the setting chooses.
+    pub fn on(accels: &[Arc<dyn Accelerator>], config: Config, sizes: &[usize]) -> Outcome<Self> {
+        let runtime = Runtime::with(accels.to_vec(), config)?;
+        let host = Arc::clone(runtime.host());
+        let abilities = accels[0].abilities();
         let one_pointer = abilities.one_pointer || abilities.shared_memory;
-        let mut adsm = Self { runtime, device, objects: Vec::new(), loaded: Loaded::default() };
+        let loaded = accels.iter().map(|_| Loaded::default()).collect();
+        let mut adsm = Self { runtime, host, objects: Vec::new(), loaded };
         for &size in sizes {
-            adsm.objects.push(adsm.device.allocate(size, one_pointer)?);
+            adsm.objects.push(adsm.host.allocate(0, size, one_pointer)?);
         }
         Ok(adsm)
     }
@@ -278,7 +284,7 @@ impl Adsm {
 impl Drop for Adsm {
     fn drop(&mut self) {
         for object in &self.objects {
-            let _ = self.device.free(object);
+            let _ = self.host.free(object);
         }
     }
 }
@@ -299,23 +305,29 @@ impl Store for Adsm {
     }
 
     fn before_write(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome {
-        if self.device.serves_system_calls() {
+        if self.host.serves_system_calls() {
             return Ok(());
         }
-        Ok(self.device.touch(&self.objects[buffer], bytes, Access::Load)?)
+        Ok(self.host.touch(&self.objects[buffer], bytes, Access::Load)?)
     }
 
     fn run(&mut self, kernel: &KernelSource, grid: [u32; 3], block: [u32; 3], arguments: &[Arg]) -> Outcome {
-        let handle = self.loaded.get(&*self.device.accel, kernel)?;
         let object = |argument: &Arg| match *argument {
             Arg::In(buffer) => Some((Arc::clone(&self.objects[buffer]), Mode::Reads)),
             Arg::Out(buffer) => Some((Arc::clone(&self.objects[buffer]), Mode::Writes)),
             Arg::Value(_) => None,
         };
-        let objects = arguments.iter().filter_map(object).collect();
-        let arguments = resolve(arguments, |buffer| self.objects[buffer].memory);
-        let flight = self.device.call(Launch { kernel: &handle, grid, block, arguments: &arguments, objects })?;
-        Ok(self.device.sync(&flight)?)
+        let objects: Vec<_> = arguments.iter().filter_map(object).collect();
+        let given = |argument: &Arg| match *argument {
+            Arg::In(buffer) | Arg::Out(buffer) => Given::Shared(Arc::clone(&self.objects[buffer]), 0),
+            Arg::Value(value) => Given::Value(value),
+        };
+        let arguments: Vec<_> = arguments.iter().map(given).collect();
+        let device = self.host.choose(&objects, None)?;
+        let handle = self.loaded[device].get(&*self.host.accels[device], kernel)?;
+        let launch = Launch { kernel: &handle, grid, block, arguments: &arguments, objects };
+        let flight = self.host.call(device, launch)?;
+        Ok(self.host.sync(&flight)?)
     }
 
     fn stats(&self) -> Option<Stats> {

@@ -1,0 +1,167 @@
+//! Downloads that were started before anybody asked, while the program does something else.
+//!
+//! After a call, what the program looked at after the last few calls (`memory::Habit`); and when faults follow each other, what
+//! comes next. To the tables this is a load by the library itself: the block waits in `ReadFault`, where everybody stalls, until
+//! somebody who wants it ends the arrival. At most so many bytes are on their way for nobody (`ADSM_READ_BACK`).
+
+use super::{
+    Host,
+    access::{lock_alike, unlock},
+    call::Mode,
+    lock,
+};
+use crate::{
+    accel::Ticket,
+    coherence::{Event, Plan},
+    memory::{Object, Run},
+    os::Access,
+    stats::add,
+    trace::What,
+};
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex, atomic::Ordering},
+    time::Instant,
+};
+
+/// Blocks on their way from a device.
+pub struct Arriving {
+    run: Run,
+    pub device: usize,
+    pub ticket: Ticket,
+    /// Set by whoever ends it first.
+    landed: Mutex<bool>,
+}
+
+impl Host {
+    /// A call that wrote these objects has returned: starts to fetch what the program has looked at before.
+    pub(super) fn fetch_expected(&self, objects: &[(Arc<Object>, Mode)]) {
+        let mut budget = self.config.read_back;
+        let written = objects.iter().filter(|(object, mode)| *mode == Mode::Writes && !object.is_pinned());
+        for (object, _) in written {
+            if object.in_flight.load(Ordering::SeqCst) > 1 {
+                continue;
+            }
+            let candidates = object.habit.returned();
+            let mut index = candidates.start;
+            while index < candidates.end {
+                let expected = (index..candidates.end).take_while(|&block| object.habit.expects(block)).count();
+                let most = (self.config.ahead / object.block).max(1);
+                if expected == 0 {
+                    index += 1;
+                    continue;
+                }
+                let blocks = index..index + expected.min(most).min(budget / object.block);
+                if blocks.is_empty() || !self.start_fetching(object, &blocks, 1) {
+                    return;
+                }
+                budget -= object.bytes(&blocks).1;
+                index = blocks.end;
+            }
+        }
+    }
+
+    /// The program has come as far as these blocks: those that follow set out, if faults come in a row.
+    pub(super) fn read_on(&self, object: &Arc<Object>, blocks: &Range<usize>, access: Access) {
+        let streak = if access == Access::Load { &object.loads } else { &object.stores };
+        let limit = self.config.ahead.min(self.config.read_back) / object.block;
+        let end = streak.next(blocks.end, limit).min(object.blocks.len());
+        self.start_fetching(object, &(blocks.end..end), 0);
+    }
+
+    /// Starts to fetch those of some blocks that are invalid, while no more than `in_flight` calls use the object. `false` if the
+    /// device refuses.
+    fn start_fetching(&self, object: &Arc<Object>, blocks: &Range<usize>, in_flight: u32) -> bool {
+        let Plan::Go(steps) = self.rules.plan(self.rules.invalid, Event::Load) else { return true };
+        let mut index = blocks.start;
+        while index < blocks.end {
+            if !object.blocks[index].try_lock_in(self.rules.invalid) {
+                index += 1;
+                continue;
+            }
+            let run = lock_alike(object, index, blocks.end, self.rules.invalid);
+            index = run.end;
+            // A kernel may be writing it: looked at after the lock, since a call looks at the lock after it says so.
+            if object.in_flight.load(Ordering::SeqCst) > in_flight {
+                unlock(object, &run, self.rules.invalid);
+                return true;
+            }
+            let Some(device) = object.holders[run.start].beginning_with(object.last()).next() else {
+                unlock(object, &run, self.rules.invalid);
+                continue;
+            };
+            let memory = object.place(device).expect("a device that has a block has memory for it");
+            let (offset, len) = object.bytes(&run);
+            // SAFETY: the alias of blocks that the program can't reach before they have arrived.
+            match unsafe { self.accels[device].start_download(&memory, offset, object.alias(offset), len) } {
+                Ok(ticket) => {
+                    add(&self.stats.downloads, 1);
+                    add(&self.stats.early_downloads, 1);
+                    add(&self.stats.download_bytes, len as u64);
+                    let run = Run { object: Arc::clone(object), blocks: run.clone() };
+                    let landed = Mutex::new(false);
+                    lock(&self.arriving).push(Arc::new(Arriving { run, device, ticket, landed }));
+                }
+                Err(_) => {
+                    // Whoever wants it will ask again, and be told.
+                    unlock(object, &run, self.rules.invalid);
+                    return false;
+                }
+            }
+            unlock(object, &run, steps.next);
+        }
+        true
+    }
+
+    /// If a block is on its way here, waits for it, and says that it was. If the program has `reached` it, the next ones set out
+    /// meanwhile.
+    pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize, reached: Option<Access>) -> bool {
+        let holds = |a: &&Arc<Arriving>| Arc::ptr_eq(&a.run.object, object) && a.run.blocks.contains(&index);
+        let Some(arriving) = lock(&self.arriving).iter().find(holds).cloned() else { return false };
+        if let Some(access) = reached {
+            let blocks = &arriving.run.blocks;
+            let streak = if access == Access::Load { &object.loads } else { &object.stores };
+            streak.reached(blocks);
+            object.habit.note(blocks.clone());
+            self.read_on(object, blocks, access);
+        }
+        self.land(&arriving);
+        true
+    }
+
+    /// Waits for everything of an object that is on its way here.
+    pub(super) fn end_arrivals_of(&self, object: &Arc<Object>) {
+        loop {
+            let of = |a: &&Arc<Arriving>| Arc::ptr_eq(&a.run.object, object);
+            let Some(arriving) = lock(&self.arriving).iter().find(of).cloned() else { return };
+            self.land(&arriving);
+        }
+    }
+
+    fn land(&self, arriving: &Arc<Arriving>) {
+        let mut landed = lock(&arriving.landed);
+        if *landed {
+            return;
+        }
+        let begin = Instant::now();
+        let arrived = self.accels[arriving.device].wait(arriving.ticket);
+        let Run { object, blocks } = &arriving.run;
+        self.trace.span(What::Download, begin, object.bytes(blocks).1);
+        // Nobody else takes a block out of this state.
+        let mut state = self.rules.invalid;
+        for index in blocks.clone() {
+            state = object.blocks[index].lock();
+        }
+        let mut next = self.rules.invalid;
+        if let (Ok(()), Plan::Go(filled)) = (arrived, self.rules.plan(state, Event::Data)) {
+            let (closed, open) = (self.rules.protection(state), self.rules.protection(filled.next));
+            // Without a mapping to spare it stays closed, and the device still has it.
+            if object.protect(blocks.clone(), closed, open).is_ok() {
+                next = filled.next;
+            }
+        }
+        unlock(object, blocks, next);
+        lock(&self.arriving).retain(|other| !Arc::ptr_eq(other, arriving));
+        *landed = true;
+    }
+}

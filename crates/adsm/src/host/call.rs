@@ -1,0 +1,483 @@
+//! Release on a kernel call, acquire on its return.
+//!
+//! The paper's consistency model (`004_8a0710c761bcf477.txt`, 3.3): a call releases the objects that the kernel uses to the
+//! accelerator, a synchronisation acquires them back. What the kernel only reads stays readable here: the transfer that the
+//! paper admits to (4.3, last paragraph) is not made.
+//!
+//! With several devices, what the host has and the called device has not is dirty as far as that device can tell, and is sent;
+//! what only another device has is brought first (`migrate`). Calls on different devices that write what the other uses wait for
+//! each other.
+
+use super::{
+    Host,
+    access::{lock_alike, unlock},
+    lock,
+};
+use crate::{
+    accel::{Accelerator, Argument, DeviceError, KernelHandle, Ticket, Value},
+    coherence::{Event, Plan},
+    error::{Error, Result},
+    memory::{Object, Run},
+    os::Protection,
+    stats::add,
+    trace::What,
+};
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex, OnceLock, atomic::Ordering},
+    time::Instant,
+};
+
+/// What a kernel does to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// It reads it.
+    Reads,
+    /// It may write it, and may read it.
+    Writes,
+}
+
+/// An argument of a kernel, on whatever device it will run.
+#[derive(Clone)]
+pub enum Given {
+    /// A pointer to a byte of an object.
+    Shared(Arc<Object>, usize),
+    Value(Value),
+}
+
+/// A kernel, how it is launched, and what it uses.
+pub struct Launch<'a> {
+    pub kernel: &'a KernelHandle,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub arguments: &'a [Given],
+    pub objects: Vec<(Arc<Object>, Mode)>,
+}
+
+/// What a call has handed over so far.
+#[derive(Default)]
+pub(super) struct Handed {
+    /// Blocks that were sent.
+    sent: Vec<(Run, Ticket)>,
+    /// Blocks that both sides had, and the state they were in here.
+    dropped: Vec<(Run, u8)>,
+    /// Copies from other devices.
+    pub copied: Vec<Ticket>,
+}
+
+/// A call that has not returned.
+pub struct Flight {
+    pub number: u64,
+    /// Where it runs.
+    pub device: usize,
+    ticket: Ticket,
+    objects: Vec<(Arc<Object>, Mode)>,
+    /// Blocks that went over with the call.
+    sent: Mutex<Vec<(Run, Ticket)>>,
+    begin: Instant,
+    /// Its error, if somebody saw it before it was finished.
+    failed: Mutex<Option<DeviceError>>,
+    /// Set by whoever finishes it first.
+    finishing: Mutex<()>,
+    outcome: OnceLock<Result<(), DeviceError>>,
+}
+
+impl Flight {
+    pub fn uses(&self, object: &Arc<Object>) -> bool {
+        self.objects.iter().any(|(used, _)| Arc::ptr_eq(used, object))
+    }
+
+    /// What became of it; a call that is not finished has no outcome.
+    pub fn outcome(&self) -> Option<Result<(), DeviceError>> {
+        self.outcome.get().cloned()
+    }
+
+    /// Whether its kernel has not ended.
+    pub(super) fn is_running(&self, accel: &dyn Accelerator) -> bool {
+        let mut failed = lock(&self.failed);
+        if failed.is_some() || self.outcome.get().is_some() {
+            return false;
+        }
+        accel.is_done(self.ticket).map(|done| !done).unwrap_or_else(|error| {
+            *failed = Some(error);
+            false
+        })
+    }
+
+    /// Whether a call that uses an object like this has to wait for it.
+    fn conflicts(&self, object: &Arc<Object>, mode: Mode) -> bool {
+        let conflict = |(used, other): &(Arc<Object>, Mode)| {
+            Arc::ptr_eq(used, object) && (mode == Mode::Writes || *other == Mode::Writes)
+        };
+        self.objects.iter().any(conflict)
+    }
+}
+
+impl Host {
+    /// Hands over what the kernel uses to a device, and starts it there.
+    pub fn call(&self, device: usize, launch: Launch<'_>) -> Result<Arc<Flight>> {
+        self.check_process()?;
+        self.check_device(device)?;
+        self.engine.refresh().map_err(Error::system("the handler of faults"))?;
+        let _calling = lock(&self.calling);
+        let begin = Instant::now();
+        let Launch { kernel, grid, block, arguments, mut objects } = launch;
+        objects.sort_by_key(|(object, mode)| (object.base(), *mode));
+        // Used twice: the stronger use counts.
+        objects.reverse();
+        objects.dedup_by(|(a, _), (b, _)| Arc::ptr_eq(a, b));
+        objects.reverse();
+        self.wait_for_other_devices(device, &objects);
+        // Before any block is handed over, so that a fault which comes in between waits for the return.
+        for (object, _) in &objects {
+            object.in_flight.fetch_add(1, Ordering::SeqCst);
+        }
+        let mut handed = Handed::default();
+        let started = objects
+            .iter()
+            .filter(|(object, _)| !object.is_pinned())
+            .try_for_each(|(object, mode)| self.release(object, *mode, device, &mut handed))
+            .and_then(|()| {
+                let arguments: Vec<_> = arguments.iter().map(|given| resolve(given, device)).collect();
+                Ok(self.accels[device].launch(kernel, grid, block, &arguments)?)
+            });
+        let number = self.call_number.fetch_add(1, Ordering::Relaxed);
+        add(&self.stats.calls, 1);
+        add(&self.stats.call_nanoseconds, begin.elapsed().as_nanos() as u64);
+        self.trace.span(What::Call, begin, 0);
+        match started {
+            Ok(ticket) => {
+                for (Run { object, blocks }, _) in &handed.dropped {
+                    self.forget(object, blocks);
+                }
+                let flight = Arc::new(Flight {
+                    number,
+                    device,
+                    ticket,
+                    objects,
+                    sent: Mutex::new(handed.sent),
+                    begin: Instant::now(),
+                    failed: Mutex::default(),
+                    finishing: Mutex::default(),
+                    outcome: OnceLock::new(),
+                });
+                lock(&self.flights).push(Arc::clone(&flight));
+                Ok(flight)
+            }
+            Err(error) => {
+                self.heed(device, &error);
+                self.take_back(handed, device);
+                for (object, _) in &objects {
+                    object.in_flight.fetch_sub(1, Ordering::SeqCst);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Calls on other devices that write what this one uses, or use what this one writes, come to their end first. Where sent
+    /// blocks can't be kept, all that use the same objects.
+    fn wait_for_other_devices(&self, device: usize, objects: &[(Arc<Object>, Mode)]) {
+        let weakest = if self.rules.can_roll() { Mode::Reads } else { Mode::Writes };
+        let conflicts = |flight: &&Arc<Flight>| {
+            flight.device != device && objects.iter().any(|(object, mode)| flight.conflicts(object, weakest.max(*mode)))
+        };
+        loop {
+            let Some(flight) = lock(&self.flights).iter().find(conflicts).cloned() else { return };
+            if self.finish(&flight, false) {
+                self.note_unreported(&flight);
+            }
+        }
+    }
+
+    /// A call was finished by somebody who can't tell of its error: the next synchronisation does.
+    pub(super) fn note_unreported(&self, flight: &Flight) {
+        if let Some(Err(error)) = flight.outcome() {
+            lock(&self.unreported).get_or_insert(error);
+        }
+    }
+
+    /// Whether a call in flight may write the object.
+    pub fn is_being_written(&self, object: &Arc<Object>) -> bool {
+        lock(&self.flights).iter().any(|flight| flight.conflicts(object, Mode::Reads))
+    }
+
+    /// Waits for one call.
+    pub fn sync(&self, flight: &Arc<Flight>) -> Result<()> {
+        self.finish(flight, true);
+        flight.outcome().unwrap_or(Ok(())).map_err(Error::from)
+    }
+
+    /// Waits for every call so far; the first error of any that nobody has been told.
+    pub fn sync_all(&self) -> Result<()> {
+        self.check_process()?;
+        let mut result = lock(&self.unreported).take().map_or(Ok(()), |error| Err(error.into()));
+        loop {
+            let Some(flight) = lock(&self.flights).first().cloned() else { return result };
+            result = result.and(self.sync(&flight));
+        }
+    }
+
+    /// Waits for a call and takes its objects back, once; says whether this was the time. With `ahead`, the program will look at
+    /// what it has written.
+    pub(super) fn finish(&self, flight: &Arc<Flight>, ahead: bool) -> bool {
+        let _finishing = lock(&flight.finishing);
+        if flight.outcome.get().is_some() {
+            return false;
+        }
+        let begin = Instant::now();
+        let seen = lock(&flight.failed).take();
+        let waited = self.accels[flight.device].wait(flight.ticket).and(seen.map_or(Ok(()), Err));
+        add(&self.stats.wait_nanoseconds, begin.elapsed().as_nanos() as u64);
+        self.trace.span(What::Kernel, flight.begin, 0);
+        let sent = std::mem::take(&mut *lock(&flight.sent));
+        self.land_sent(sent, flight.device, waited.is_ok());
+        let returned = waited.and(self.acquire(flight).map_err(|error| match error {
+            Error::Device(error) => error,
+            other => {
+                let device = self.accels[flight.device].name();
+                DeviceError::Failed { device, what: "a return", why: other.to_string() }
+            }
+        }));
+        if let Err(error) = &returned {
+            self.heed(flight.device, &error.clone().into());
+        } else if ahead {
+            self.fetch_expected(&flight.objects);
+        }
+        let _ = flight.outcome.set(returned);
+        lock(&self.flights).retain(|other| !Arc::ptr_eq(other, flight));
+        for (object, _) in &flight.objects {
+            object.in_flight.fetch_sub(1, Ordering::SeqCst);
+        }
+        true
+    }
+
+    /// Hands an object over: what the device has not got goes there; if the kernel may write it, ours no longer counts.
+    fn release(&self, object: &Arc<Object>, mode: Mode, device: usize, handed: &mut Handed) -> Result<()> {
+        // Only here is memory taken, one call at a time; evictions go to a device that has it.
+        object.take_place(device)?;
+        object.used_by(device);
+        if mode == Mode::Reads && self.rules.detects() {
+            return self.release_for_reading(object, device, handed);
+        }
+        let mut index = 0;
+        while index < object.blocks.len() {
+            let holders = &object.holders[index];
+            let handed_over = object.blocks[index].peek() == Some(self.rules.invalid) && holders.is_only(device);
+            if self.rules.detects() && handed_over {
+                index += 1;
+                continue;
+            }
+            let state = object.blocks[index].lock();
+            if state == self.rules.invalid && !holders.has(device) {
+                let brought = self.bring(object, index, device, handed)?;
+                index = brought.end;
+                object.holders[brought.clone()].iter().for_each(|holders| holders.only(device));
+                unlock(object, &brought, state);
+                continue;
+            }
+            let steps = match self.rules.plan(self.seen_by(object, index, state, device), Event::Call) {
+                Plan::Go(steps) => steps,
+                Plan::Stall => {
+                    object.blocks[index].unlock(state);
+                    self.end_arrival(object, index, None);
+                    self.land_block(object, index);
+                    continue;
+                }
+                // Handed over by an earlier call on this device that has not returned.
+                Plan::Never => {
+                    object.blocks[index].unlock(state);
+                    index += 1;
+                    continue;
+                }
+            };
+            let blocks = lock_alike(object, index, object.blocks.len(), state);
+            let (from, to) = (self.rules.protection(state), self.rules.protection(steps.next));
+            object.protect(blocks.clone(), from, to).map_err(|error| {
+                unlock(object, &blocks, state);
+                Error::system("closing a shared object")(error)
+            })?;
+            if steps.send {
+                self.send_over(object, &blocks, state, device, &mut handed.sent)?;
+            } else if steps.drop {
+                handed.dropped.push((Run { object: Arc::clone(object), blocks: blocks.clone() }, state));
+            }
+            object.holders[blocks.clone()].iter().for_each(|holders| holders.only(device));
+            unlock(object, &blocks, steps.next);
+            index = blocks.end;
+        }
+        if object.blocks.len() > 1 {
+            lock(&self.dirty).forget(object);
+        }
+        Ok(())
+    }
+
+    /// A block's state as one device must see it: what the host has and the device has not is dirty to it.
+    fn seen_by(&self, object: &Object, index: usize, state: u8, device: usize) -> u8 {
+        if Some(state) == self.rules.read_only && !object.holders[index].has(device) { self.rules.dirty } else { state }
+    }
+
+    /// Sends locked and closed blocks. A failure opens them again, as they were.
+    fn send_over(
+        &self,
+        object: &Arc<Object>,
+        blocks: &Range<usize>,
+        state: u8,
+        device: usize,
+        sent: &mut Vec<(Run, Ticket)>,
+    ) -> Result<()> {
+        match self.upload(object, blocks, device) {
+            Ok(ticket) => {
+                sent.push((Run { object: Arc::clone(object), blocks: blocks.clone() }, ticket));
+                Ok(())
+            }
+            Err(error) => {
+                let _ = object.protect(blocks.clone(), Protection::Closed, self.rules.protection(state));
+                unlock(object, blocks, state);
+                Err(error)
+            }
+        }
+    }
+
+    /// The kernel only reads it: what the device has not got goes over and stays readable here.
+    fn release_for_reading(&self, object: &Arc<Object>, device: usize, handed: &mut Handed) -> Result<()> {
+        let mut index = 0;
+        while index < object.blocks.len() {
+            // Nobody is changing it, and from now on whoever would sees the call in flight.
+            if object.blocks[index].peek().is_some() && object.holders[index].has(device) {
+                index += 1;
+                continue;
+            }
+            let state = self.lock_landed(object, index);
+            if object.holders[index].has(device) {
+                object.blocks[index].unlock(state);
+                index += 1;
+            } else if state == self.rules.invalid {
+                let brought = self.bring(object, index, device, handed)?;
+                unlock(object, &brought, state);
+                index = brought.end;
+            } else if self.rules.can_roll() {
+                let blocks = lock_alike(object, index, object.blocks.len(), state);
+                index = blocks.end;
+                self.send_and_keep(object, blocks, state, device)?;
+            } else {
+                // Lazy-update has no way to keep what it sends (Fig. 6 b without the dotted line).
+                object.blocks[index].unlock(state);
+                return self.release(object, Mode::Writes, device, handed);
+            }
+        }
+        Ok(())
+    }
+
+    /// The kernel never started: everything is as it was before the call, whatever the device has of it.
+    fn take_back(&self, handed: Handed, device: usize) {
+        let accel = &self.accels[device];
+        for ticket in handed.copied {
+            let _ = accel.wait(ticket);
+        }
+        for (Run { object, blocks }, ticket) in handed.sent {
+            // An upload may still be reading.
+            let _ = accel.wait(ticket);
+            self.reopen(&object, &blocks, self.rules.dirty);
+        }
+        for (Run { object, blocks }, state) in handed.dropped {
+            self.reopen(&object, &blocks, state);
+        }
+    }
+
+    /// Blocks whose host copy counts again.
+    fn reopen(&self, object: &Object, blocks: &Range<usize>, state: u8) {
+        for index in blocks.clone() {
+            let now = object.blocks[index].lock();
+            let _ = object.protect(index..index + 1, self.rules.protection(now), self.rules.protection(state));
+            if state == self.rules.dirty {
+                object.holders[index].none();
+            }
+            object.blocks[index].unlock(state);
+        }
+    }
+
+    /// After a device was lost: what other devices have of an object is fetched, and for the rest what the CPU last had counts
+    /// again. Answers with how many bytes are older than what the lost device had.
+    pub fn salvage(&self, object: &Arc<Object>) -> usize {
+        self.settle(object);
+        self.end_arrivals_of(object);
+        let mut old = 0;
+        for index in 0..object.blocks.len() {
+            let block = index..index + 1;
+            let state = object.blocks[index].lock();
+            let lacked = state == self.rules.invalid && self.fetch(object, &block).is_err();
+            object.blocks[index].unlock(state);
+            if state == self.rules.invalid {
+                self.reopen(object, &block, self.rules.dirty);
+                old += if lacked { object.bytes(&block).1 } else { 0 };
+            }
+        }
+        old
+    }
+
+    /// What went over with a call has arrived (a kernel that `ended` well started after its uploads), or never will.
+    fn land_sent(&self, sent: Vec<(Run, Ticket)>, device: usize, ended: bool) {
+        for (Run { object, blocks }, ticket) in sent {
+            let arrived = ended || self.accels[device].wait(ticket).is_ok();
+            for index in blocks {
+                let state = object.blocks[index].lock();
+                let Plan::Go(steps) = self.rules.plan(state, Event::Landed) else {
+                    object.blocks[index].unlock(state);
+                    continue;
+                };
+                if arrived {
+                    self.forget(&object, &(index..index + 1));
+                    object.blocks[index].unlock(steps.next);
+                } else {
+                    let open = self.rules.protection(self.rules.dirty);
+                    let _ = object.protect(index..index + 1, Protection::Closed, open);
+                    object.holders[index].none();
+                    object.blocks[index].unlock(self.rules.dirty);
+                }
+            }
+        }
+    }
+
+    /// Takes objects back: nothing moves but in batch-update, which fetches everything.
+    fn acquire(&self, flight: &Flight) -> Result<()> {
+        if self.rules.detects() {
+            return Ok(());
+        }
+        // The last of several calls brings it back.
+        let last = |object: &Object| object.in_flight.load(Ordering::SeqCst) == 1;
+        for (object, _) in flight.objects.iter().filter(|(object, _)| !object.is_pinned() && last(object)) {
+            let state = object.blocks[0].lock();
+            let Plan::Go(steps) = self.rules.plan(state, Event::Return) else {
+                object.blocks[0].unlock(state);
+                continue;
+            };
+            match (self.fetch(object, &(0..1)), self.rules.plan(steps.next, Event::Data)) {
+                (Ok(()), Plan::Go(filled)) => {
+                    object.holders[0].none();
+                    object.blocks[0].unlock(filled.next);
+                }
+                (Err(error), _) => {
+                    object.blocks[0].unlock(state);
+                    return Err(error.into());
+                }
+                (Ok(()), _) => object.blocks[0].unlock(state),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a device is given for an argument.
+///
+/// # Panics
+/// If an object among the arguments is not among those that the call uses: a bug in whoever put the two together.
+fn resolve(given: &Given, device: usize) -> Argument {
+    match given {
+        Given::Shared(object, offset) => {
+            let memory = object.place(device).expect("a call hands over every object among its arguments");
+            Argument::Memory { memory, offset: *offset }
+        }
+        Given::Value(value) => Argument::Value(*value),
+    }
+}

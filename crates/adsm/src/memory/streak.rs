@@ -1,0 +1,55 @@
+//! Whether faults follow each other through an object, and how far to open it at once.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// See the module.
+#[derive(Default)]
+pub struct Streak(AtomicU64);
+
+impl Streak {
+    /// A fault at `block`: how many blocks to open, itself included, at most `limit`. Doubles while faults come where the
+    /// last opening ended, and ends at a multiple of its length, so that huge pages are opened whole.
+    pub fn at(&self, block: usize, limit: usize) -> usize {
+        let packed = self.0.load(Ordering::Relaxed);
+        let (expected, last) = ((packed >> 24) as usize, (packed & 0xFF_FFFF) as usize);
+        let wish = if block == expected && last > 0 { (last * 2).min(limit.max(1)) } else { 1 };
+        let end = ((block + wish) / wish * wish).max(block + 1);
+        self.0.store((end as u64) << 24 | wish as u64 & 0xFF_FFFF, Ordering::Relaxed);
+        end - block
+    }
+
+    /// A fault came at blocks that had been fetched before anybody asked.
+    pub fn reached(&self, blocks: &Range<usize>) {
+        self.0.store((blocks.end as u64) << 24 | blocks.len() as u64 & 0xFF_FFFF, Ordering::Relaxed);
+    }
+
+    /// Where an opening at `block` would end if it continued the row, of at most `limit` blocks; at `block` if there is no row.
+    pub fn next(&self, block: usize, limit: usize) -> usize {
+        let last = (self.0.load(Ordering::Relaxed) & 0xFF_FFFF) as usize;
+        match (last * 2).min(limit) {
+            wish if last >= 2 && wish > 0 => (block + wish) / wish * wish,
+            _ => block,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn openings_double_while_faults_follow_each_other() {
+        let streak = Streak::default();
+        let counts: Vec<_> = [4, 5, 6, 8, 16].map(|block| streak.at(block, 8)).into();
+        assert_eq!(counts, [1, 1, 2, 8, 8], "to 5, 6, 8, 16 and 24");
+        assert_eq!((streak.next(24, 8), streak.next(24, 0)), (32, 24));
+        assert_eq!(streak.at(3, 8), 1, "elsewhere");
+        assert_eq!(streak.next(4, 8), 4, "one alone is no row");
+        assert_eq!(streak.at(4, 1), 1, "no more than allowed");
+        streak.reached(&(10..14));
+        assert_eq!((streak.next(14, 32), streak.at(14, 32)), (16, 2), "as if the program had opened them");
+    }
+}

@@ -1,0 +1,279 @@
+//! The home of lines: what is known of each beside its bytes, and messages that must wait. No time.
+//!
+//! Whatever a message does is a step of the protocol's table for its home, stateless or a directory. A line of which nothing
+//! is known but its bytes takes up no room. A message that the table makes wait does so in order with its line, and is tried
+//! again after each step of that line; an answer is never made to wait.
+
+use crate::{Channel, Store};
+use mem::{Atomic, Block, LINE, LineAddr, PhysAddr};
+use protocol::{Controller, Impossible, Kind, Lane, Line, Log, Msg, Place, Stamp, Step, Table, step};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// What a step did to the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touched {
+    Nothing,
+    Read,
+    Written,
+}
+
+/// What came of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    pub line: LineAddr,
+    pub touched: Touched,
+    pub sends: Vec<Msg<LINE>>,
+}
+
+/// What an atomic access did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub found: Block<LINE>,
+    pub new: Block<LINE>,
+    /// The step by which the new bytes were written.
+    pub served: Served,
+}
+
+pub struct Home {
+    controller: &'static dyn Controller<LINE>,
+    table: &'static Table,
+    place: Place,
+    channel: Channel,
+    store: Store,
+    /// Lines of which something is known, without their bytes; only looked up.
+    known: FxHashMap<LineAddr, Line<LINE>>,
+    /// The present, which is one for all lines.
+    cts: Stamp,
+    /// The latest time at which a line that was given out had been written.
+    latest: Stamp,
+    /// Messages that wait, by line, in their order; only looked up.
+    waiting: FxHashMap<LineAddr, VecDeque<Msg<LINE>>>,
+    /// Lines whose first message is to be tried again.
+    again: VecDeque<LineAddr>,
+    log: Log,
+}
+
+impl Home {
+    /// `history`: how many steps are kept to be told if the protocol turns out to have a hole.
+    pub fn new(
+        controller: &'static dyn Controller<LINE>,
+        place: Place,
+        channel: Channel,
+        store: Store,
+        history: usize,
+    ) -> Self {
+        let table = controller.table();
+        Self {
+            controller,
+            table,
+            place,
+            channel,
+            store,
+            known: FxHashMap::default(),
+            cts: 0,
+            latest: 0,
+            waiting: FxHashMap::default(),
+            again: VecDeque::new(),
+            log: Log::new(table, history),
+        }
+    }
+
+    /// Shows the home a message; `None` if it waits here now.
+    pub fn offer(&mut self, msg: Msg<LINE>) -> Result<Option<Served>, Box<Impossible>> {
+        let answer = msg.lane() == Lane::Reply;
+        if !answer && let Some(queue) = self.waiting.get_mut(&msg.line) {
+            queue.push_back(msg);
+            return Ok(None);
+        }
+        match self.attempt(&msg)? {
+            Some(served) => Ok(Some(served)),
+            None if answer => Err(Box::new(Impossible {
+                table: self.table.name,
+                state: self.table.states[self.line(msg.line).state as usize],
+                event: format!("{:?}", msg.kind),
+                why: "an answer was made to wait".to_owned(),
+                history: Vec::new(),
+            })),
+            None => {
+                self.waiting.entry(msg.line).or_default().push_back(msg);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The line whose first message that waits can be tried, if there is one.
+    pub fn next_work(&self) -> Option<LineAddr> {
+        self.again.front().copied()
+    }
+
+    /// Tries the first message of a line that has changed since; `None` if it still waits.
+    pub fn work(&mut self) -> Result<Option<(Msg<LINE>, Served)>, Box<Impossible>> {
+        let Some(line) = self.again.pop_front() else { return Ok(None) };
+        let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(None) };
+        let served = self.attempt(&msg)?;
+        if served.is_some()
+            && let Some(queue) = self.waiting.get_mut(&line)
+        {
+            queue.pop_front();
+            if queue.is_empty() {
+                self.waiting.remove(&line);
+                self.again.retain(|other| *other != line);
+            }
+        }
+        Ok(served.map(|served| (msg, served)))
+    }
+
+    /// The latest logical time at which a line that was given out had been written: no write that has been acknowledged is later.
+    pub fn latest(&self) -> Stamp {
+        self.latest
+    }
+
+    /// Performs an atomic access whose operands are the bytes of `msg`, as a write that nothing comes before; `None` if the line
+    /// can't be written now.
+    pub fn change(&mut self, msg: &Msg<LINE>, atomic: Atomic) -> Result<Option<Changed>, Box<Impossible>> {
+        if self.waiting.contains_key(&msg.line) {
+            return Ok(None);
+        }
+        let old = *self.line(msg.line).data.bytes();
+        let new = atomic.apply(&old, &msg.data);
+        let write = Msg { kind: Kind::Write, data: new, ..*msg };
+        let found = Block::of(old, msg.data.mask());
+        Ok(self.attempt(&write)?.map(|served| Changed { found, new, served }))
+    }
+
+    /// A line as the protocol sees it.
+    fn line(&self, address: LineAddr) -> Line<LINE> {
+        let mut line = self.known.get(&address).copied().unwrap_or(Line::new(0));
+        let mut bytes = [0; LINE];
+        self.store.lock().read(self.inside(address), &mut bytes);
+        line.data = Block::full(bytes);
+        line.stamps.cts = self.cts;
+        line
+    }
+
+    fn inside(&self, line: LineAddr) -> PhysAddr {
+        self.channel.inside(PhysAddr(line.0))
+    }
+
+    /// One step of the protocol; `None` if the table makes the message wait.
+    fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Option<Served>, Box<Impossible>> {
+        let mut line = self.line(msg.line);
+        let before = line;
+        let Step::Sends(sends) = step(self.controller, self.table, self.place, &mut line, msg, &mut self.log)? else {
+            return Ok(None);
+        };
+        let touched = match () {
+            () if !msg.data.mask().is_empty() => Touched::Written,
+            () if sends.iter().any(|send| !send.data.mask().is_empty()) => Touched::Read,
+            () => Touched::Nothing,
+        };
+        if touched == Touched::Written {
+            self.store.lock().write(self.inside(msg.line), line.data.bytes());
+        }
+        self.keep(msg.line, &before, line);
+        self.latest = sends.iter().map(|send| send.stamps.wts).fold(self.latest, Stamp::max);
+        if self.waiting.contains_key(&msg.line) && !self.again.contains(&msg.line) {
+            self.again.push_back(msg.line);
+        }
+        Ok(Some(Served { line: msg.line, touched, sends }))
+    }
+
+    /// Remembers what there is to be remembered of a line.
+    fn keep(&mut self, address: LineAddr, before: &Line<LINE>, mut line: Line<LINE>) {
+        self.cts = line.stamps.cts;
+        line.data = before.data;
+        if line == *before {
+            return;
+        }
+        (line.data, line.stamps.cts) = (Block::EMPTY, 0);
+        if line == Line::new(0) {
+            self.known.remove(&address);
+        } else {
+            self.known.insert(address, line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mem::Mask;
+    use protocol::{Node, Stamps, halcone, memory, mesi};
+
+    const ME: Node = Node(9);
+    const LINE_0: LineAddr = LineAddr(0);
+    const LINE_1: LineAddr = LineAddr(LINE as u64);
+
+    fn home(controller: &'static dyn Controller<LINE>) -> Home {
+        let place = Place { me: ME, below: ME, above: Node(0) };
+        let channel = Channel { number: 0, of: 1, interleave: 4096 };
+        Home::new(controller, place, channel, Store::default(), 8)
+    }
+
+    fn say(home: &mut Home, from: u8, kind: Kind, line: LineAddr, data: Block<LINE>) -> Option<Served> {
+        home.offer(Msg::new(Node(from), ME, kind, line, data)).expect("the table has a cell for this")
+    }
+
+    fn kinds(served: &Served) -> Vec<(u8, Kind)> {
+        served.sends.iter().map(|send| (send.to.0, send.kind)).collect()
+    }
+
+    #[test]
+    fn bytes_that_are_written_are_read_again_and_nothing_else_is_remembered() {
+        let mut home = home(&memory::Memory);
+        let written = say(&mut home, 0, Kind::Write, LINE_1, Block::one(3, 7)).unwrap();
+        assert_eq!((written.touched, kinds(&written)), (Touched::Written, vec![(0, Kind::Ack)]));
+        let read = say(&mut home, 1, Kind::Read, LINE_1, Block::EMPTY).unwrap();
+        assert_eq!((read.touched, read.sends[0].data.get(3)), (Touched::Read, Some(7)));
+        assert!(home.known.is_empty());
+        let mut byte = [0];
+        home.store.lock().read(PhysAddr(LINE as u64 + 3), &mut byte);
+        assert_eq!(byte, [7], "whoever shares the store sees it");
+    }
+
+    /// Two caches have the line to read; the first is granted to write it and gives it up again before the second has
+    /// acknowledged. Who asks then waits behind that.
+    #[test]
+    fn messages_wait_in_order_with_their_line_until_it_has_changed() {
+        let mut home = home(&mesi::directory::MC);
+        for cache in [0, 1] {
+            say(&mut home, cache, Kind::GetS, LINE_0, Block::EMPTY).unwrap();
+        }
+        let granted = say(&mut home, 0, Kind::Upgrade, LINE_0, Block::EMPTY).unwrap();
+        assert_eq!(kinds(&granted), [(0, Kind::UpgradeAck), (1, Kind::Inval)]);
+        let changed = Block::full([5; LINE]);
+        assert_eq!(say(&mut home, 0, Kind::WriteBack, LINE_0, changed), None);
+        assert_eq!(say(&mut home, 1, Kind::Get, LINE_0, Block::EMPTY), None, "it would overtake the write-back");
+        let other = say(&mut home, 1, Kind::Get, LINE_1, Block::EMPTY).unwrap();
+        assert_eq!(kinds(&other), [(1, Kind::PutClnX)], "other lines are not held up");
+        assert_eq!(home.next_work(), None);
+        say(&mut home, 1, Kind::InvAck, LINE_0, Block::EMPTY).expect("an answer never waits");
+        let (_, landed) = home.work().unwrap().unwrap();
+        assert_eq!((landed.touched, kinds(&landed)), (Touched::Written, vec![(0, Kind::WriteBackAck)]));
+        let (_, read) = home.work().unwrap().unwrap();
+        assert_eq!((kinds(&read), *read.sends[0].data.bytes()), (vec![(1, Kind::PutClnX)], [5; LINE]));
+        assert!(home.next_work().is_none() && home.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_message_that_the_protocol_does_not_know_is_told_with_the_line_s_history() {
+        let mut home = home(&mesi::directory::MC);
+        say(&mut home, 0, Kind::Get, LINE_0, Block::EMPTY).unwrap();
+        let hole = home.offer(Msg::new(Node(0), ME, Kind::InvAck, LINE_0, Block::EMPTY)).unwrap_err();
+        assert_eq!((hole.state, hole.event.as_str()), ("E_Held", "InvAckLast"));
+        assert_eq!(hole.history.len(), 2);
+    }
+
+    #[test]
+    fn the_present_is_one_for_all_lines() {
+        let mut home = home(&halcone::Tsu::PAPER);
+        let lease = |served: Served| served.sends[0].stamps;
+        let first = say(&mut home, 0, Kind::Read, LINE_0, Block::EMPTY).unwrap();
+        assert_eq!(lease(first), Stamps { wts: 0, rts: 10, cts: 0 });
+        say(&mut home, 0, Kind::Evict, LINE_0, Block::EMPTY).unwrap();
+        assert!(home.known.is_empty(), "what was forgotten is remembered once, not by line");
+        let written = say(&mut home, 0, Kind::Write, LINE_1, Block::of([1; LINE], Mask::byte(0))).unwrap();
+        assert_eq!(lease(written), Stamps { wts: 11, rts: 15, cts: 0 }, "the first line's lease may still be read");
+    }
+}

@@ -1,0 +1,303 @@
+//! A memory in time: the home of lines, and when its answers leave.
+//!
+//! A context takes one message at a time: answers first, for others wait for what they bring; then messages that waited here;
+//! then new ones, in turn. What they do to bytes takes effect in the order in which they are taken. Answers leave when the
+//! [`Timing`] says so. Probes (a directory's invalidations and forwards) leave at once, and never hold up anything else: a
+//! cache that has no room for them may be waiting for an answer of this memory.
+
+use crate::{
+    channel::{Channel, Store},
+    dram::{Dram, DramSpec},
+    home::{Changed, Home, Served, Touched},
+};
+use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
+use interconnect::{Packet, Pending, Router, Side, WHOLE, bytes, lane};
+use mem::{Atomic, Block, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
+use protocol::{Controller, Impossible, Kind, Msg, Node, Place, Stamps};
+use std::{collections::VecDeque, rc::Rc};
+
+/// What a memory is made of.
+#[derive(Clone, Copy)]
+pub struct MemorySpec {
+    /// The home's side of the protocol.
+    pub controller: &'static dyn Controller<LINE>,
+    pub me: Node,
+    /// The first of those above; the others have the numbers that follow.
+    pub above: Node,
+    pub channel: Channel,
+    pub timing: Timing,
+    /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
+    pub history: usize,
+}
+
+/// When an answer leaves.
+#[derive(Clone, Copy, Debug)]
+pub enum Timing {
+    Fixed(FixedSpec),
+    /// The memory must be built in the clock domain of the DRAM's command clock.
+    Dram(DramSpec),
+}
+
+impl Timing {
+    /// The clock that the memory must be built in, if not that of those above it.
+    pub fn clock(&self) -> Option<Hertz> {
+        match self {
+            Timing::Fixed(_) => None,
+            Timing::Dram(dram) => Some(dram.standard.clock),
+        }
+    }
+
+    /// Bytes that it can move in a second at most, if those above it run at `clock`.
+    pub fn peak(&self, clock: Hertz) -> f64 {
+        match self {
+            Timing::Fixed(fixed) => LINE as f64 / fixed.interval.0 as f64 * clock.0 as f64,
+            Timing::Dram(dram) => (dram.channels as u64 * dram.standard.peak()) as f64,
+        }
+    }
+}
+
+/// Every answer takes the same time. Banks, rows and buses are left out.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedSpec {
+    /// From taking a request until its answer leaves.
+    pub latency: Cycles,
+    /// From one request until the next can be taken.
+    pub interval: Cycles,
+    /// How many requests may be under way.
+    pub outstanding: usize,
+}
+
+pub struct Memory {
+    home: Home,
+    channel: Channel,
+    pace: Pace,
+    dram: Option<Dram>,
+    askers: Vec<Inlet<Packet>>,
+    turns: RoundRobin,
+    under_way: Outlet<Packet>,
+    /// Atomic accesses to be performed here, in order.
+    atomics: VecDeque<Packet>,
+    /// To whoever checks the run.
+    observer: Option<(Observer, Outlet<Observation>)>,
+    ways: Rc<Router<Packet>>,
+    bell: EventCount,
+    reads: Counter,
+    writes: Counter,
+    /// Lines read or written, over time.
+    traffic: Series,
+}
+
+impl Memory {
+    /// Builds the memory at `scope`, with its bytes in `store`, and starts the context that sends its answers.
+    /// Whoever checks the run gets what is written here, and when in logical time, from `observer`.
+    pub fn new(
+        spec: MemorySpec,
+        above: Side<Packet>,
+        store: Store,
+        observer: Option<(Observer, Outlet<Observation>)>,
+        scope: &Scope,
+    ) -> Self {
+        let (latency, outstanding, pace) = match spec.timing {
+            Timing::Fixed(fixed) => (fixed.latency, fixed.outstanding, Pace { messages: 1, cycles: fixed.interval }),
+            Timing::Dram(dram) => {
+                let outstanding = dram.channels * (dram.read_queue + dram.write_queue);
+                (dram.latency, outstanding, Pace { messages: dram.channels, cycles: Cycles(1) })
+            }
+        };
+        let port = PortSpec { capacity: outstanding, latency, bytes_per_cycle: None };
+        let (under_way, done) = scope.port("under_way", port, scope);
+        let bell = scope.eventcount("work");
+        above.from.iter().for_each(|inlet| inlet.ring(&bell));
+        // Probes that have not gone out hold up nobody, so nobody asks for them.
+        let ways = Rc::new(Router::new(above.to, &Pending::default(), &scope.scope("above"), &bell));
+        let answers = Rc::clone(&ways);
+        scope.serve("answer", |_| answer(done, answers));
+        let dram = match spec.timing {
+            Timing::Fixed(_) => None,
+            Timing::Dram(dram) => Some(Dram::new(dram, &under_way, &bell, scope)),
+        };
+        let place = Place { me: spec.me, below: spec.me, above: spec.above };
+        Self {
+            home: Home::new(spec.controller, place, spec.channel, store, spec.history),
+            channel: spec.channel,
+            pace,
+            dram,
+            turns: RoundRobin::new(above.from.len()),
+            askers: above.from,
+            under_way,
+            atomics: VecDeque::new(),
+            observer,
+            ways,
+            bell,
+            reads: scope.counter("reads"),
+            writes: scope.counter("writes"),
+            traffic: scope.series("traffic"),
+        }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        let mut messages = 0;
+        loop {
+            match self.next() {
+                Ok(Next::Nothing) => {
+                    messages = 0;
+                    self.bell.next().await;
+                    continue;
+                }
+                Ok(Next::Waits) => {}
+                Ok(Next::Served(served, atomic)) => self.respond(served, atomic, cx.now().0).await,
+                Err(hole) => return cx.fail(hole.to_string()),
+            }
+            messages += 1;
+            if messages == self.pace.messages {
+                messages = 0;
+                cx.pause(self.pace.cycles).await;
+            }
+        }
+    }
+
+    /// Shows the home its next message.
+    fn next(&mut self) -> Result<Next, Box<Impossible>> {
+        let answer = self.askers.iter().find_map(|inlet| take(inlet, Lane::Reply));
+        if let Some(packet) = answer {
+            return self.offer(packet);
+        }
+        if let Some(next) = self.atomic()? {
+            return Ok(next);
+        }
+        if let Some(line) = self.home.next_work()
+            && self.has_room(line)
+        {
+            return self.work();
+        }
+        for port in self.turns.order() {
+            let inlet = &self.askers[port];
+            if inlet.is_empty() {
+                continue;
+            }
+            let can_take = |lane: &Lane| inlet.front(*lane).is_some_and(|packet| self.has_room(packet.msg.line));
+            if let Some(lane) = [Lane::Coherence, Lane::Request].into_iter().find(can_take)
+                && let Some(packet) = inlet.try_recv(lane)
+            {
+                self.turns.grant(|turn| turn == port);
+                return self.offer(packet);
+            }
+        }
+        Ok(Next::Nothing)
+    }
+
+    /// Has the home try a message that waited.
+    fn work(&mut self) -> Result<Next, Box<Impossible>> {
+        let Some((msg, served)) = self.home.work()? else { return Ok(Next::Waits) };
+        if msg.kind == Kind::Write {
+            self.observe(&served, Seen::Wrote(msg.data));
+        }
+        Ok(Next::Served(served, None))
+    }
+
+    /// Whether what a message about this line may bring about has room. Answers are taken even if not.
+    fn has_room(&self, line: LineAddr) -> bool {
+        line == WHOLE || self.dram.as_ref().is_none_or(|dram| dram.has_room(self.inside(line)))
+    }
+
+    fn inside(&self, line: LineAddr) -> PhysAddr {
+        self.channel.inside(PhysAddr(line.0))
+    }
+
+    fn offer(&mut self, packet: Packet) -> Result<Next, Box<Impossible>> {
+        let Packet { msg, atomic } = packet;
+        if msg.line == WHOLE {
+            // An acquire asks how late it is; everything that has been written and acknowledged is here.
+            let stamps = Stamps::now(self.home.latest());
+            let done = Msg { stamps, ..Msg::new(msg.to, msg.from, Kind::Done, WHOLE, Block::EMPTY) };
+            return Ok(Next::Served(Served { line: WHOLE, touched: Touched::Nothing, sends: vec![done] }, None));
+        }
+        if atomic.is_some() {
+            self.atomics.push_back(packet);
+            return Ok(self.atomic()?.unwrap_or(Next::Waits));
+        }
+        let served = self.home.offer(msg)?;
+        if let (Some(served), Kind::Write) = (&served, msg.kind) {
+            self.observe(served, Seen::Wrote(msg.data));
+        }
+        Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
+    }
+
+    /// Performs the oldest atomic access, if there is one and its line can be written.
+    fn atomic(&mut self) -> Result<Option<Next>, Box<Impossible>> {
+        let Some(Packet { msg, atomic: Some(atomic) }) = self.atomics.front().copied() else { return Ok(None) };
+        if !self.has_room(msg.line) {
+            return Ok(None);
+        }
+        let Some(Changed { found, new, mut served }) = self.home.change(&msg, atomic)? else { return Ok(None) };
+        self.atomics.pop_front();
+        self.observe(&served, Seen::Changed { found, new });
+        // Who asked is told what was there; with it goes the time of the write.
+        for send in &mut served.sends {
+            *send = Msg { kind: Kind::Data, data: found, of: msg.of, ..*send };
+        }
+        Ok(Some(Next::Served(served, Some(atomic))))
+    }
+
+    /// Tells whoever checks the run what was written, and when in logical time.
+    fn observe(&self, served: &Served, seen: Seen) {
+        if let Some((who, observations)) = &self.observer {
+            let stamp = served.sends.iter().map(|send| send.stamps.wts).max().unwrap_or(0);
+            let told =
+                observations.try_send(Lane::Request, Observation { who: *who, line: served.line, seen, stamp }, 0);
+            assert!(told.is_ok(), "the wire to the golden image holds any number");
+        }
+    }
+
+    /// Sends what a step gave rise to, or sees to it that it will be sent.
+    async fn respond(&mut self, served: Served, atomic: Option<Atomic>, now: u64) {
+        let sends = served.sends.into_iter().map(|msg| Packet { msg, atomic });
+        let (mut answers, probes): (Vec<_>, Vec<_>) = sends.partition(|packet| lane(&packet.msg) == Lane::Reply);
+        probes.into_iter().for_each(|probe| self.ways.send(probe));
+        match served.touched {
+            Touched::Read => self.reads.increment(),
+            Touched::Written => self.writes.increment(),
+            Touched::Nothing => {}
+        }
+        self.traffic.count(u64::from(!matches!(served.touched, Touched::Nothing)));
+        if let Some(dram) = &self.dram {
+            let address = self.inside(served.line);
+            match served.touched {
+                // What can't be answered before it has been read waits for that.
+                Touched::Read => answers = dram.read(now, address, answers).unwrap_or_default(),
+                Touched::Written => dram.write(now, address),
+                Touched::Nothing => {}
+            }
+        }
+        for answer in answers {
+            self.under_way.send(Lane::Reply, answer, 0).await;
+        }
+    }
+}
+
+/// How many messages are taken in how many cycles.
+struct Pace {
+    messages: usize,
+    cycles: Cycles,
+}
+
+/// What is to be done.
+enum Next {
+    /// Nothing.
+    Nothing,
+    /// The message waits with its line.
+    Waits,
+    Served(Served, Option<Atomic>),
+}
+
+fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
+    if from.is_empty() { None } else { from.try_recv(lane) }
+}
+
+/// Sends each answer to the one who asked. Caches always take answers.
+async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>) {
+    loop {
+        let packet = done.recv(Lane::Reply).await;
+        ways.to(packet.msg.to).outlet().send(Lane::Reply, packet, bytes(&packet.msg)).await;
+    }
+}

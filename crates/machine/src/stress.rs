@@ -1,0 +1,235 @@
+//! A machine whose compute units are replaced by testers that access few lines in every way at random.
+//!
+//! Rounds of loads, stores and atomic accesses, in which everybody races with everybody for the same lines and bytes, alternate
+//! with synchronisations as at the border of a kernel. What is read is compared with the golden image; that everybody comes
+//! to an end is what the engine watches. With small caches and short queues this reaches corners of a memory system in
+//! seconds that programs do not reach in hours.
+
+use crate::{
+    golden::Kept,
+    session::{Options, run_options},
+    spec::Machine,
+    system::{self, Agents, Memories},
+};
+use engine::{Context, Counter, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outcome, Outlet, Run, Scope};
+use interconnect::{HEADER, Wire};
+use mem::{
+    Access, Asid, Atomic, AtomicOp, Block, LINE, LineAddr, Mask, Observation, Observer, PhysAddr, Reply, Request,
+    RequestId, Seen, VirtAddr,
+};
+use rand_pcg::{
+    Pcg64Mcg,
+    rand_core::{RngCore, SeedableRng},
+};
+
+/// What testers are to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Stress {
+    /// Accesses of all testers together, at least.
+    pub operations: u64,
+    pub seed: u64,
+    /// How many lines are accessed.
+    pub lines: u64,
+    /// Accesses of one tester between two synchronisations.
+    pub round: u64,
+    /// Accesses of one tester that may be under way.
+    pub outstanding: usize,
+}
+
+/// Runs testers on a machine; how it ended is in the run's outcome.
+pub fn stress(machine: &Machine, stress: Stress, options: &Options) -> Run {
+    let memories = Memories::new(machine);
+    let kept = options.check.then(Kept::default);
+    let model = system::build(machine, &memories, kept.clone(), Agents::Testers(stress));
+    let mut run = model.run(&run_options(options));
+    if run.outcome == Outcome::Finished
+        && let Some(Err(message)) = kept.map(|kept| kept.take().compare(&memories.all()))
+    {
+        run.outcome = Outcome::Failed { time: run.end, context: "check".to_owned(), message };
+    }
+    run
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Command {
+    /// Access memory at random.
+    Play,
+    Order(Access, mem::Scope),
+}
+
+/// The ends of a wire between the conductor and a tester.
+pub(crate) struct ConductorEnd(LinkSender<Command>, LinkReceiver<()>);
+pub(crate) struct TesterEnd(LinkSender<()>, LinkReceiver<Command>);
+
+pub(crate) fn link(model: &mut Model, name: &str, spec: LinkSpec) -> (ConductorEnd, TesterEnd) {
+    let (commands, obeyed) = model.link(format!("{name}.commands"), spec);
+    let (reports, heard) = model.link(format!("{name}.reports"), spec);
+    (ConductorEnd(commands, heard), TesterEnd(reports, obeyed))
+}
+
+/// Tells the testers what to do.
+pub(crate) struct Conductor {
+    pub stress: Stress,
+    /// The wires to the testers of each GPU.
+    gpus: Vec<Vec<(Outlet<Command>, Inlet<()>)>>,
+    /// Whether a GPU may hold copies that another has made stale.
+    stale_copies: bool,
+    observer: Option<(Observer, Outlet<Observation>)>,
+}
+
+impl Conductor {
+    pub fn new(
+        stress: Stress,
+        testers: Vec<Vec<ConductorEnd>>,
+        stale_copies: bool,
+        observer: Option<(Observer, Outlet<Observation>)>,
+        scope: &Scope,
+    ) -> Self {
+        let place = |ConductorEnd(commands, reports)| (scope.sender(commands), scope.receiver(reports));
+        let gpus = testers.into_iter().map(|testers| testers.into_iter().map(place).collect()).collect();
+        Self { stress, gpus, stale_copies, observer }
+    }
+
+    pub async fn run(self, cx: Context) {
+        let testers: usize = self.gpus.iter().map(Vec::len).sum();
+        let rounds = self.stress.operations.div_ceil(self.stress.round * testers as u64);
+        for _ in 0..rounds {
+            self.tell(Command::Play, usize::MAX).await;
+            self.tell(Command::Order(Access::Flush, mem::Scope::Device), usize::MAX).await;
+            self.tell(Command::Order(Access::Flush, mem::Scope::System), 1).await;
+            if let Some((who, observations)) = &self.observer {
+                let observation = Observation { who: *who, line: LineAddr(0), seen: Seen::Synchronised, stamp: 0 };
+                let told = observations.try_send(Lane::Request, observation, 0);
+                assert!(told.is_ok(), "the wire to the golden image holds any number");
+            }
+            if self.stale_copies {
+                self.tell(Command::Order(Access::Invalidate, mem::Scope::System), 1).await;
+            }
+            self.tell(Command::Order(Access::Invalidate, mem::Scope::Device), usize::MAX).await;
+            cx.progress();
+        }
+    }
+
+    /// Has the first so many testers of each GPU do something, and waits until they have.
+    async fn tell(&self, command: Command, first: usize) {
+        for (commands, _) in self.gpus.iter().flat_map(|testers| testers.iter().take(first)) {
+            commands.send(Lane::Request, command, HEADER).await;
+        }
+        for (_, reports) in self.gpus.iter().flat_map(|testers| testers.iter().take(first)) {
+            reports.recv(Lane::Reply).await;
+        }
+    }
+}
+
+/// Stands where a compute unit stands.
+pub(crate) struct Tester {
+    stress: Stress,
+    random: Pcg64Mcg,
+    cache: Wire<Reply, Request>,
+    commands: Inlet<Command>,
+    reports: Outlet<()>,
+    next: u64,
+    loads: Counter,
+    stores: Counter,
+    atomics: Counter,
+}
+
+impl Tester {
+    pub fn new(stress: Stress, number: u64, end: TesterEnd, cache: Wire<Reply, Request>, scope: &Scope) -> Self {
+        Self {
+            stress,
+            random: Pcg64Mcg::seed_from_u64(stress.seed ^ number << 32),
+            cache,
+            commands: scope.receiver(end.1),
+            reports: scope.sender(end.0),
+            next: 0,
+            loads: scope.counter("loads"),
+            stores: scope.counter("stores"),
+            atomics: scope.counter("atomics"),
+        }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        loop {
+            match self.commands.recv(Lane::Request).await {
+                Command::Play => self.play(&cx).await,
+                Command::Order(access, scope) => {
+                    self.ask(access, scope, PhysAddr(0), Block::EMPTY).await;
+                    self.cache.from.recv(Lane::Reply).await;
+                }
+            }
+            self.reports.send(Lane::Reply, (), HEADER).await;
+        }
+    }
+
+    async fn play(&mut self, cx: &Context) {
+        let mut under_way = 0;
+        for _ in 0..self.stress.round {
+            while under_way == self.stress.outstanding {
+                self.cache.from.recv(Lane::Reply).await;
+                under_way -= 1;
+            }
+            under_way -= std::iter::from_fn(|| self.cache.from.try_recv(Lane::Reply)).count();
+            self.access().await;
+            under_way += 1;
+            cx.progress();
+            if self.one_in(8) {
+                cx.pause(u64::from(self.below(24)) + 1).await;
+            }
+        }
+        for _ in 0..under_way {
+            self.cache.from.recv(Lane::Reply).await;
+        }
+    }
+
+    /// One access to one of the lines.
+    async fn access(&mut self) {
+        let line = PhysAddr(u64::from(self.below(self.stress.lines as u32)) * LINE as u64);
+        match self.below(16) {
+            0..=7 => {
+                let bytes = Mask::range(self.below(LINE as u32) as usize, 1 + self.below(16) as usize);
+                let scope = if self.one_in(8) { mem::Scope::Device } else { mem::Scope::Group };
+                self.loads.increment();
+                self.ask(Access::Load, scope, line, Block::of([0; LINE], bytes)).await;
+            }
+            8..=14 => {
+                let bytes = Mask::range(self.below(LINE as u32) as usize, 1 + self.below(8) as usize);
+                let value = self.block();
+                self.stores.increment();
+                self.ask(Access::Store, mem::Scope::Group, line, value.only(bytes)).await;
+            }
+            _ => {
+                let wide = self.one_in(2);
+                let size = if wide { 8 } else { 4 };
+                let bytes = Mask::range(self.below(LINE as u32) as usize / size * size, size);
+                let op = [AtomicOp::Add, AtomicOp::Swap, AtomicOp::Xor, AtomicOp::UnsignedMax][self.below(4) as usize];
+                let operand = self.block().only(bytes);
+                self.atomics.increment();
+                let access = Access::Atomic(Atomic { op, wide, second: 0 });
+                self.ask(access, mem::Scope::Device, line, operand).await;
+            }
+        }
+    }
+
+    async fn ask(&mut self, access: Access, scope: mem::Scope, line: PhysAddr, data: Block<LINE>) {
+        let (id, asid, virt) = (RequestId(self.next), Asid::default(), VirtAddr(line.0));
+        self.next += 1;
+        let bytes = HEADER + data.mask().len() as u64;
+        let request = Request { id, access, scope, asid, virt, phys: Some(line), data };
+        self.cache.to.send(Lane::Request, request, bytes).await;
+    }
+
+    fn block(&mut self) -> Block<LINE> {
+        let mut bytes = [0; LINE];
+        self.random.fill_bytes(&mut bytes);
+        Block::full(bytes)
+    }
+
+    fn below(&mut self, end: u32) -> u32 {
+        (u64::from(self.random.next_u32()) * u64::from(end) >> 32) as u32
+    }
+
+    fn one_in(&mut self, count: u32) -> bool {
+        self.below(count) == 0
+    }
+}

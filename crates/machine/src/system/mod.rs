@@ -1,0 +1,267 @@
+//! A machine, wired.
+//!
+//! ```text
+//! gpu0.dispatcher ===.
+//! gpu0.array0.cu0 - l1v -.         .=== gpu0.l2_0 === memory0      -: port   ===: link, where the machine may be cut
+//! gpu0.array0.cu1 - l1v -+= array0 =+
+//! gpu0.array0 l1s, l1i --'         '=== gpu0.l2_1 === memory1
+//! ```
+//! Other GPUs have the same, over the same memory. With `check`, first-level vector caches, banks (of atomic accesses) and
+//! the host also report to the golden image, which has a partition of its own.
+
+mod array;
+mod bank;
+mod memories;
+mod node;
+
+pub(crate) use memories::Memories;
+pub(crate) use node::{Layout, MOST};
+
+use crate::{
+    golden::{Golden, Image, Kept},
+    session::{Command, Ended, Host},
+    spec::Machine,
+    stress::{self, Conductor, ConductorEnd, Stress, TesterEnd},
+};
+use array::ArrayPlan;
+use bank::BankPlan;
+use dram::{Memory, MemorySpec};
+use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Scope};
+use gpu::{Dispatcher, DispatcherEnd, UnitEnd};
+use interconnect::{Packet, Side, Wire};
+use mem::{Observation, Observer};
+use std::{
+    collections::BTreeMap,
+    sync::mpsc::{Receiver, Sender},
+};
+
+/// How many steps of a protocol a cache keeps, to tell them if something is wrong.
+const HISTORY: usize = 32;
+/// More than can be under way: whoever checks a run holds nobody up.
+const ANY_NUMBER: usize = 1 << 40;
+
+/// The two ends of a two-way link, one for each side.
+type Ends = (LinkSender<Packet>, LinkReceiver<Packet>);
+
+fn two_way(model: &mut Model, name: &str, spec: LinkSpec) -> (Ends, Ends) {
+    let (down, from_above) = model.link(format!("{name}.down"), spec);
+    let (up, from_below) = model.link(format!("{name}.up"), spec);
+    ((down, from_below), (up, from_above))
+}
+
+fn wire((sender, receiver): Ends, scope: &Scope) -> Wire<Packet, Packet> {
+    Wire { from: scope.receiver(receiver), to: scope.sender(sender) }
+}
+
+/// Something that is built in a partition.
+type Part = Box<dyn FnOnce(&Scope) + Send>;
+
+/// What is built where.
+struct Parts {
+    clock: ClockId,
+    by_partition: BTreeMap<usize, Vec<(ClockId, Part)>>,
+}
+
+impl Parts {
+    fn add(&mut self, partition: usize, part: impl FnOnce(&Scope) + Send + 'static) {
+        self.add_at(self.clock, partition, part);
+    }
+
+    /// Adds something that has a clock of its own.
+    fn add_at(&mut self, clock: ClockId, partition: usize, part: impl FnOnce(&Scope) + Send + 'static) {
+        self.by_partition.entry(partition).or_default().push((clock, Box::new(part)));
+    }
+
+    fn build(self, model: &mut Model) {
+        for parts in self.by_partition.into_values() {
+            model.partition(move |partition| {
+                parts.into_iter().for_each(|(clock, part)| part(&partition.scope(clock)));
+            });
+        }
+    }
+}
+
+/// Which partition the n-th of something is in, dealt over so many behind the first `before`.
+fn dealt(number: usize, partitions: usize, before: usize) -> usize {
+    if partitions == 0 { 0 } else { before + number % partitions }
+}
+
+/// Wires to whoever checks the run, for those who report; none if nobody does.
+struct Reports {
+    model: Vec<(Observer, LinkReceiver<Observation>)>,
+    names: Vec<String>,
+    spec: Option<LinkSpec>,
+}
+
+/// An observer, and its end of the wire.
+type Report = Option<(Observer, LinkSender<Observation>)>;
+
+impl Reports {
+    fn new(machine: &Machine, check: bool) -> Self {
+        let wires = &machine.wires;
+        let latency = wires.l1_l2.latency.min(wires.l2_memory.latency).min(wires.dispatcher.latency);
+        let spec = check.then_some(LinkSpec { latency, capacity: ANY_NUMBER, bytes_per_cycle: None });
+        Self { model: Vec::new(), names: Vec::new(), spec }
+    }
+
+    /// A wire for somebody.
+    fn wire(&mut self, model: &mut Model, name: String) -> Report {
+        let observer = Observer(self.names.len() as u32);
+        let (sender, receiver) = model.link(format!("check.{}", observer.0), self.spec?);
+        self.model.push((observer, receiver));
+        self.names.push(name);
+        Some((observer, sender))
+    }
+}
+
+/// Who accesses memory.
+pub(crate) enum Agents {
+    /// Compute units; whoever stands at the other end of these gives them work.
+    Host(Receiver<Command>, Sender<Ended>),
+    /// Testers in their places.
+    Testers(Stress),
+}
+
+/// One of them, with its end of the wire to whoever gives it work.
+enum Agent {
+    Unit(UnitEnd),
+    Tester(Stress, TesterEnd),
+}
+
+/// The other ends, of each GPU.
+enum Leads {
+    Dispatchers(Receiver<Command>, Sender<Ended>, Vec<Vec<DispatcherEnd>>),
+    Conductor(Stress, Vec<Vec<ConductorEnd>>),
+}
+
+/// The model of a machine.
+pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>, agents: Agents) -> Model {
+    let mut model = Model::new();
+    let mut parts = Parts { clock: model.clock(machine.clock), by_partition: BTreeMap::new() };
+    let mut reports = Reports::new(machine, check.is_some());
+    let layout = Layout::new(machine);
+    let (arrays, banks) = (machine.arrays, machine.banks.count);
+    let array_partition = |gpu, array| dealt(gpu * arrays + array, machine.partitions.arrays, 1);
+    let bank_partition = |gpu, bank| dealt(gpu * banks + bank, machine.partitions.l2, 1 + machine.partitions.arrays);
+
+    let mut leads = match agents {
+        Agents::Host(commands, ended) => Leads::Dispatchers(commands, ended, Vec::new()),
+        Agents::Testers(stress) => Leads::Conductor(stress, Vec::new()),
+    };
+    // The wires to each channel of memory, from all GPUs.
+    let mut askers: Vec<Vec<(protocol::Node, Ends)>> = (0..banks).map(|_| Vec::new()).collect();
+    for gpu in 0..machine.gpus {
+        let name = format!("gpu{gpu}");
+        let mut agents = leads.gpu(machine, &name, &mut model).into_iter();
+        let mut above: Vec<Vec<Ends>> = (0..banks).map(|_| Vec::new()).collect();
+        for array in 0..arrays {
+            let mut below = Vec::new();
+            for (bank, above) in above.iter_mut().enumerate() {
+                let name = format!("{name}_array{array}_l2_{bank}");
+                let (upper, lower) = two_way(&mut model, &name, machine.wires.l1_l2);
+                below.push(upper);
+                above.push(lower);
+            }
+            let agents: Vec<Agent> = agents.by_ref().take(machine.units_per_array).collect();
+            let observed = |number| reports.wire(&mut model, format!("{name}.array{array}.cu{number}.l1v"));
+            let reports = (0..agents.len()).map(observed).collect();
+            let plan = ArrayPlan { layout, gpu, array, below, agents, reports };
+            array::part(machine, plan, array_partition(gpu, array), &mut parts);
+        }
+        for (bank, above) in above.into_iter().enumerate() {
+            let (below, asks) = two_way(&mut model, &format!("{name}_l2_{bank}_memory"), machine.wires.l2_memory);
+            askers[bank].push((layout.l2(gpu, bank), asks));
+            let report = reports.wire(&mut model, format!("{name}.l2_{bank}"));
+            let plan = BankPlan { layout, gpu, bank, above, below, report };
+            bank::part(machine, plan, bank_partition(gpu, bank), &mut parts);
+        }
+    }
+    let memory_clock = machine.memory.clock().map_or(parts.clock, |clock| model.clock(clock));
+    for (channel, askers) in askers.into_iter().enumerate() {
+        let spec = MemorySpec {
+            controller: machine.protocol.home,
+            me: layout.memory(channel),
+            above: layout.l2(0, channel),
+            channel: memories.channel(channel),
+            timing: machine.memory,
+            history: HISTORY,
+        };
+        let store = memories.stores[channel].clone();
+        parts.add_at(memory_clock, bank_partition(0, channel), move |root| {
+            let scope = root.scope(("memory", channel));
+            let mut above = Side { from: Vec::new(), to: Vec::new() };
+            for (node, ends) in askers {
+                let Wire { from, to } = wire(ends, &scope);
+                above.from.push(from);
+                above.to.push((vec![node], to));
+            }
+            let memory = Memory::new(spec, above, store, None, &scope);
+            scope.serve("control", |cx| memory.run(cx));
+        });
+    }
+    let report = reports.wire(&mut model, "host".to_owned());
+    front_part(machine, leads, report, &mut parts);
+    if let Some(kept) = check {
+        let Reports { model: ends, names, .. } = reports;
+        let own = 1 + machine.partitions.arrays + machine.partitions.l2;
+        parts.add(own, move |root| golden(kept, ends, names, root));
+    }
+    parts.build(&mut model);
+    model
+}
+
+impl Leads {
+    /// The wires of one more GPU.
+    fn gpu(&mut self, machine: &Machine, gpu: &str, model: &mut Model) -> Vec<Agent> {
+        let (units, spec) = (0..machine.compute_units(), machine.wires.dispatcher);
+        let name = |unit| format!("{gpu}_unit{unit}");
+        match self {
+            Self::Dispatchers(.., gpus) => {
+                let (ends, units): (_, Vec<_>) = units.map(|unit| gpu::link(model, &name(unit), spec)).unzip();
+                gpus.push(ends);
+                units.into_iter().map(Agent::Unit).collect()
+            }
+            Self::Conductor(stress, gpus) => {
+                let (ends, testers): (_, Vec<_>) = units.map(|unit| stress::link(model, &name(unit), spec)).unzip();
+                gpus.push(ends);
+                testers.into_iter().map(|end| Agent::Tester(*stress, end)).collect()
+            }
+        }
+    }
+}
+
+/// Where commands of the host arrive, and the dispatchers; or whoever leads the testers.
+fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts) {
+    let (spec, unit) = (machine.dispatcher, machine.compute_unit);
+    let stale_copies = machine.gpus > 1 && !machine.protocol.coherent;
+    parts.add(0, move |root| {
+        let host = root.scope("host");
+        let observer = report.map(|(observer, end)| (observer, host.sender(end)));
+        match leads {
+            Leads::Dispatchers(commands, ended, gpus) => {
+                let gpus = gpus.into_iter().enumerate().map(|(gpu, units)| {
+                    let scope = root.scope(("gpu", gpu)).scope("dispatcher");
+                    let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
+                    let dispatcher = Dispatcher::new(spec, (launches.clone(), done.clone()), units, unit, &scope);
+                    scope.serve("control", |cx| dispatcher.run(cx));
+                    (launches, done)
+                });
+                let gpus = gpus.collect();
+                let front = Host { commands, ended, gpus, stale_copies, observer };
+                host.spawn("commands", |cx| front.run(cx));
+            }
+            Leads::Conductor(stress, gpus) => {
+                let conductor = Conductor::new(stress, gpus, stale_copies, observer, &host);
+                host.spawn("conductor", |cx| conductor.run(cx));
+            }
+        }
+    });
+}
+
+/// Whoever checks the run.
+fn golden(kept: Kept, ends: Vec<(Observer, LinkReceiver<Observation>)>, names: Vec<String>, root: &Scope) {
+    let scope = root.scope("check");
+    let from = ends.into_iter().map(|(_, end)| scope.receiver(end)).collect();
+    let golden = Golden { image: Image::default(), kept, from, names, bell: scope.eventcount("work") };
+    scope.serve("golden_image", |cx| golden.run(cx));
+}

@@ -1,0 +1,43 @@
+//! Random accesses to few lines, by everybody at once.
+
+use engine::{Outcome, Run};
+use machine::{Machine, Options, Stress, stress};
+
+/// Caches of a few lines, queues of one or two places.
+const SMALL: &[&str] = &[
+    "gpu.l1v.size=512",
+    "gpu.l1v.ways=2",
+    "gpu.l1v.mshrs=2",
+    "gpu.l1v.waiting=2",
+    "gpu.l2.size=2KiB",
+    "gpu.l2.ways=2",
+    "gpu.l2.mshrs=2",
+    "gpu.l2.waiting=2",
+    "memory.fixed.outstanding=2",
+    "wires.l1_l2.capacity=2",
+    "wires.l2_memory.capacity=1",
+];
+
+fn run(changes: &[&str], operations: u64, threads: usize) -> Run {
+    let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
+    let machine = Machine::load("skeleton", &changes).expect("the machine is sound");
+    let what = Stress { operations, seed: 7, lines: 48, round: 500, outstanding: 12 };
+    stress(&machine, what, &Options { threads, check: true, ..Options::default() })
+}
+
+#[test]
+fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
+    for protocol in ["protocol=wb_nc", "protocol=wt_nc"] {
+        for gpus in ["gpus=1", "gpus=2"] {
+            let changes =
+                [SMALL, &[protocol, gpus, "gpu.arrays=2", "gpu.units_per_array=2", "gpu.l2.banks=2"]].concat();
+            let runs = [1, 2].map(|threads| run(&changes, 20_000, threads));
+            assert_eq!(runs[0].outcome, Outcome::Finished, "{protocol} {gpus}");
+            assert!(runs[0].regions == runs[1].regions, "{protocol} {gpus}: threads change statistics");
+            let total = runs[0].total();
+            let evictions: u64 =
+                total.0.keys().filter(|path| path.ends_with(".evictions")).map(|path| total.count(path)).sum();
+            assert!(evictions > 1000, "{evictions} evictions are no stress");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! G-TSC: coherence by the logical time of compute units (`001_ee2ca955019e5896.txt`, 2.2).
+//!
+//! Each compute unit has a time, `warpts`. Its requests carry it, and each answer brings the time at which the access took place, to
+//! which the unit goes on. The home of a line gives it out on a lease that lasts beyond the reader's time, and a write takes place
+//! after every lease. A reader whose lease has ended says which version it holds; if that is still the newest, the home answers with
+//! a later lease and no data.
+//!
+//! The text describes one GPU, whose L2 is the home ([`gtsc_home`]). For several GPUs over one memory it names one way to go on (3):
+//! times beside every line of memory. So memory is the home there ([`gtsc_memory`]), and the L2s read on leases as the L1s do
+//! ([`gtsc_l2`]). What else the text leaves open is in `docs/protocols.md`.
+
+mod caches;
+mod home;
+mod memory;
+mod systems;
+
+pub use caches::{GtscL1, GtscL2, gtsc_l1, gtsc_l2};
+pub use home::{GtscHome, gtsc_home};
+pub use memory::{GtscMemory, gtsc_memory};
+pub use systems::{forget, gpus, one_gpu, one_gpu_overflow, overflow};

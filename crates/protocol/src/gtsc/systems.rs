@@ -1,0 +1,122 @@
+//! The small systems on which G-TSC is checked.
+//!
+//! Leases are as short as can be, and logical time ends early, as in HALCONE's.
+
+use super::{GtscHome, GtscL1, GtscL2, GtscMemory};
+use crate::{
+    Block, Controller, Kind, Line, Node, Stamp,
+    check::{BYTES, Clocks, Horizon, Member, Stage, System},
+    memory::Memory,
+};
+
+static MEMORY: GtscMemory = GtscMemory { lease: 0, last: Stamp::MAX };
+static HOME: GtscHome = GtscHome { lease: 0, last: Stamp::MAX };
+
+/// Times that run over after few accesses.
+const LAST: Stamp = 2;
+static MEMORY_OVER: GtscMemory = GtscMemory { last: LAST, ..MEMORY };
+static HOME_OVER: GtscHome = GtscHome { last: LAST, ..HOME };
+
+/// A GPU for each cache, over one memory that is the home of all lines.
+pub fn gpus(caches: usize, lines: usize) -> System {
+    system(&vec![1; caches], &GtscL2, &MEMORY, lines)
+}
+
+/// One GPU with all caches over such a memory. When a stretch of work is over, the caches forget what they hold.
+pub fn forget(caches: usize, lines: usize) -> System {
+    let mut system = system(&[caches], &GtscL2, &MEMORY, lines);
+    let all: Vec<Node> = (0..=caches).map(node).collect();
+    system.whims = fences(&all);
+    *system.stages.last_mut().expect("cores meet") = Stage::Tell { kind: Kind::Invalidate, members: all };
+    system
+}
+
+/// One GPU, whose second-level cache is the home.
+pub fn one_gpu(caches: usize, lines: usize) -> System {
+    let mut system = system(&[caches], &HOME, &Memory, lines);
+    system.whims = fences(&[node(caches)]);
+    system
+}
+
+/// Two GPUs at most, whose logical time runs over and starts anew, as often as need be.
+pub fn overflow(caches: usize, lines: usize) -> System {
+    endless(system(&vec![1; caches.min(2)], &GtscL2, &MEMORY_OVER, lines))
+}
+
+/// The same of one GPU with two first-level caches at most.
+pub fn one_gpu_overflow(caches: usize, lines: usize) -> System {
+    let caches = caches.min(2);
+    let mut system = endless(system(&[caches], &HOME_OVER, &Memory, lines));
+    system.whims = vec![(node(caches), Kind::Flush)];
+    system
+}
+
+/// Flushes and invalidations at any time.
+fn fences(caches: &[Node]) -> Vec<(Node, Kind)> {
+    caches.iter().flat_map(|&cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect()
+}
+
+/// Logical time need not be ended: it runs over. No clock goes on by itself further than that.
+fn endless(mut system: System) -> System {
+    system.horizon = system.horizon.map(|horizon| Horizon { end: LAST + 2, ..horizon });
+    system
+}
+
+/// A GPU for each entry, with so many first-level caches. After a stretch of work its writes are awaited; then the compute units meet,
+/// and each goes on to the latest time of any.
+fn system(
+    gpus: &[usize],
+    l2: &'static dyn Controller<BYTES>,
+    memory: &'static dyn Controller<BYTES>,
+    lines: usize,
+) -> System {
+    let cores: usize = gpus.iter().sum();
+    let home = node(cores + gpus.len());
+    let member = |name, controller, table, below| Member {
+        name,
+        controller,
+        table,
+        initial: Line::new(0),
+        below: vec![below; lines],
+        above: Node(0),
+        core: None,
+        uses: vec![true; lines],
+    };
+    let mut members: Vec<Member> = Vec::new();
+    let (mut l1s, mut l2s) = (Vec::new(), Vec::new());
+    for (gpu, &caches) in gpus.iter().enumerate() {
+        let below = node(members.len() + caches);
+        for _ in 0..caches {
+            let core = l1s.len();
+            l1s.push(node(members.len()));
+            members.push(Member { core: Some(core), ..member(format!("l1.{core}"), &GtscL1, 0, below) });
+        }
+        l2s.push(below);
+        members.push(member(format!("l2.{gpu}"), l2, 1, home));
+    }
+    let initial = Line { data: Block::full([0; BYTES]), ..Line::new(0) };
+    members.push(Member { initial, ..member("memory".to_owned(), memory, 2, home) });
+    let equals = match gpus {
+        [_] => l1s.iter().map(|&l1| vec![l1]).collect(),
+        _ => l1s.iter().zip(&l2s).map(|(&l1, &l2)| vec![l1, l2]).collect(),
+    };
+    System {
+        tables: vec![Controller::<BYTES>::table(&GtscL1).clone(), l2.table().clone(), memory.table().clone()],
+        members,
+        cores,
+        lines,
+        stages: vec![
+            Stage::Work { cores: (0..cores).collect() },
+            Stage::Tell { kind: Kind::Flush, members: l1s.into_iter().chain(l2s).collect() },
+            Stage::Meet,
+        ],
+        whims: Vec::new(),
+        equals,
+        coherent: false,
+        horizon: Some(Horizon { end: 3, clocks: Clocks::Cores, told: false }),
+    }
+}
+
+fn node(number: usize) -> Node {
+    Node(u8::try_from(number).expect("a checked system is small"))
+}

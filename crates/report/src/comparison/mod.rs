@@ -1,0 +1,60 @@
+//! One program on several machines, side by side.
+
+mod page;
+mod text;
+
+use crate::Summary;
+use serde::Serialize;
+
+/// A program on several machines. Speedups are against the first that came to its end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    pub program: String,
+    pub arguments: Vec<String>,
+    pub runs: Vec<Compared>,
+}
+
+/// One machine of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    pub system: String,
+    /// How many times as fast as the first: by total time, and by kernel time.
+    pub speedup: Option<f64>,
+    pub kernel_speedup: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+    /// Why there is no result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Comparison {
+    pub fn new(program: impl Into<String>, arguments: &[String]) -> Self {
+        Self { program: program.into(), arguments: arguments.to_vec(), runs: Vec::new() }
+    }
+
+    /// The next machine's result.
+    pub fn add(&mut self, summary: Summary) {
+        let first = self.first().unwrap_or(&summary);
+        let times = |first: u64, this: u64| (this > 0).then(|| first as f64 / this as f64);
+        let speedup = times(first.total_fs, summary.total_fs);
+        let kernel_speedup = times(first.kernel_fs, summary.kernel_fs);
+        let system = summary.system.clone();
+        self.runs.push(Compared { system, speedup, kernel_speedup, summary: Some(summary), error: None });
+    }
+
+    /// The next machine gave no result.
+    pub fn failed(&mut self, system: impl Into<String>, why: impl Into<String>) {
+        let (system, error) = (system.into(), Some(why.into()));
+        self.runs.push(Compared { system, speedup: None, kernel_speedup: None, summary: None, error });
+    }
+
+    /// What the others are compared with.
+    pub fn first(&self) -> Option<&Summary> {
+        self.runs.iter().find_map(|run| run.summary.as_ref())
+    }
+
+    fn summaries(&self) -> impl Iterator<Item = (&Compared, &Summary)> {
+        self.runs.iter().filter_map(|run| Some((run, run.summary.as_ref()?)))
+    }
+}

@@ -1,0 +1,57 @@
+//! A comparison as a page.
+
+use super::Comparison;
+use crate::{
+    figures::percent,
+    files::{ReportError, file, json},
+    html::{document, escaped, legend, section, stacked_rows},
+    summary::REASONS,
+};
+use engine::Time;
+use std::{fs, path::Path};
+
+impl Comparison {
+    /// Writes `comparison.json` and `comparison.html` to a folder, which is made if need be.
+    pub fn write(&self, folder: &Path) -> Result<(), ReportError> {
+        fs::create_dir_all(folder).map_err(|source| ReportError { path: folder.to_owned(), source })?;
+        file(folder, "comparison.json", &json(self))?;
+        file(folder, "comparison.html", self.html().as_bytes())
+    }
+
+    /// A page of its own.
+    pub fn html(&self) -> String {
+        let title = format!("{} on {} machines", self.program, self.runs.len());
+        let mut body = format!("<h1>{}</h1>\n", escaped(&title));
+        let longest = self.summaries().map(|(_, summary)| summary.kernel_fs).max().unwrap_or(0).max(1);
+        let rows = self.summaries().map(|(run, summary)| {
+            let shares = summary
+                .units
+                .as_ref()
+                .map_or_else(Vec::new, |units| units.breakdown.iter().map(|share| share.share.mean).collect());
+            let speedup = run.kernel_speedup.map_or(String::new(), |times| format!(", {times:.2}x"));
+            let note = format!("{}{speedup}", Time(summary.kernel_fs));
+            (run.system.clone(), summary.kernel_fs as f64 / longest as f64, note, shares)
+        });
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            let chart = format!("{}{}", legend(), stacked_rows(&rows));
+            section(&mut body, "Kernel time, and what compute units did meanwhile", &chart);
+            section(&mut body, "Shares of kernel time", &self.shares());
+        }
+        section(&mut body, "In text", &format!("<pre>{}</pre>", escaped(&self.to_string())));
+        document(&title, &body)
+    }
+
+    fn shares(&self) -> String {
+        let heads = self.summaries().map(|(run, _)| format!("<th class=number>{}</th>", escaped(&run.system)));
+        let mut table = format!("<table><thead><tr><th></th>{}</tr></thead><tbody>", heads.collect::<String>());
+        for (reason, told) in REASONS {
+            let cells = self.summaries().map(|(_, summary)| {
+                let share = summary.units.as_ref().map_or("-".to_owned(), |units| percent(units.share(reason)));
+                format!("<td class=number>{share}</td>")
+            });
+            table.push_str(&format!("<tr><td>{told}</td>{}</tr>", cells.collect::<String>()));
+        }
+        table + "</tbody></table>"
+    }
+}

@@ -1,0 +1,37 @@
+//! What a summary needs to know of the machine: capacities that statistics are held against.
+
+use engine::{Hertz, Run};
+use machine::Machine;
+
+/// Capacities.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    pub(crate) clock: Hertz,
+    /// Wavefronts that a compute unit can hold.
+    pub(crate) wave_slots: u64,
+    /// Bytes a second of all channels together.
+    pub(crate) memory_peak: f64,
+}
+
+impl Facts {
+    pub(crate) fn of(machine: &Machine) -> Self {
+        let (channels, clock) = (machine.banks.count as f64, machine.clock);
+        let per_channel = machine.memory.peak(clock);
+        Self { clock, wave_slots: machine.compute_unit.wavefronts() as u64, memory_peak: channels * per_channel }
+    }
+
+    /// Cycles of the GPU's clock that a run had.
+    pub(crate) fn cycles(&self, run: &Run) -> u64 {
+        self.to_cycles(run.end.0)
+    }
+
+    pub(crate) fn to_cycles(self, femtoseconds: u64) -> u64 {
+        (u128::from(femtoseconds) * u128::from(self.clock.0)).div_ceil(FEMTOSECONDS) as u64
+    }
+
+    pub(crate) fn to_femtoseconds(self, cycles: u64) -> u64 {
+        (u128::from(cycles) * FEMTOSECONDS / u128::from(self.clock.0)) as u64
+    }
+}
+
+const FEMTOSECONDS: u128 = 1_000_000_000_000_000;

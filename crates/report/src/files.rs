@@ -1,0 +1,133 @@
+//! The files of a run: written whole or not at all.
+
+use crate::{Summary, csv, html, parquet, perfetto, subject::Subject, subject::VERSION};
+use engine::{Region, Run, Statistics, Time, Value};
+use serde::Serialize;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+use thiserror::Error;
+
+/// A file of a report can't be written.
+#[derive(Debug, Error)]
+#[error("can't write '{}': {source}", path.display())]
+pub struct ReportError {
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+/// Writes the results of a run to a folder, which is made if need be:
+///
+/// - `stats.json`, `stats.csv`, `stats.parquet`: every statistic, simulated facts only: the same for any number of threads;
+/// - `summary.json`: what they come down to; `report.html`: the same to look at;
+/// - `run.json`: what was run, and how it was on the computer that simulated;
+/// - `machine.toml`: the machine, with everything it extends and every change;
+/// - `trace.json`, if a trace was taken: opens in ui.perfetto.dev.
+pub fn write(folder: &Path, subject: &Subject) -> Result<(), ReportError> {
+    fs::create_dir_all(folder).map_err(|source| ReportError { path: folder.to_owned(), source })?;
+    let summary = Summary::of(subject);
+    let regions = simulated(subject.run);
+    let identity = subject.identity().to_string();
+    let rows = csv::rows(&identity, &regions);
+    file(folder, "stats.json", stats_json(subject.run.end, &regions).as_bytes())?;
+    file(folder, "stats.csv", csv::render(&rows).as_bytes())?;
+    file(folder, "stats.parquet", &parquet::render(&rows))?;
+    file(folder, "summary.json", &json(&summary))?;
+    file(folder, "machine.toml", subject.machine.resolved.as_bytes())?;
+    file(folder, "run.json", &json(&RunFile::of(subject)))?;
+    if !subject.run.trace.is_empty() {
+        file(folder, "trace.json", &perfetto::render(&subject.run.trace))?;
+    }
+    file(folder, "report.html", html::page(subject, &summary).as_bytes())
+}
+
+/// `stats.json`: simulated facts only; a line for each statistic.
+fn stats_json(end: Time, regions: &[(String, Region)]) -> String {
+    let regions = regions.iter().map(|(_, region)| {
+        let lines = region.statistics.0.iter().map(|(path, value)| format!("{}:{}", line(path), line(value)));
+        let lines: Vec<String> = lines.collect();
+        let (name, start, end) = (line(&region.name), region.start.0, region.end.0);
+        format!("{{\"name\":{name},\"start\":{start},\"end\":{end},\"statistics\":{{\n{}\n}}}}", lines.join(",\n"))
+    });
+    let regions: Vec<String> = regions.collect();
+    format!("{{\"time_fs\":{},\"regions\":[\n{}\n]}}\n", end.0, regions.join(",\n"))
+}
+
+/// `run.json`: what was run, and how it was on the computer that simulated.
+#[derive(Serialize)]
+struct RunFile<'a> {
+    version: &'static str,
+    identity: String,
+    program: &'a crate::Program,
+    arguments: &'a [String],
+    system: &'a str,
+    outcome: String,
+    total_fs: u64,
+    host: crate::HostFacts,
+    events: u64,
+}
+
+impl<'a> RunFile<'a> {
+    fn of(subject: &Subject<'a>) -> Self {
+        Self {
+            version: VERSION,
+            identity: subject.identity().to_string(),
+            program: subject.program,
+            arguments: subject.arguments,
+            system: &subject.machine.name,
+            outcome: subject.run.outcome.to_string(),
+            total_fs: subject.total.0,
+            host: subject.host,
+            events: subject.run.events,
+        }
+    }
+}
+
+/// The regions of a run with their names, without what was measured at those who check it (they are not part of the machine)
+/// and without statistics of elements that had nothing to do.
+fn simulated(run: &Run) -> Vec<(String, Region)> {
+    let kept = |region: &Region| {
+        let kept = region.statistics.0.iter().filter(|(path, value)| !path.starts_with("check") && !is_nothing(value));
+        let statistics = Statistics(kept.map(|(path, value)| (path.clone(), value.clone())).collect());
+        Region { name: region.name.clone(), start: region.start, end: region.end, statistics }
+    };
+    let named = |(number, region): (usize, &Region)| (format!("{number} {}", region.name), kept(region));
+    run.regions.iter().enumerate().map(named).collect()
+}
+
+/// Whether a statistic measured nothing.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Count(n) => *n == 0,
+        Value::Histogram { count, .. } => *count == 0,
+        Value::Level { area, max, .. } => *area == 0 && *max == 0,
+        Value::Matrix { counts, .. } => counts.iter().all(|n| *n == 0),
+        Value::Series(spans) => spans.sums.is_empty(),
+        Value::Energy { passive, active } => *passive == 0 && *active == 0,
+    }
+}
+
+const WRITABLE: &str = "what is reported has text keys and finite numbers";
+
+/// In one line.
+pub(crate) fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect(WRITABLE)
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).expect(WRITABLE);
+    text.push(b'\n');
+    text
+}
+
+/// Writes a file under another name and gives it its own when it is whole.
+pub(crate) fn file(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
+    let (path, partial) = (folder.join(name), folder.join(format!(".{name}.{}.partial", std::process::id())));
+    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
+    written.map_err(|source| {
+        // Whatever is left of it is of no use; that it can't be removed either changes nothing.
+        _ = fs::remove_file(&partial);
+        ReportError { path, source }
+    })
+}

@@ -1,0 +1,81 @@
+//! Stacked bars of what compute units did.
+
+use super::{STRING, escaped};
+use crate::{Units, figures::percent, summary::REASONS};
+use std::fmt::Write;
+
+const WIDTH: f64 = 940.0;
+const HEIGHT: f64 = 220.0;
+const LEFT: f64 = 40.0;
+
+/// What the colours mean.
+pub(crate) fn legend() -> String {
+    let entries = REASONS
+        .iter()
+        .enumerate()
+        .map(|(at, (_, told))| format!("<span><i style=\"background:var(--c{at})\"></i>{told}</span>"));
+    format!("<div class=legend>{}</div>\n", entries.collect::<String>())
+}
+
+/// A bar for each unit.
+pub(super) fn by_unit(units: &Units) -> String {
+    let (step, bottom) = ((WIDTH - LEFT) / units.each.len() as f64, HEIGHT + 10.0);
+    let mut svg =
+        format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=img aria-label=\"cycles by compute unit\">", HEIGHT + 40.0);
+    for quarter in 0..=4 {
+        let y = bottom - HEIGHT * f64::from(quarter) / 4.0;
+        let x = LEFT - 6.0;
+        write!(svg, "<path class=axis d=\"M{LEFT} {y}H{WIDTH}\"/>").expect(STRING);
+        write!(svg, "<text class=faint x={x} y={} text-anchor=end>{}%</text>", y + 4.0, quarter * 25).expect(STRING);
+    }
+    for (number, (path, shares)) in units.each.iter().enumerate() {
+        let (x, width) = (LEFT + step * number as f64, (step - 1.0).clamp(1.0, 60.0));
+        let mut y = bottom;
+        for (at, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+            let height = share * HEIGHT;
+            y -= height;
+            let told = format!("{}: {} {}", path, REASONS[at].1, percent(*share));
+            write!(
+                svg,
+                "<rect x={x:.2} y={y:.2} width={width:.2} height={height:.2} fill=\"var(--c{at})\"><title>{}</title></rect>",
+                escaped(&told)
+            )
+            .expect(STRING);
+        }
+    }
+    let (first, last) = (units.each.first(), units.each.last());
+    if let (Some((first, _)), Some((last, _))) = (first, last) {
+        let y = bottom + 18.0;
+        write!(svg, "<text class=faint x={LEFT} y={y}>{}</text>", escaped(first)).expect(STRING);
+        if units.each.len() > 1 {
+            write!(svg, "<text class=faint x={WIDTH} y={y} text-anchor=end>{}</text>", escaped(last)).expect(STRING);
+        }
+    }
+    svg + "</svg>"
+}
+
+/// A bar for each of several runs: its name, its length from 0 to 1, what is written behind it, and its shares.
+pub(crate) fn stacked_rows(rows: &[(String, f64, String, Vec<f64>)]) -> String {
+    let (left, room, step) = (160.0, 620.0, 30.0);
+    let mut svg =
+        format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=img aria-label=\"kernel time\">", step * rows.len() as f64);
+    for (number, (name, length, note, shares)) in rows.iter().enumerate() {
+        let y = step * number as f64 + 4.0;
+        write!(svg, "<text x={} y={} text-anchor=end>{}</text>", left - 8.0, y + 15.0, escaped(name)).expect(STRING);
+        let mut x = left;
+        for (at, share) in shares.iter().enumerate() {
+            let width = share * length * room;
+            let told = format!("{name}: {} {}", REASONS[at].1, percent(*share));
+            write!(
+                svg,
+                "<rect x={x:.2} y={y} width={width:.2} height=22 fill=\"var(--c{at})\"><title>{}</title></rect>",
+                escaped(&told)
+            )
+            .expect(STRING);
+            x += width;
+        }
+        let end = left + length * room + 8.0;
+        write!(svg, "<text class=faint x={end:.2} y={}>{}</text>", y + 15.0, escaped(note)).expect(STRING);
+    }
+    svg + "</svg>"
+}

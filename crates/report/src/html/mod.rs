@@ -1,0 +1,116 @@
+//! `report.html`: one page with everything in it and nothing from elsewhere, in light and dark.
+//!
+//! Charts are SVG in the page. The only script filters and sorts the table of statistics and shows more of them when asked;
+//! without it everything else still works.
+
+mod charts;
+mod table;
+mod timeline;
+
+pub(crate) use charts::{legend, stacked_rows};
+
+use crate::{
+    Summary, drawing,
+    figures::{bandwidth, count, percent},
+    subject::{Subject, VERSION},
+};
+use engine::{Hertz, Time};
+use std::fmt::Write;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// The report on a run.
+pub(crate) fn page(subject: &Subject, summary: &Summary) -> String {
+    let title = format!("{} on {}", summary.program, summary.system);
+    let total = subject.run.total();
+    let mut body = format!("<h1>{}</h1>\n", escaped(&title));
+    let arguments = if summary.arguments.is_empty() { "none".to_owned() } else { summary.arguments.join(" ") };
+    let about = [
+        ("outcome", summary.outcome.clone()),
+        ("arguments", arguments),
+        ("machine", subject.machine.about.clone()),
+        ("run", subject.identity().to_string()),
+    ];
+    body.push_str("<dl class=about>");
+    for (name, value) in about {
+        write!(body, "<dt>{name}</dt><dd>{}</dd>", escaped(&value)).expect(STRING);
+    }
+    body.push_str("</dl>\n");
+    body.push_str(&cards(summary));
+    section(&mut body, "What held it up most", &bottlenecks(summary));
+    if let Some(units) = &summary.units {
+        let note = "Every cycle of kernel time has one reason; each bar is a compute unit.";
+        let charts = format!("<p>{note}</p>{}{}", legend(), charts::by_unit(units));
+        section(&mut body, "Where the cycles of each compute unit went", &charts);
+    }
+    section(&mut body, "Over time", &timeline::charts(subject, &total, summary));
+    section(&mut body, "The machine", &drawing::svg(subject.machine));
+    section(&mut body, "Summary", &format!("<pre>{}</pre>", escaped(&summary.to_string())));
+    section(&mut body, "Every statistic", &table::of(&total));
+    document(&title, &body)
+}
+
+/// A whole page.
+pub(crate) fn document(title: &str, body: &str) -> String {
+    let title = escaped(title);
+    format!(
+        "<!doctype html>\n<html lang=en>\n<meta charset=utf-8>\n<meta name=viewport content=\"width=device-width\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n<main>\n{body}\
+         <footer>cohesim {VERSION}</footer>\n</main>\n<script>\n{SCRIPT}</script>\n</html>\n"
+    )
+}
+
+pub(crate) fn section(body: &mut String, title: &str, content: &str) {
+    if !content.is_empty() {
+        write!(body, "<section>\n<h2>{title}</h2>\n{content}\n</section>\n").expect(STRING);
+    }
+}
+
+fn cards(summary: &Summary) -> String {
+    let mut cards = vec![
+        ("kernel time", Time(summary.kernel_fs).to_string(), format!("{} cycles", count(summary.kernel_cycles))),
+        ("total time", Time(summary.total_fs).to_string(), format!("clock {}", Hertz(summary.clock_hz))),
+        (
+            "instructions a cycle",
+            format!("{:.2}", summary.instructions_per_cycle()),
+            format!("{} by wavefronts", count(summary.wave_instructions)),
+        ),
+    ];
+    if let Some(units) = &summary.units {
+        let slots = format!("of {} in each of {} units", units.wave_slots, units.count);
+        cards.push(("wavefront slots filled", format!("{:.1}", units.waves.mean), slots));
+    }
+    for cache in summary.caches.iter().filter(|cache| matches!(cache.level.as_str(), "l1v" | "l2")) {
+        if let Some(rate) = cache.reads.hit_rate() {
+            let name = if cache.level == "l2" { "L2 read hits" } else { "L1V read hits" };
+            cards.push((name, percent(rate), format!("of {} reads", count(cache.reads.total()))));
+        }
+    }
+    if let Some(memory) = &summary.memory {
+        let used = format!("{} of {}", percent(memory.used()), bandwidth(memory.peak_bandwidth));
+        cards.push(("memory bandwidth", bandwidth(memory.bandwidth), used));
+    }
+    let card = |(name, value, note): (&str, String, String)| {
+        format!("<div><span>{name}</span><b>{}</b><small>{}</small></div>", escaped(&value), escaped(&note))
+    };
+    format!("<div class=cards>{}</div>\n", cards.into_iter().map(card).collect::<String>())
+}
+
+fn bottlenecks(summary: &Summary) -> String {
+    if summary.bottlenecks.is_empty() {
+        return String::new();
+    }
+    let items = summary.bottlenecks.iter().map(|bottleneck| {
+        let (what, evidence) = (escaped(&bottleneck.what), escaped(&bottleneck.evidence));
+        format!("<li><meter max=1 value={:.3}></meter> <b>{what}</b><br>{evidence}</li>\n", bottleneck.weight)
+    });
+    format!("<ol class=bottlenecks>\n{}</ol>", items.collect::<String>())
+}
+
+pub(crate) const STRING: &str = "writing to a string can't fail";
+
+/// Text as it may stand in a page.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,79 @@
+//! The elements of a machine, found by what they count.
+
+use engine::{Statistics, Value};
+
+/// Paths of elements, in the order of their numbers.
+pub(crate) struct Elements {
+    pub(crate) units: Vec<String>,
+    pub(crate) caches: Vec<String>,
+    pub(crate) memories: Vec<String>,
+    /// Channels of DRAM.
+    pub(crate) channels: Vec<String>,
+}
+
+impl Elements {
+    pub(crate) fn of(statistics: &Statistics) -> Self {
+        let with = |suffix: &str| -> Vec<String> {
+            let mut paths: Vec<String> =
+                statistics.0.keys().filter_map(|path| path.strip_suffix(suffix)).map(str::to_owned).collect();
+            paths.sort_by_key(|path| by_number(path));
+            paths
+        };
+        let memories = with(".reads").into_iter().filter(|path| statistics.0.contains_key(&format!("{path}.writes")));
+        Self {
+            units: with(".cycles.issue"),
+            caches: with(".accesses"),
+            memories: memories.collect(),
+            channels: with(".bus_busy_cycles"),
+        }
+    }
+}
+
+/// How many cycles of its own clock an element was there; none if it counts no level.
+pub(crate) fn own_cycles(statistics: &Statistics, element: &str) -> Option<u64> {
+    let below = format!("{element}.");
+    let own = statistics.0.range(below.clone()..).take_while(|(path, _)| path.starts_with(&below));
+    own.into_iter().find_map(|(_, value)| match value {
+        Value::Level { cycles, .. } => Some(*cycles),
+        _ => None,
+    })
+}
+
+/// Makes `cu10` come after `cu9`: letters as they are, numbers by their value.
+pub(crate) fn by_number(path: &str) -> Vec<(String, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let letters = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let digits = rest[letters..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - letters);
+        parts.push((rest[..letters].to_owned(), rest[letters..letters + digits].parse().unwrap_or(0)));
+        rest = &rest[letters + digits..];
+    }
+    parts
+}
+
+/// The level of a cache: `gpu.l2_3` is one of `l2`, `gpu.array0.cu1.l1v` of `l1v`.
+pub(crate) fn level(path: &str) -> &str {
+    let name = path.rsplit('.').next().unwrap_or(path);
+    match name.rsplit_once('_') {
+        Some((level, number)) if number.bytes().all(|c| c.is_ascii_digit()) => level,
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_ordered_by_their_numbers() {
+        let mut paths = ["gpu.array10.cu0", "gpu.array9.cu1", "gpu.array9.cu0"];
+        paths.sort_by_key(|path| by_number(path));
+        assert_eq!(paths, ["gpu.array9.cu0", "gpu.array9.cu1", "gpu.array10.cu0"]);
+    }
+
+    #[test]
+    fn a_bank_belongs_to_its_level() {
+        assert_eq!([level("gpu.l2_12"), level("gpu0.array3.cu1.l1v"), level("l3")], ["l2", "l1v", "l3"]);
+    }
+}

@@ -1,0 +1,142 @@
+//! Where the time went, in numbers and in words.
+//!
+//! Elements are found by what they count: whoever has `cycles.issue` is a compute unit, whoever has `accesses` a cache. All
+//! figures are of kernel time, from the command that starts a kernel until everything it wrote has arrived, and of all
+//! kernels of the run together.
+
+mod bottleneck;
+mod caches;
+mod elements;
+mod memory;
+mod text;
+mod units;
+mod wires;
+
+pub use bottleneck::Bottleneck;
+pub use caches::{Accesses, CacheLevel};
+pub use memory::{Memory, Rows};
+pub(crate) use units::REASONS;
+pub use units::{Share, Units};
+pub use wires::Wires;
+
+use crate::{facts::Facts, figures::ratio, subject::Subject};
+use elements::Elements;
+pub(crate) use elements::{by_number, own_cycles};
+use engine::Statistics;
+use serde::Serialize;
+
+/// What a run comes down to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    pub program: String,
+    pub arguments: Vec<String>,
+    pub system: String,
+    /// How the run ended: `finished`, or why not.
+    pub outcome: String,
+    /// Until the program had ended, simulated.
+    pub total_fs: u64,
+    /// While kernels ran.
+    pub kernel_fs: u64,
+    pub kernel_cycles: u64,
+    pub clock_hz: u64,
+    /// By name, in the order in which they first ran.
+    pub kernels: Vec<KernelTime>,
+    pub wave_instructions: u64,
+    pub units: Option<Units>,
+    /// By level, from the units downwards.
+    pub caches: Vec<CacheLevel>,
+    pub memory: Option<Memory>,
+    /// Alike ones together, those that hold up others first.
+    pub wires: Vec<Wires>,
+    /// At most three, the worst first.
+    pub bottlenecks: Vec<Bottleneck>,
+}
+
+/// A kernel, all its launches together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KernelTime {
+    pub name: String,
+    pub launches: u64,
+    pub time_fs: u64,
+}
+
+/// A figure of several elements: on average, and the smallest and largest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    pub mean: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Spread {
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let (min, max) =
+            (values.iter().copied().fold(f64::INFINITY, f64::min), values.iter().copied().fold(0.0, f64::max));
+        let mean = ratio(values.iter().sum(), values.len() as f64);
+        Self { mean, min: if values.is_empty() { 0.0 } else { min }, max }
+    }
+}
+
+impl Summary {
+    pub fn of(subject: &Subject) -> Self {
+        let facts = Facts::of(subject.machine);
+        let total = subject.run.total();
+        let elements = Elements::of(&total);
+        let kernels = kernels(subject, facts);
+        let kernel_fs = kernels.iter().map(|kernel| kernel.time_fs).sum();
+        let kernel_cycles = facts.to_cycles(kernel_fs);
+        let cycles = facts.cycles(subject.run);
+        let units = Units::of(&elements, &total, facts, cycles, kernel_cycles);
+        let mut summary = Self {
+            program: subject.program.name.clone(),
+            arguments: subject.arguments.to_vec(),
+            system: subject.machine.name.clone(),
+            outcome: subject.run.outcome.to_string(),
+            total_fs: subject.total.0,
+            kernel_fs,
+            kernel_cycles,
+            clock_hz: facts.clock.0,
+            kernels,
+            wave_instructions: elements
+                .units
+                .iter()
+                .map(|unit| total.count(&format!("{unit}.wave_instructions")))
+                .sum(),
+            units,
+            caches: caches::levels(&elements, &total, kernel_cycles),
+            memory: Memory::of(&elements, &total, facts, cycles, kernel_cycles),
+            wires: wires::alike(&total, kernel_cycles),
+            bottlenecks: Vec::new(),
+        };
+        summary.bottlenecks = bottleneck::worst(&summary);
+        summary
+    }
+
+    /// Wavefront instructions a cycle, of all units together.
+    pub fn instructions_per_cycle(&self) -> f64 {
+        ratio(self.wave_instructions as f64, self.kernel_cycles as f64)
+    }
+}
+
+/// Kernels by name. Each region of a run but the first is a launch; several GPUs that share one work side by side.
+fn kernels(subject: &Subject, facts: Facts) -> Vec<KernelTime> {
+    let mut kernels: Vec<KernelTime> = Vec::new();
+    for region in &subject.run.regions {
+        let cycles = busiest(&region.statistics);
+        if cycles == 0 {
+            continue;
+        }
+        let time_fs = facts.to_femtoseconds(cycles);
+        match kernels.iter_mut().find(|kernel| kernel.name == region.name) {
+            Some(kernel) => (kernel.launches, kernel.time_fs) = (kernel.launches + 1, kernel.time_fs + time_fs),
+            None => kernels.push(KernelTime { name: region.name.clone(), launches: 1, time_fs }),
+        }
+    }
+    kernels
+}
+
+/// Cycles for which the dispatcher that worked longest had a kernel.
+fn busiest(statistics: &Statistics) -> u64 {
+    let dispatchers = statistics.0.keys().filter(|path| path.ends_with(".kernel_cycles"));
+    dispatchers.map(|path| statistics.sum(path)).max().unwrap_or(0)
+}

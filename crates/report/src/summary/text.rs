@@ -1,0 +1,171 @@
+//! The summary as text.
+
+use super::{CacheLevel, Memory, Summary, Units, Wires, caches::Accesses, units::REASONS};
+use crate::{
+    figures::{bandwidth, count, percent, size},
+    text::{Table, bar, wrap},
+};
+use engine::{Hertz, Time};
+use std::fmt;
+
+const WIDTH: usize = 100;
+/// Kernels and groups of wires that are told one by one.
+const KERNELS: usize = 8;
+const WIRES: usize = 4;
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.program)?;
+        for argument in &self.arguments {
+            write!(f, " {argument}")?;
+        }
+        writeln!(f, " on {}: {}", self.system, self.outcome)?;
+        let (kernel, total) = (Time(self.kernel_fs), Time(self.total_fs));
+        let (cycles, clock) = (count(self.kernel_cycles), Hertz(self.clock_hz));
+        writeln!(f, "\n  kernel time  {kernel} ({cycles} cycles at {clock})")?;
+        writeln!(f, "  total time   {total}")?;
+        let (instructions, rate) = (count(self.wave_instructions), self.instructions_per_cycle());
+        writeln!(f, "  executed     {instructions} wavefront instructions, {rate:.2} a cycle")?;
+        self.kernel_times(f)?;
+        if let Some(units) = &self.units {
+            units_text(units, f)?;
+        }
+        caches_text(&self.caches, f)?;
+        if let Some(memory) = &self.memory {
+            memory_text(memory, f)?;
+        }
+        wires_text(&self.wires, f)?;
+        self.bottleneck_text(f)
+    }
+}
+
+impl Summary {
+    fn kernel_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.kernels.len() < 2 {
+            return Ok(());
+        }
+        let mut table = Table::new(["kernel", "launches", "time", "share"]);
+        for kernel in self.kernels.iter().take(KERNELS) {
+            let share = kernel.time_fs as f64 / self.kernel_fs.max(1) as f64;
+            table.row([kernel.name.clone(), count(kernel.launches), Time(kernel.time_fs).to_string(), percent(share)]);
+        }
+        write!(f, "\n{}", table.render())?;
+        match self.kernels.len().saturating_sub(KERNELS) {
+            0 => Ok(()),
+            more => writeln!(f, "  and {more} more"),
+        }
+    }
+
+    fn bottleneck_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.bottlenecks.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\nWhat held it up most:")?;
+        for (number, bottleneck) in self.bottlenecks.iter().enumerate() {
+            let text = match bottleneck.evidence.as_str() {
+                "" => format!("{}.", bottleneck.what),
+                evidence => format!("{}: {evidence}.", bottleneck.what),
+            };
+            writeln!(f, "  {}. {}", number + 1, wrap(&text, WIDTH - 5, 5))?;
+        }
+        Ok(())
+    }
+}
+
+fn units_text(units: &Units, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut table = Table::new([&format!("cycles of {} compute units", units.count), "mean", "min", "max", ""]);
+    for ((_, told), share) in REASONS.iter().zip(&units.breakdown) {
+        let s = share.share;
+        let bar = format!("{:40}", bar(s.mean, 1.0, 40));
+        table.row([(*told).to_owned(), percent(s.mean), percent(s.min), percent(s.max), bar]);
+    }
+    write!(f, "\n{}", table.render())?;
+    let waves = units.waves;
+    writeln!(
+        f,
+        "  wavefronts: {}, on {} of {} units; {:.1} of {} slots filled on average ({:.1} to {:.1})",
+        count(units.wavefronts),
+        units.used,
+        units.count,
+        waves.mean,
+        units.wave_slots,
+        waves.min,
+        waves.max
+    )
+}
+
+fn caches_text(caches: &[CacheLevel], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if caches.is_empty() {
+        return Ok(());
+    }
+    let head = ["cache", "reads", "hit", "merged", "miss", "writes", "MSHR full", "no way", "evicted", "load", "busy"];
+    let mut table = Table::new(head);
+    for cache in caches {
+        let share = |part: u64, of: &Accesses| match of.total() {
+            0 => "-".to_owned(),
+            total => percent(part as f64 / total as f64),
+        };
+        let load = if cache.load_cycles > 0.0 { format!("{:.0} cy", cache.load_cycles) } else { "-".to_owned() };
+        table.row([
+            format!("{} x {}", cache.level, cache.count),
+            count(cache.reads.total()),
+            share(cache.reads.hits, &cache.reads),
+            share(cache.reads.merged, &cache.reads),
+            share(cache.reads.misses, &cache.reads),
+            count(cache.writes.total()),
+            count(cache.mshr_full),
+            count(cache.no_way),
+            count(cache.evictions),
+            load,
+            percent(cache.busy.mean),
+        ]);
+    }
+    write!(f, "\n{}", table.render())
+}
+
+fn memory_text(memory: &Memory, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    writeln!(
+        f,
+        "\n  memory: {} lines read, {} written ({}) over {} channels",
+        count(memory.reads),
+        count(memory.writes),
+        size(memory.bytes),
+        memory.channels
+    )?;
+    writeln!(
+        f,
+        "  bandwidth: {} of {} ({}); channels busy {} of kernel time ({} to {})",
+        bandwidth(memory.bandwidth),
+        bandwidth(memory.peak_bandwidth),
+        percent(memory.used()),
+        percent(memory.busy.mean),
+        percent(memory.busy.min),
+        percent(memory.busy.max)
+    )?;
+    match &memory.rows {
+        Some(rows) => writeln!(
+            f,
+            "  rows: {} of accesses found theirs open; {} found none, {} another",
+            percent(rows.hit_rate()),
+            count(rows.closed),
+            count(rows.conflicts)
+        ),
+        None => Ok(()),
+    }
+}
+
+fn wires_text(wires: &[Wires], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut table = Table::new(["wires", "number", "messages", "a cycle", "held up", "waiting", "at most"]);
+    for group in wires.iter().take(WIRES) {
+        table.row([
+            group.name.clone(),
+            count(group.count as u64),
+            count(group.messages),
+            format!("{:.3}", group.rate),
+            percent(group.held_up),
+            format!("{:.2}", group.waiting),
+            count(group.most_waiting),
+        ]);
+    }
+    if table.is_empty() { Ok(()) } else { write!(f, "\n{}", table.render()) }
+}

@@ -1,0 +1,120 @@
+//! Wires: how much went over them, and how often a sender found no room.
+
+use crate::figures::ratio;
+use engine::{Statistics, Value};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Wires that are alike: the same from every compute unit, or between every array and every bank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Wires {
+    /// Their path, with `*` for numbers.
+    pub name: String,
+    pub count: usize,
+    pub messages: u64,
+    /// Messages a cycle on one of them.
+    pub rate: f64,
+    /// Of the cycles of all of them: a sender waited for room.
+    pub held_up: f64,
+    /// Messages that had arrived and were not taken yet: on average, and at most.
+    pub waiting: f64,
+    pub most_waiting: u64,
+}
+
+/// Wires with something on them, those that held up others longest first.
+pub(super) fn alike(total: &Statistics, kernel_cycles: u64) -> Vec<Wires> {
+    let mut groups: BTreeMap<String, Wires> = BTreeMap::new();
+    for (path, value) in &total.0 {
+        let Some((wire, what)) = split(path) else { continue };
+        let name = pattern(wire);
+        let group = groups.entry(name.clone()).or_insert_with(|| Wires { name, ..Wires::default() });
+        match (what, value) {
+            ("passed", Value::Count(n)) => (group.count, group.messages) = (group.count + 1, group.messages + n),
+            ("wait_cycles", Value::Count(n)) => group.held_up += *n as f64,
+            ("level", Value::Level { cycles, area, max }) => {
+                group.waiting += ratio(*area as f64, *cycles as f64);
+                group.most_waiting = group.most_waiting.max(*max);
+            }
+            _ => {}
+        }
+    }
+    let mut wires: Vec<Wires> = groups.into_values().filter(|group| group.messages > 0).collect();
+    for group in &mut wires {
+        let cycles = kernel_cycles as f64 * group.count as f64;
+        group.rate = ratio(group.messages as f64, cycles);
+        group.held_up = ratio(group.held_up, cycles);
+        group.waiting = ratio(group.waiting, group.count as f64);
+    }
+    wires.sort_by(|a, b| b.held_up.total_cmp(&a.held_up).then_with(|| b.rate.total_cmp(&a.rate)));
+    wires
+}
+
+/// The wire that a statistic belongs to, and what it says. The two ends of a link, which lie at different elements, are one wire.
+fn split(path: &str) -> Option<(&str, &'static str)> {
+    let (end, what) = if let Some(end) = path.strip_suffix(".passed") {
+        (end, "passed")
+    } else if let Some(end) = path.strip_suffix(".level") {
+        (end, "level")
+    } else {
+        let lane = path.strip_suffix(".wait_cycles")?;
+        (
+            lane.strip_suffix(".request").or(lane.strip_suffix(".reply")).or(lane.strip_suffix(".coherence"))?,
+            "wait_cycles",
+        )
+    };
+    // A link: its own name stands behind the element's, which differs at both ends.
+    match end.strip_suffix(".in").or(end.strip_suffix(".out")) {
+        Some(link) => {
+            let mut dots = link.rmatch_indices('.').map(|(at, _)| at + 1);
+            let (_direction, name) = (dots.next()?, dots.next()?);
+            Some((&link[name..], what))
+        }
+        // Answers come back on a wire that is named for whom they are for.
+        None => Some((end.split_once("_replies_").map_or(end, |(wire, _)| wire), what)),
+    }
+}
+
+/// A path with `*` for numbers.
+fn pattern(path: &str) -> String {
+    let mut pattern = String::new();
+    let mut in_level = false;
+    for (at, part) in path.split('.').enumerate() {
+        if at > 0 {
+            pattern.push('.');
+        }
+        for c in part.chars() {
+            match c {
+                // The 1 of `l1v` is no number of an element.
+                '0'..='9' if in_level => pattern.push(c),
+                '0'..='9' if pattern.ends_with('*') => {}
+                '0'..='9' => pattern.push('*'),
+                c => pattern.push(c),
+            }
+            in_level = c == 'l' && !pattern[..pattern.len() - 1].ends_with(|before: char| before.is_ascii_alphabetic());
+        }
+    }
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_ends_of_a_link_are_one_wire() {
+        assert_eq!(
+            split("gpu.array0.array0_l2_3.down.out.request.wait_cycles"),
+            Some(("array0_l2_3.down", "wait_cycles"))
+        );
+        assert_eq!(split("gpu.l2_3.array0_l2_3.down.in.passed"), Some(("array0_l2_3.down", "passed")));
+        assert_eq!(split("gpu.cu0.l1v.to_l1v_replies_gpu_cu0.passed"), Some(("gpu.cu0.l1v.to_l1v", "passed")));
+        assert_eq!(split("gpu.array0.cu0.to_l1v.level"), Some(("gpu.array0.cu0.to_l1v", "level")));
+        assert_eq!(split("gpu.array0.cu0.wavefronts"), None);
+    }
+
+    #[test]
+    fn numbers_of_elements_are_left_out_and_levels_stay() {
+        assert_eq!(pattern("array12_l2_3.down"), "array*_l2_*.down");
+        assert_eq!(pattern("gpu0.array0.cu10.to_l1v"), "gpu*.array*.cu*.to_l1v");
+    }
+}

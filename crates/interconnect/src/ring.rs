@@ -15,15 +15,12 @@ const WEST: usize = 1;
 const PER_SWITCH: usize = 2;
 
 /// Builds a ring of as many switches as the stations need, joined by wires of this kind.
-pub fn ring<T: Freight>(
+pub(crate) fn ring<T: Freight>(
     spec: SwitchSpec,
     wires: PortSpec,
     stations: Vec<Station<T>>,
     scope: &Scope,
 ) -> Result<(), NetworkError> {
-    if wires.capacity < 2 {
-        return Err(NetworkError::NarrowRing { capacity: wires.capacity });
-    }
     let directory = Directory::new(&stations)?;
     let count = stations.len().div_ceil(PER_SWITCH).max(1);
     let scopes: Vec<Scope> = (0..count).map(|number| scope.scope(("switch", number))).collect();
@@ -53,7 +50,7 @@ pub fn ring<T: Freight>(
             eastwards if eastwards * 2 <= count => EAST,
             _ => WEST,
         });
-        let switch = Switch::new(spec, ports, routes, scope)?;
+        let switch = Switch::new(spec, ports, routes, scope);
         scope.serve("control", |cx| switch.run(cx));
     }
     Ok(())

@@ -7,6 +7,7 @@
 pub mod file;
 pub mod golden;
 mod memory;
+mod network;
 pub mod protocols;
 pub mod session;
 pub mod spec;

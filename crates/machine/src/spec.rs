@@ -2,7 +2,7 @@
 
 use crate::{
     file::{File, MachineError},
-    memory,
+    memory, network,
     protocols::Roles,
     system::{Layout, MOST},
     units::{Duration, Frequency, Size},
@@ -11,6 +11,7 @@ use cache::Shape;
 use dram::Timing;
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
+use interconnect::NetworkSpec;
 use mem::LINE;
 use serde::Deserialize;
 
@@ -35,6 +36,8 @@ pub struct Machine {
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
     pub banks: Banks,
+    /// Between the arrays of a GPU and the banks of its L2; none: a wire for each pair.
+    pub network: Option<NetworkSpec>,
     /// Of each channel; there are as many as banks of the L2.
     pub memory: Timing,
     pub wires: Wires,
@@ -165,6 +168,7 @@ impl Machine {
         let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
         let l2: L2File = file.section("gpu.l2")?;
         let memory = memory::timing(&mut file)?;
+        let network = network::network(&mut file, gpu.arrays + l2.banks)?;
         let partitions: Partitions = file.section("partitions")?;
         file.section::<Nothing>("wires")?;
         let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
@@ -252,6 +256,7 @@ impl Machine {
                 latency: Cycles(0),
             },
             banks: Banks { count: l2.banks, interleave },
+            network,
             memory,
             wires,
             partitions,

@@ -5,14 +5,15 @@ use crate::spec::Machine;
 use cache::{BankSpec, Cache, Homes};
 use interconnect::{Side, Wire};
 use mem::LINE;
+use protocol::Node;
 
 /// What a bank is connected to.
 pub struct BankPlan {
     pub layout: Layout,
     pub gpu: usize,
     pub bank: usize,
-    /// To each array.
-    pub above: Vec<Ends>,
+    /// To the arrays, and which caches each leads to.
+    pub above: Vec<(Vec<Node>, Ends)>,
     /// To its channel of memory.
     pub below: Ends,
     pub report: Report,
@@ -34,10 +35,10 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             waiting: l2.waiting,
         };
         let mut neighbours = Side::one(home, wire(below, &scope));
-        for (array, ends) in above.into_iter().enumerate() {
+        for (caches, ends) in above {
             let Wire { from, to } = wire(ends, &scope);
             neighbours.from.push(from);
-            neighbours.to.push((layout.array(gpu, array), to));
+            neighbours.to.push((caches, to));
         }
         let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
         let spec = cache::CacheSpec { bank: spec, history: HISTORY };

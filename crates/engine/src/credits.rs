@@ -110,9 +110,9 @@ impl Credits {
         assert!(set.is_ok(), "'{}' rings a bell already", self.0.scope.path());
     }
 
-    /// Whether it makes a difference to anybody when a unit comes back.
-    pub(crate) fn is_watched(&self) -> bool {
-        self.0.returned.0.is_awaited() || self.0.bell.get().is_some()
+    /// Whether a bell is rung when a unit comes back: somebody may be waiting for that.
+    pub(crate) fn rings(&self) -> bool {
+        self.0.bell.get().is_some()
     }
 
     /// Notes who gives units back, for a report on a deadlock.

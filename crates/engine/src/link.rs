@@ -248,7 +248,7 @@ impl<T> Outgoing for CreditsOut<T> {
 }
 
 /// At the sender: credits come in. As long as there is room nobody looks at them, so they are put down in the agenda only
-/// while somebody waits for one or has a bell rung; otherwise they are collected when room has become short.
+/// while somebody waits for one; otherwise they are collected when room has become short.
 struct CreditsIn<T> {
     cable: Arc<Cable<T>>,
     core: Rc<Core>,
@@ -284,7 +284,8 @@ impl<T> CreditsIn<T> {
 impl<T> Incoming for CreditsIn<T> {
     fn take_in(&self, parity: usize, window: Time) {
         let clock = self.core.clock;
-        let at_once = self.put_down.get() > 0 || self.room.iter().any(|room| room.is_watched());
+        let at_once =
+            self.put_down.get() > 0 || self.room.iter().any(|room| room.rings() || room.room().0.is_awaited());
         self.cable.credits.with(parity, |mail| {
             let mut returning = self.returning.borrow_mut();
             for (time, lane) in mail.drain(..) {

@@ -129,18 +129,23 @@ impl<T> Outlet<T> {
         }
     }
 
-    /// How many items can be sent in `lane` without waiting.
-    pub fn free(&self, lane: Lane) -> u64 {
-        self.wire.collect_credits();
-        self.room[lane as usize].available()
-    }
-
     fn try_acquire(&self, lane: Lane) -> bool {
         let room = &self.room[lane as usize];
         room.try_acquire() || {
             self.wire.collect_credits();
             room.try_acquire()
         }
+    }
+
+    /// How many items can be sent in `lane` without waiting.
+    pub fn free(&self, lane: Lane) -> u64 {
+        self.wire.collect_credits();
+        self.room[lane as usize].available()
+    }
+
+    /// Advances whenever room comes back in `lane`.
+    pub fn room(&self, lane: Lane) -> &EventCount {
+        self.room[lane as usize].room()
     }
 
     /// From now on, advances `bell` as well whenever room comes back in any lane: an element that waits for several outlets

@@ -10,6 +10,7 @@ pub mod gpus;
 mod memory;
 pub mod mirror;
 mod network;
+mod parameters;
 pub mod protocols;
 pub mod session;
 pub mod spec;
@@ -20,6 +21,7 @@ pub mod units;
 
 pub use file::{File, MachineError, shipped};
 pub use gpus::Gpus;
+pub use parameters::{Parameter, Remark};
 pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
 pub use staged::{Staged, StagedError};

@@ -25,7 +25,7 @@ pub fn network(file: &mut File, stations: usize) -> Result<Option<NetworkSpec>, 
         "ring" => Some(Topology::Ring),
         "mesh" => Some(Topology::Mesh { columns: network.columns }),
         "bus" => Some(Topology::Bus),
-        _ => return Err(file.wrong(path, Some("kind"), "must be one of direct, crossbar, ring, mesh, bus")),
+        other => return Err(file.no_choice(path, "kind", other, &["direct", "crossbar", "ring", "mesh", "bus"])),
     };
     let numbers = [
         ("latency", network.latency),

@@ -5,13 +5,13 @@ use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scop
 
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
-pub struct BusSpec {
+pub(crate) struct BusSpec {
     /// Bytes that it moves in a cycle; `None`: a message of any length takes one.
     pub bytes_per_cycle: Option<u64>,
 }
 
 /// Builds a bus between stations.
-pub fn bus<T: Freight>(spec: BusSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
+pub(crate) fn bus<T: Freight>(spec: BusSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
     let routes = Directory::new(&stations)?.routes(|station| station);
     let bell = scope.eventcount("work");
     let (mut from, mut to) = (Vec::new(), Vec::new());

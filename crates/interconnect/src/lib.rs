@@ -11,12 +11,8 @@ mod ring;
 mod switch;
 mod wire;
 
-pub use bus::{BusSpec, bus};
 pub use deal::deal;
 pub use flit_link::{FlitLinkSpec, flit_link};
 pub use freight::{Freight, NetworkError, Station};
-pub use mesh::mesh;
-pub use network::{NetworkSpec, Topology, crossbar, network};
-pub use ring::ring;
-pub use switch::SwitchSpec;
+pub use network::{NetworkSpec, Topology, network};
 pub use wire::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};

@@ -19,7 +19,7 @@ fn place(number: usize, columns: usize) -> (isize, isize) {
 }
 
 /// Builds a mesh with a switch for each station, `columns` in a row, joined by wires of this kind.
-pub fn mesh<T: Freight>(
+pub(crate) fn mesh<T: Freight>(
     spec: SwitchSpec,
     wires: PortSpec,
     columns: usize,
@@ -72,7 +72,7 @@ pub fn mesh<T: Freight>(
             // from South to another side are still never made.
             sides[here].iter().position(|known| *known == side).unwrap_or(0)
         });
-        let switch = Switch::new(spec, ports, routes, scope)?;
+        let switch = Switch::new(spec, ports, routes, scope);
         scope.serve("control", |cx| switch.run(cx));
     }
     Ok(())

@@ -5,7 +5,7 @@ use crate::{
     freight::{Directory, Freight, NetworkError, Station},
     mesh::mesh,
     ring::ring,
-    switch::{Port, Switch, SwitchSpec},
+    switch::{MOST_PORTS, Port, Switch, SwitchSpec},
 };
 use engine::{Cycles, PortSpec, Scope};
 
@@ -35,8 +35,22 @@ pub struct NetworkSpec {
     pub bytes_per_cycle: Option<u64>,
 }
 
+impl NetworkSpec {
+    /// Whether such a network can join so many stations.
+    pub fn fits(&self, stations: usize) -> Result<(), NetworkError> {
+        match self.topology {
+            Topology::Crossbar if stations > MOST_PORTS => {
+                Err(NetworkError::TooManyPorts { ports: stations, most: MOST_PORTS })
+            }
+            Topology::Ring if self.capacity < 2 => Err(NetworkError::NarrowRing { capacity: self.capacity }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Builds a network between stations; all of it is in one partition.
 pub fn network<T: Freight>(spec: NetworkSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
+    spec.fits(stations.len())?;
     let switch = SwitchSpec { latency: spec.latency };
     let wires = PortSpec { capacity: spec.capacity, latency: Cycles(0), bytes_per_cycle: spec.bytes_per_cycle };
     match spec.topology {
@@ -48,11 +62,11 @@ pub fn network<T: Freight>(spec: NetworkSpec, stations: Vec<Station<T>>, scope: 
 }
 
 /// Builds a crossbar: one switch that joins all stations.
-pub fn crossbar<T: Freight>(spec: SwitchSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
+fn crossbar<T: Freight>(spec: SwitchSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
     let routes = Directory::new(&stations)?.routes(|station| station);
     let ports =
         stations.into_iter().map(|station| Port { from: station.wire.from, to: station.wire.to, is_ring: false });
-    let switch = Switch::new(spec, ports.collect(), routes, scope)?;
+    let switch = Switch::new(spec, ports.collect(), routes, scope);
     scope.serve("control", |cx| switch.run(cx));
     Ok(())
 }

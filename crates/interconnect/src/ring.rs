@@ -15,37 +15,28 @@ const WEST: usize = 1;
 const PER_SWITCH: usize = 2;
 
 /// Builds a ring of as many switches as the stations need, joined by wires of this kind.
-pub fn ring<T: Freight>(
+pub(crate) fn ring<T: Freight>(
     spec: SwitchSpec,
     wires: PortSpec,
     stations: Vec<Station<T>>,
     scope: &Scope,
 ) -> Result<(), NetworkError> {
-    if wires.capacity < 2 {
-        return Err(NetworkError::NarrowRing { capacity: wires.capacity });
-    }
     let directory = Directory::new(&stations)?;
     let count = stations.len().div_ceil(PER_SWITCH).max(1);
     let scopes: Vec<Scope> = (0..count).map(|number| scope.scope(("switch", number))).collect();
-    // Of each switch: what comes from the neighbour and what goes there, at East and at West.
-    let mut ends: Vec<[(Option<Inlet<T>>, Option<Outlet<T>>); 2]> = (0..count).map(|_| Default::default()).collect();
-    for here in 0..count {
-        let east = (here + 1) % count;
-        let (to, from) = scopes[here].port("east", wires, &scopes[east]);
-        (ends[here][EAST].1, ends[east][WEST].0) = (Some(to), Some(from));
-        let (to, from) = scopes[east].port("west", wires, &scopes[here]);
-        (ends[east][WEST].1, ends[here][EAST].0) = (Some(to), Some(from));
-    }
+    // Wires from each switch to its neighbour in the East, and back.
+    let neighbour = |here: usize| &scopes[(here + 1) % count];
+    let east: Vec<(Outlet<T>, Inlet<T>)> =
+        (0..count).map(|here| scopes[here].port("east", wires, neighbour(here))).collect();
+    let west: Vec<(Outlet<T>, Inlet<T>)> =
+        (0..count).map(|here| neighbour(here).port("west", wires, &scopes[here])).collect();
     let mut stations = stations.into_iter();
-    for (here, (ends, scope)) in ends.into_iter().zip(&scopes).enumerate() {
-        let mut ports: Vec<Port<T>> = ends
-            .into_iter()
-            .map(|(from, to)| Port {
-                from: from.expect("every switch has two neighbours"),
-                to: to.expect("every switch has two neighbours"),
-                is_ring: true,
-            })
-            .collect();
+    for (here, scope) in scopes.iter().enumerate() {
+        let before = (here + count - 1) % count;
+        let mut ports = vec![
+            Port { from: west[here].1.clone(), to: east[here].0.clone(), is_ring: true },
+            Port { from: east[before].1.clone(), to: west[before].0.clone(), is_ring: true },
+        ];
         let own = stations.by_ref().take(PER_SWITCH);
         ports.extend(own.map(|station| Port { from: station.wire.from, to: station.wire.to, is_ring: false }));
         let routes = directory.routes(|station| match (station / PER_SWITCH + count - here) % count {
@@ -53,7 +44,7 @@ pub fn ring<T: Freight>(
             eastwards if eastwards * 2 <= count => EAST,
             _ => WEST,
         });
-        let switch = Switch::new(spec, ports, routes, scope)?;
+        let switch = Switch::new(spec, ports, routes, scope);
         scope.serve("control", |cx| switch.run(cx));
     }
     Ok(())

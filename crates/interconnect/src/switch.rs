@@ -9,12 +9,12 @@
 //! In a ring, messages that go on and messages that enter compete for the same places. If all were taken, nobody could move.
 //! So a message enters only where it leaves one place free ([`Port::is_ring`]): in the ring there is always one.
 
-use crate::freight::{Freight, NetworkError, Routes};
+use crate::freight::{Freight, Routes};
 use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, Scope};
 
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
-pub struct SwitchSpec {
+pub(crate) struct SwitchSpec {
     /// How long a link is kept.
     pub latency: Cycles,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Port<T> {
 }
 
 /// Ports that a switch can have: a message's place (port and lane) is a bit of a word.
-const MOST_PORTS: usize = 42;
+pub(crate) const MOST_PORTS: usize = 42;
 
 pub(crate) struct Switch<T> {
     spec: SwitchSpec,
@@ -54,16 +54,14 @@ struct Link {
 }
 
 impl<T: Freight> Switch<T> {
-    pub fn new(spec: SwitchSpec, ports: Vec<Port<T>>, routes: Routes, scope: &Scope) -> Result<Self, NetworkError> {
-        if ports.len() > MOST_PORTS {
-            return Err(NetworkError::TooManyPorts { ports: ports.len(), most: MOST_PORTS });
-        }
+    pub fn new(spec: SwitchSpec, ports: Vec<Port<T>>, routes: Routes, scope: &Scope) -> Self {
+        assert!(ports.len() <= MOST_PORTS, "a switch has {} ports, and can have {MOST_PORTS} at most", ports.len());
         let bell = scope.eventcount("work");
         for port in &ports {
             port.from.ring(&bell);
             port.to.ring(&bell);
         }
-        Ok(Self {
+        Self {
             spec,
             turns: vec![0; ports.len()],
             first: 0,
@@ -73,7 +71,7 @@ impl<T: Freight> Switch<T> {
             forwarded: scope.counter("forwarded"),
             blocked: scope.counter("blocked_cycles"),
             ports,
-        })
+        }
     }
 
     pub async fn run(mut self, cx: Context) {

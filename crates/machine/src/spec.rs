@@ -2,7 +2,7 @@
 
 use crate::{
     file::{File, MachineError},
-    memory,
+    memory, network,
     protocols::Roles,
     system::{Layout, MOST},
     units::{Duration, Frequency, Rate, Size},
@@ -11,6 +11,7 @@ use cache::Shape;
 use dram::Timing;
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
+use interconnect::NetworkSpec;
 use mem::LINE;
 use os::opencl::Costs;
 use serde::Deserialize;
@@ -36,6 +37,8 @@ pub struct Machine {
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
     pub banks: Banks,
+    /// Between the arrays of a GPU and the banks of its L2; none: a wire for each pair.
+    pub network: Option<NetworkSpec>,
     /// Of each channel; there are as many as banks of the L2.
     pub memory: Timing,
     pub wires: Wires,
@@ -183,6 +186,7 @@ impl Machine {
         let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
         let l2: L2File = file.section("gpu.l2")?;
         let memory = memory::timing(&mut file)?;
+        let network = network::network(&mut file, gpu.arrays + l2.banks)?;
         let partitions: Partitions = file.section("partitions")?;
         // A machine that says nothing about its host has one that takes no time beside its instructions.
         let host = match file.has("host") {
@@ -286,6 +290,7 @@ impl Machine {
                 ports: l2.ports.unwrap_or(1),
             },
             banks: Banks { count: l2.banks, interleave },
+            network,
             memory,
             wires,
             partitions,

@@ -41,3 +41,17 @@ fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
         }
     }
 }
+
+#[test]
+fn every_read_is_right_over_narrow_networks_and_a_dram_with_short_queues() {
+    let dram = ["read_queue=1", "write_queue=2", "drain_from=2", "drain_to=1"].map(|key| format!("memory.dram.{key}"));
+    for (network, memory) in [("ring", "hbm2"), ("mesh", "gddr5"), ("crossbar", "hbm"), ("bus", "ddr4-2400")] {
+        let (kind, memory) = (format!("gpu.network.kind={network}"), format!("memory.kind={memory}"));
+        let narrow = ["gpu.network.capacity=2", "gpu.network.bytes_per_cycle=16", "gpu.network.columns=2"];
+        let size = ["gpu.arrays=2", "gpu.units_per_array=2", "gpu.l2.banks=2"];
+        let mut changes = [SMALL, &[&kind, &memory], &narrow, &size].concat();
+        changes.extend(dram.iter().map(String::as_str));
+        let run = run(&changes, 10_000, 1);
+        assert_eq!(run.outcome, Outcome::Finished, "{network} {memory}");
+    }
+}

@@ -18,7 +18,8 @@ pub struct ArrayPlan {
     pub layout: Layout,
     pub gpu: usize,
     pub array: usize,
-    pub below: Vec<Ends>,
+    /// To the banks, and which of them each leads to.
+    pub below: Vec<(Vec<Node>, Ends)>,
     pub agents: Vec<Agent>,
     pub reports: Vec<Report>,
 }
@@ -79,11 +80,17 @@ struct FirstLevel {
 }
 
 impl FirstLevel {
-    fn new(layout: Layout, gpu: usize, (banks, roles): (Banks, Roles), below: Vec<Ends>, scope: &Scope) -> Self {
+    fn new(
+        layout: Layout,
+        gpu: usize,
+        (banks, roles): (Banks, Roles),
+        below: Vec<(Vec<Node>, Ends)>,
+        scope: &Scope,
+    ) -> Self {
         let (mut ways, mut arrivals) = (Vec::new(), Vec::new());
-        for (bank, ends) in below.into_iter().enumerate() {
+        for (banks, ends) in below {
             let Wire { from, to } = wire(ends, scope);
-            ways.push((vec![layout.l2(gpu, bank)], to));
+            ways.push((banks, to));
             arrivals.push(from);
         }
         let nodes = (0..banks.count).map(|bank| layout.l2(gpu, bank)).collect();

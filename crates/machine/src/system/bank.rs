@@ -5,15 +5,15 @@ use crate::{protocols::L2, spec::Machine};
 use cache::{BankSpec, Cache, Homes};
 use interconnect::{Side, Wire};
 use mem::LINE;
-use protocol::Controller;
+use protocol::{Controller, Node};
 
 /// What a bank is connected to.
 pub struct BankPlan {
     pub layout: Layout,
     pub gpu: usize,
     pub bank: usize,
-    /// To each array.
-    pub above: Vec<Ends>,
+    /// To the arrays, and which caches each leads to.
+    pub above: Vec<(Vec<Node>, Ends)>,
     /// To its channel of memory.
     pub below: Ends,
     /// To the same bank of other GPUs, where these speak to each other.
@@ -46,10 +46,10 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             waiting: l2.waiting,
         };
         let mut neighbours = Side::one(memory, wire(below, &scope));
-        for (array, ends) in above.into_iter().enumerate() {
+        for (caches, ends) in above {
             let Wire { from, to } = wire(ends, &scope);
             neighbours.from.push(from);
-            neighbours.to.push((layout.array(gpu, array), to));
+            neighbours.to.push((caches, to));
         }
         let mut beside = Vec::new();
         for (other, ends) in peers {

@@ -11,6 +11,7 @@
 
 mod array;
 mod bank;
+mod between;
 mod memories;
 mod node;
 
@@ -26,6 +27,7 @@ use crate::{
 };
 use array::ArrayPlan;
 use bank::BankPlan;
+use between::Between;
 use dram::{Memory, MemorySpec};
 use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Scope};
 use gpu::{Dispatcher, DispatcherEnd, UnitEnd};
@@ -155,15 +157,9 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
     for gpu in 0..machine.gpus {
         let name = format!("gpu{gpu}");
         let mut agents = leads.gpu(machine, &name, &mut model).into_iter();
-        let mut above: Vec<Vec<Ends>> = (0..banks).map(|_| Vec::new()).collect();
-        for array in 0..arrays {
-            let mut below = Vec::new();
-            for (bank, above) in above.iter_mut().enumerate() {
-                let name = format!("{name}_array{array}_l2_{bank}");
-                let (upper, lower) = two_way(&mut model, &name, machine.wires.l1_l2);
-                below.push(upper);
-                above.push(lower);
-            }
+        let between = Between { layout, gpu, partition: bank_partition(gpu, 0) };
+        let (below, above) = between.wires(machine, &mut model, &mut parts);
+        for (array, below) in below.into_iter().enumerate() {
             let agents: Vec<Agent> = agents.by_ref().take(machine.units_per_array).collect();
             let observed = |number| reports.wire(&mut model, format!("{name}.array{array}.cu{number}.l1v"));
             let reports = (0..agents.len()).map(observed).collect();

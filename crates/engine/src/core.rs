@@ -230,6 +230,8 @@ pub(crate) struct Shared {
     pub(crate) control: RefCell<Vec<(Time, Control)>>,
     /// When the model last said that it gets on.
     pub(crate) progress: Cell<Time>,
+    /// All that has run or arrived began before this time.
+    pub(crate) reached: Cell<Time>,
     /// Where contexts tell how much of their work is done.
     pub(crate) monitor: Monitor,
     /// Wires with something to send at the end of this window.
@@ -253,6 +255,7 @@ impl Shared {
             interrupt: Cell::new(false),
             control: RefCell::default(),
             progress: Cell::new(Time::ZERO),
+            reached: Cell::new(Time::ZERO),
             monitor,
             outgoing: RefCell::default(),
             ends: RefCell::default(),
@@ -277,6 +280,11 @@ impl Shared {
     pub(crate) fn time(&self) -> Time {
         let core = self.core(self.domain.get());
         core.map_or(Time::ZERO, |core| core.clock.edge(core.now.get()))
+    }
+
+    /// Something ran or arrived at this time.
+    pub(crate) fn note_reached(&self, time: Time) {
+        self.reached.set(self.reached.get().max(time + Time(1)));
     }
 
     pub(crate) fn control(&self, control: Control) {

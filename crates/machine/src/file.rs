@@ -10,9 +10,12 @@ use toml::{Table, Value};
 
 /// The machines that come with cohesim: name and file.
 const SHIPPED: &[(&str, &str)] = &[
+    ("halcone-gpu", include_str!("../../../machines/halcone-gpu.toml")),
+    ("hd7850", include_str!("../../../machines/hd7850.toml")),
     ("r9nano", include_str!("../../../machines/r9nano.toml")),
     ("r9nano-hbm", include_str!("../../../machines/r9nano-hbm.toml")),
     ("skeleton", include_str!("../../../machines/skeleton.toml")),
+    ("virtual-cache-gpu", include_str!("../../../machines/virtual-cache-gpu.toml")),
 ];
 
 /// A machine can't be had.

@@ -266,7 +266,7 @@ impl Host {
 
     fn tell(&self, line: LineAddr, seen: Seen) {
         if let Some((who, observations)) = &self.observer {
-            let told = observations.try_send(Lane::Request, Observation { who: *who, line, seen }, 0);
+            let told = observations.try_send(Lane::Request, Observation { who: *who, line, seen, stamp: 0 }, 0);
             assert!(told.is_ok(), "the wire to the golden image holds any number");
         }
     }

@@ -106,7 +106,7 @@ fn machines_stand_side_by_side_in_a_comparison() {
     let mut comparison = Comparison::new("vecadd", &[]);
     for name in ["skeleton", "r9nano"] {
         let machine = machine(name);
-        let run = Sums { count: 8192, launches: 1 }.run(&machine, &options(1));
+        let run = Sums { count: 32768, launches: 1 }.run(&machine, &options(1));
         comparison.add(Summary::of(&subject(&program, &machine, &run)));
     }
     comparison.failed("broken", "it deadlocked");

@@ -23,7 +23,7 @@ pub struct Spans {
     pub span_cycles: u64,
     /// The number of the first span here; the one with cycle 0 has number 0.
     pub first: u64,
-    /// What was counted in each span, or the sum of the level over its cycles; up to the last that is not 0.
+    /// What was counted in each span, or the sum of the level over its cycles; from the first to the last that is not 0.
     pub sums: Vec<u64>,
 }
 
@@ -134,9 +134,12 @@ impl Series {
 
     pub(super) fn read(&self, end: Time) -> Spans {
         self.account(self.0.core.clock.first_at(end));
-        let spans = self.0.spans.borrow().clone();
-        let used = spans.sums.iter().rposition(|sum| *sum > 0).map_or(0, |last| last + 1);
-        Spans { sums: spans.sums[..used].to_vec(), ..spans }
+        let spans = self.0.spans.borrow();
+        let used = |sum: &u64| *sum > 0;
+        let (Some(first), Some(last)) = (spans.sums.iter().position(used), spans.sums.iter().rposition(used)) else {
+            return Spans { sums: Vec::new(), ..*spans };
+        };
+        Spans { first: spans.first + first as u64, sums: spans.sums[first..=last].to_vec(), ..*spans }
     }
 
     pub(super) fn reset(&self, end: Time) {

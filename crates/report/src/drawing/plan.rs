@@ -66,19 +66,23 @@ fn many(name: &str, number: i64) -> String {
     if number == 1 { name.to_owned() } else { format!("{name} x {number}") }
 }
 
-/// The values of a section in words: `16 KiB, 4 ways, 128 mshrs, latency 20`.
+/// Keys that say most, in the order in which they are told; the others follow.
+const FIRST: [&str; 7] = ["kind", "size", "ways", "simds", "waves_per_simd", "latency", "mshrs"];
+
+/// The values of a section in words: `16 KiB, 4 ways, latency 20 cycles, 128 mshrs`.
 fn described(section: &Table, without: &[&str]) -> String {
     let values = section.iter().filter(|(key, value)| !value.is_table() && !without.contains(&key.as_str()));
-    // A size says most, and needs no name.
-    let (sizes, others): (Vec<_>, Vec<_>) = values.partition(|(key, _)| *key == "size" || *key == "kind");
-    let words = sizes.into_iter().chain(others).map(|(key, value)| {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by_key(|(key, _)| FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len()));
+    let words = values.into_iter().map(|(key, value)| {
         let name = key.replace('_', " ");
         match value {
             Value::String(text) if key == "size" || key == "kind" => text.clone(),
             Value::String(text) => format!("{name} {text}"),
             Value::Boolean(true) => name,
             Value::Boolean(false) => format!("no {name}"),
-            Value::Integer(number) if name.ends_with('s') => format!("{number} {name}"),
+            Value::Integer(number) if key == "latency" => format!("{name} {number} cycles"),
+            Value::Integer(number) if name.ends_with('s') || name.contains(" per ") => format!("{number} {name}"),
             other => format!("{name} {other}"),
         }
     });

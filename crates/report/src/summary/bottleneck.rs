@@ -90,7 +90,7 @@ fn vector_memory(of: &Summary, units: &Units, found: &mut Vec<Bottleneck>) {
     let mut evidence = Vec::new();
     if let Some(cache) = level(of, "l1v") {
         if cache.load_cycles > 0.0 {
-            evidence.push(format!("a load takes {:.0} cycles from the vector cache", cache.load_cycles));
+            evidence.push(format!("a load takes {:.0} cycles in the vector cache and below", cache.load_cycles));
         }
         if let Some(rate) = cache.reads.miss_rate() {
             evidence.push(format!("L1V misses {} of its reads", percent(rate)));
@@ -141,10 +141,10 @@ fn waits(of: &Summary, units: &Units, found: &mut Vec<Bottleneck>) {
     };
     let conflicts = format!("bank conflicts take {} of cycles", percent(units.lds_conflicts));
     let launches: u64 = of.kernels.iter().map(|kernel| kernel.launches).sum();
-    let each = of.kernel_cycles as f64 / launches.max(1) as f64;
     let launched = match launches {
+        0 => String::new(),
         1 => format!("one launch, a kernel of {} cycles", count(of.kernel_cycles)),
-        n => format!("{} launches, kernels of {each:.0} cycles on average", count(n)),
+        n => format!("{} launches, kernels of {} cycles on average", count(n), count(of.kernel_cycles / n)),
     };
     let rows = [
         ("scalar", "units wait {} of their cycles for scalar data or results", hit_rate("l1s")),

@@ -145,7 +145,7 @@ fn memory_text(memory: &Memory, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn wires_text(wires: &[Wires], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let mut table = Table::new(["wires", "number", "messages", "a cycle each", "held up", "waiting", "at most"]);
+    let mut table = Table::new(["wires", "number", "messages", "a cycle", "held up", "waiting", "at most"]);
     for group in wires.iter().take(WIRES) {
         table.row([
             group.name.clone(),

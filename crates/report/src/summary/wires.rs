@@ -69,7 +69,8 @@ fn split(path: &str) -> Option<(&str, &'static str)> {
             let (_direction, name) = (dots.next()?, dots.next()?);
             Some((&link[name..], what))
         }
-        None => Some((end, what)),
+        // Answers come back on a wire that is named for whom they are for.
+        None => Some((end.split_once("_replies_").map_or(end, |(wire, _)| wire), what)),
     }
 }
 
@@ -106,6 +107,7 @@ mod tests {
             Some(("array0_l2_3.down", "wait_cycles"))
         );
         assert_eq!(split("gpu.l2_3.array0_l2_3.down.in.passed"), Some(("array0_l2_3.down", "passed")));
+        assert_eq!(split("gpu.cu0.l1v.to_l1v_replies_gpu_cu0.passed"), Some(("gpu.cu0.l1v.to_l1v", "passed")));
         assert_eq!(split("gpu.array0.cu0.to_l1v.level"), Some(("gpu.array0.cu0.to_l1v", "level")));
         assert_eq!(split("gpu.array0.cu0.wavefronts"), None);
     }

@@ -100,7 +100,7 @@ fn machines_are_compared_with_the_first() {
     let folder = Folder::new("compare");
     let out = folder.file("");
     let arguments = ["compare", "matmul", "--json", "--systems", "skeleton,r9nano", "--out", &out];
-    let Ran { code, out } = ran(cohesim(&arguments).args(["--", "--size", "tiny"]));
+    let Ran { code, out } = ran(cohesim(&arguments).args(["--", "--size", "64"]));
     assert_eq!(code, Some(0), "{out}");
     let comparison: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
     let runs = comparison["runs"].as_array().expect("a list");

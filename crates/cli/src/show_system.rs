@@ -1,11 +1,12 @@
-//! `cohesim show system`: a machine with everything it extends and every change.
+//! `cohesim show system`: a machine as a drawing, and every parameter with where it comes from.
 
 use crate::ui::Ui;
-use machine::Machine;
+use machine::{File, Machine, Parameter, Remark};
 use miette::IntoDiagnostic;
+use report::drawing;
 use serde::Serialize;
 
-/// Show a machine: its file, with everything it extends and every change.
+/// Show a machine: a drawing, and every parameter with its value and source.
 #[derive(clap::Args)]
 pub struct ShowSystem {
     /// A name from `cohesim list systems`, or the path of a file.
@@ -13,6 +14,9 @@ pub struct ShowSystem {
     /// Change a key: gpu.l2.size=1MiB.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
+    /// Only the machine's file, with everything it extends and every change.
+    #[arg(long)]
+    file: bool,
 }
 
 #[derive(Serialize)]
@@ -20,12 +24,23 @@ struct Report<'a> {
     name: &'a str,
     about: &'a str,
     file: &'a str,
+    parameters: &'a [Parameter],
+    remarks: &'a [Remark],
 }
 
 impl ShowSystem {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let machine = Machine::load(&self.name, &self.sets).into_diagnostic()?;
-        ui.print(&machine.resolved)?;
-        ui.report(&Report { name: &machine.name, about: &machine.about, file: &machine.resolved })
+        let file = File::load(&self.name, &self.sets).into_diagnostic()?;
+        let (parameters, remarks) = (file.parameters(), file.remarks());
+        if self.file {
+            ui.print(&machine.resolved)?;
+        } else {
+            let (name, about) = (&machine.name, &machine.about);
+            let table = drawing::parameters(&parameters, &remarks);
+            ui.print(&format!("{name}: {about}\n\n{}\n{table}", drawing::text(&machine)))?;
+        }
+        let (name, about, file) = (&machine.name, &machine.about, &machine.resolved);
+        ui.report(&Report { name, about, file, parameters: &parameters, remarks: &remarks })
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     dram::{Dram, DramSpec},
     home::{Changed, Home, Served, Touched},
 };
-use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope};
+use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Router, Side, WHOLE, bytes, lane};
 use mem::{Atomic, Block, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
 use protocol::{Controller, Impossible, Kind, Msg, Node, Place, Stamps};
@@ -83,6 +83,8 @@ pub struct Memory {
     bell: EventCount,
     reads: Counter,
     writes: Counter,
+    /// Lines read or written, over time.
+    traffic: Series,
 }
 
 impl Memory {
@@ -129,6 +131,7 @@ impl Memory {
             bell,
             reads: scope.counter("reads"),
             writes: scope.counter("writes"),
+            traffic: scope.series("traffic"),
         }
     }
 
@@ -256,6 +259,7 @@ impl Memory {
             Touched::Written => self.writes.increment(),
             Touched::Nothing => {}
         }
+        self.traffic.count(u64::from(!matches!(served.touched, Touched::Nothing)));
         if let Some(dram) = &self.dram {
             let address = self.inside(served.line);
             match served.touched {

@@ -1,8 +1,22 @@
-//! Wires between the parts of a memory system: what travels on them, and how it is sent.
+//! Wires and networks between the parts of a memory system: what travels on them, and how it is sent.
 #![forbid(unsafe_code)]
 
+mod bus;
 mod deal;
+mod flit_link;
+mod freight;
+mod mesh;
+mod network;
+mod ring;
+mod switch;
 mod wire;
 
+pub use bus::{BusSpec, bus};
 pub use deal::deal;
+pub use flit_link::{FlitLinkSpec, flit_link};
+pub use freight::{Freight, NetworkError, Station};
+pub use mesh::mesh;
+pub use network::{NetworkSpec, Topology, crossbar, network};
+pub use ring::ring;
+pub use switch::SwitchSpec;
 pub use wire::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};

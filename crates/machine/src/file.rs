@@ -38,17 +38,24 @@ fn meant(nearest: &Option<String>) -> String {
 }
 
 /// One source of keys: a file, or a `--set`.
-struct Layer {
-    name: String,
-    text: String,
+pub(crate) struct Layer {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Layer {
+    /// The line on which a key of a section (or the section) stands.
+    pub(crate) fn line_of(&self, path: &str, key: Option<&str>) -> Option<usize> {
+        line_of(&self.text, path, key)
+    }
 }
 
 /// A machine as its files and `--set` say, not yet read.
 pub struct File {
     pub name: String,
-    table: Table,
+    pub(crate) table: Table,
     /// The most basic first.
-    layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     /// Sections that have been read.
     read: BTreeSet<String>,
 }
@@ -123,8 +130,10 @@ impl File {
             table = table.and_then(|table| table.get(key)).and_then(Value::as_table);
         }
         let Some(table) = table else {
-            let place = self.name.clone();
-            return Err(MachineError::Wrong { place, reason: format!("section [{path}] is missing") });
+            return Err(MachineError::Wrong {
+                place: self.name.clone(),
+                reason: format!("section [{path}] is missing"),
+            });
         };
         self.read.insert(path.to_owned());
         let values: Table = table.iter().filter(|(_, v)| !v.is_table()).map(|(k, v)| (k.clone(), v.clone())).collect();
@@ -157,7 +166,7 @@ impl File {
             let key = quoted(rest).unwrap_or_default();
             let names: Vec<&str> = rest.split('`').skip(3).step_by(2).collect();
             let nearest = nearest(&key, &names).map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default();
-            let reason = format!("[{path}] has no key '{key}'{nearest}; its keys: {}", names.join(", "));
+            let reason = format!("{} has no key '{key}'{nearest}; its keys: {}", named(path), names.join(", "));
             return MachineError::Wrong { place: self.place(path, Some(&key)), reason };
         }
         // A value that can't be read: the one without which the message changes.
@@ -166,13 +175,18 @@ impl File {
             without.remove(*key);
             T::deserialize(Value::Table(without)).err().is_some_and(|error| error.message() != message)
         });
-        let is_missing = message.starts_with("missing field");
-        let key = culprit.filter(|_| !is_missing).cloned();
-        let reason = match &key {
-            Some(key) => format!("[{path}] {key}: {message}"),
-            None => format!("[{path}]: {message}"),
-        };
-        MachineError::Wrong { place: self.place(path, key.as_deref()), reason }
+        if let Some(rest) = message.strip_prefix("missing field ") {
+            let reason = format!("{} lacks the key '{}'", named(path), quoted(rest).unwrap_or_default());
+            return MachineError::Wrong { place: self.place(path, None), reason };
+        }
+        let key = culprit.cloned();
+        self.wrong(path, key.as_deref(), message)
+    }
+
+    /// A value that is none of those that can be chosen.
+    pub fn no_choice(&self, path: &str, key: &str, value: &str, choices: &[&str]) -> MachineError {
+        let nearest = nearest(value, choices).map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default();
+        self.wrong(path, Some(key), format!("must be one of {}{nearest}", choices.join(", ")))
     }
 
     /// The place of something that is wrong, found by the code that wires the machine.
@@ -186,7 +200,7 @@ impl File {
     }
 
     /// Where a key (or a section) was said last: file and line, or the `--set`.
-    fn place(&self, path: &str, key: Option<&str>) -> String {
+    pub(crate) fn place(&self, path: &str, key: Option<&str>) -> String {
         let full = match key {
             Some(key) if path.is_empty() => key.to_owned(),
             Some(key) => format!("{path}.{key}"),
@@ -198,7 +212,7 @@ impl File {
                 if set == full || set.starts_with(&format!("{full}.")) {
                     return layer.name.clone();
                 }
-            } else if let Some(line) = line_of(&layer.text, path, key) {
+            } else if let Some(line) = layer.line_of(path, key) {
                 return format!("{}:{line}", layer.name);
             }
         }
@@ -209,6 +223,11 @@ impl File {
     pub fn resolved(&self) -> String {
         toml::to_string_pretty(&self.table).expect("what was read from TOML can be written as TOML")
     }
+}
+
+/// A section, as errors call it.
+fn named(path: &str) -> String {
+    if path.is_empty() { "the machine".to_owned() } else { format!("[{path}]") }
 }
 
 /// The text of a machine.
@@ -253,8 +272,11 @@ fn walk(table: &Table, path: &str, f: &mut impl FnMut(&str)) {
     }
 }
 
-/// The line of a text on which a key of a section (or the section) stands.
+/// The line of a text on which a key of a section (or the section) stands; a key may be written with dots.
 fn line_of(text: &str, path: &str, key: Option<&str>) -> Option<usize> {
+    let joined =
+        |section: &str, name: &str| if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
+    let wanted = key.map_or(path.to_owned(), |key| joined(path, key));
     let mut section = String::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -263,9 +285,8 @@ fn line_of(text: &str, path: &str, key: Option<&str>) -> Option<usize> {
             if key.is_none() && section == path {
                 return Some(number + 1);
             }
-        } else if let (Some(key), Some((name, _))) = (key, line.split_once('='))
-            && section == path
-            && name.trim() == key
+        } else if let (Some(_), Some((name, _))) = (key, line.split_once('='))
+            && joined(&section, name.trim()) == wanted
         {
             return Some(number + 1);
         }

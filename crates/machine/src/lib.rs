@@ -9,6 +9,7 @@ pub mod golden;
 pub mod gpus;
 mod memory;
 pub mod mirror;
+mod parameters;
 pub mod protocols;
 pub mod session;
 pub mod spec;
@@ -19,6 +20,7 @@ pub mod units;
 
 pub use file::{File, MachineError, shipped};
 pub use gpus::Gpus;
+pub use parameters::{Parameter, Remark};
 pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
 pub use staged::{Staged, StagedError};

@@ -49,8 +49,9 @@ pub fn timing(file: &mut File) -> Result<Timing, MachineError> {
         return Ok(Timing::Fixed(fixed));
     }
     let Some(standard) = Standard::find(&kind) else {
-        let known: Vec<&str> = standards::ALL.iter().map(|standard| standard.name).collect();
-        return Err(file.wrong("memory", Some("kind"), format!("must be one of fixed, {}", known.join(", "))));
+        let known: Vec<&str> =
+            ["fixed"].into_iter().chain(standards::ALL.iter().map(|standard| standard.name)).collect();
+        return Err(file.no_choice("memory", "kind", &kind, &known));
     };
     dram_spec(file, dram, standard).map(Timing::Dram)
 }
@@ -78,12 +79,12 @@ fn dram_spec(file: &File, dram: DramFile, standard: &'static Standard) -> Result
     let order = match dram.order.as_str() {
         "fr-fcfs" => Order::FrFcfs,
         "fcfs" => Order::Fcfs,
-        _ => return Err(file.wrong(path, Some("order"), "must be fr-fcfs or fcfs")),
+        other => return Err(file.no_choice(path, "order", other, &["fr-fcfs", "fcfs"])),
     };
     let page = match dram.page.as_str() {
         "open" => Page::Open,
         "closed" => Page::Closed,
-        _ => return Err(file.wrong(path, Some("page"), "must be open or closed")),
+        other => return Err(file.no_choice(path, "page", other, &["open", "closed"])),
     };
     Ok(DramSpec {
         standard,

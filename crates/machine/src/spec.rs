@@ -202,7 +202,7 @@ impl Machine {
         };
         let Some(protocol) = Roles::named(&root.protocol) else {
             let known: Vec<&str> = Roles::names().collect();
-            return Err(file.wrong("", Some("protocol"), format!("must be one of {}", known.join(", "))));
+            return Err(file.no_choice("", "protocol", &root.protocol, &known));
         };
         within("", "gpus", root.gpus, MOST)?;
         within("gpu", "arrays", gpu.arrays, MOST)?;

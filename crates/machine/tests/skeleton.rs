@@ -139,7 +139,7 @@ fn a_sum_is_right_with_every_kind_of_memory() {
     }
     let refused = Machine::load("skeleton", &["memory.kind=hbm3".to_owned()]).err().expect("there is no such kind");
     let said = "[memory] kind: must be one of fixed, ddr3-1600, ddr4-2400, gddr5, hbm, hbm2";
-    assert!(refused.to_string().ends_with(said), "{refused}");
+    assert!(refused.to_string().contains(said), "{refused}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::{
     Block, Controller, Kind, Line, Node, Table,
     adsm::{self, Accelerator, Host},
     check::{BYTES, Member, Stage, System},
-    gtsc, halcone,
+    gtsc, halcone, hmg,
     memory::{self, Memory},
     mesi,
     vi_l1::{self, ViL1},
@@ -132,11 +132,22 @@ pub static ALL: &[Protocol] = &[
             &memory::memory::TABLE,
         ],
         systems: &[
-            Setup { name: "one-gpu", rounds: 1, build: gtsc::one_gpu },
-            Setup { name: "one-gpu-over", rounds: 0, build: gtsc::one_gpu_overflow },
             Setup { name: "overflow", rounds: 0, build: gtsc::overflow },
             Setup { name: "forget", rounds: 1, build: gtsc::forget },
             Setup { name: "gpus", rounds: 1, build: gtsc::gpus },
+            Setup { name: "one-gpu-over", rounds: 0, build: gtsc::one_gpu_overflow },
+            Setup { name: "one-gpu", rounds: 1, build: gtsc::one_gpu },
+        ],
+        storage: None,
+    },
+    Protocol {
+        name: "hmg",
+        about: "HMG: the L2 of one GPU is a line's home and tells other L2s to forget it, without waiting; scopes on loads, acquires \
+                and releases",
+        tables: &[&vi_l1::l1::TABLE, &hmg::hmg_l2::TABLE, &memory::memory::TABLE],
+        systems: &[
+            Setup { name: "one-gpu", rounds: 1, build: hmg::one_gpu },
+            Setup { name: "gpus", rounds: 1, build: hmg::gpus },
         ],
         storage: None,
     },

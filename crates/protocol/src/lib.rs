@@ -16,6 +16,7 @@ pub mod check;
 mod common;
 pub mod gtsc;
 pub mod halcone;
+pub mod hmg;
 mod macros;
 pub mod memory;
 pub mod mesi;

@@ -22,4 +22,4 @@ mod text;
 pub use comparison::{Compared, Comparison};
 pub use files::{ReportError, write};
 pub use subject::{Digest, HostFacts, Identity, Input, Program, Subject, VERSION};
-pub use summary::{Accesses, Bottleneck, CacheLevel, KernelTime, Memory, Share, Spread, Summary, Units, Wires};
+pub use summary::{Accesses, Bottleneck, CacheLevel, KernelTime, Memory, Rows, Share, Spread, Summary, Units, Wires};

@@ -22,13 +22,11 @@ impl Host {
     ) -> Result<Range<usize>> {
         let blocks = lock_alike(object, index, object.blocks.len(), self.rules.invalid);
         let begin = Instant::now();
-        let mut result = object.take_place(device).map(drop);
-        if result.is_ok() {
-            for from in object.holders[index].beginning_with(object.last()) {
-                result = self.carry(object, &blocks, from, device, handed);
-                if result.is_ok() {
-                    break;
-                }
+        let mut result = Ok(());
+        for from in object.holders[index].beginning_with(object.last()) {
+            result = self.carry(object, &blocks, from, device, handed);
+            if result.is_ok() {
+                break;
             }
         }
         if let Err(error) = result {

@@ -145,10 +145,10 @@ impl Object {
         self.places[device].get().copied()
     }
 
-    /// The same, allocated now if need be; whoever calls is the only one who does.
-    pub fn take_place(&self, device: usize) -> Result<DeviceMemory, DeviceError> {
-        if let Some(memory) = self.place(device) {
-            return Ok(memory);
+    /// Allocates memory on a device if it has none there; whoever calls is the only one who does.
+    pub fn take_place(&self, device: usize) -> Result<(), DeviceError> {
+        if self.place(device).is_some() {
+            return Ok(());
         }
         let memory = self.accels[device].allocate(self.room)?;
         // SAFETY: the alias lives until the object is dropped, which unregisters it.
@@ -156,7 +156,8 @@ impl Object {
             let _ = self.accels[device].free(memory);
             return Err(error);
         }
-        Ok(*self.places[device].get_or_init(|| memory))
+        let _ = self.places[device].set(memory);
+        Ok(())
     }
 
     /// Whether CPU and home share its memory, so that it can't be used elsewhere.

@@ -6,4 +6,5 @@ mod launch;
 mod opencl;
 mod run;
 mod support;
+mod systems;
 mod workloads;

@@ -62,7 +62,7 @@ pub struct Horizon {
 /// How the network treats messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Any message may overtake any other.
+    /// Any message may overtake any other. A message that nobody asked for is not sent again while it is under way.
     Unordered,
     /// Messages of one lane between two nodes arrive in order, and at most this many are under way.
     Ordered { depth: usize },

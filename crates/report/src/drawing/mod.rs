@@ -3,8 +3,11 @@
 //! The drawing is made of the sections of the machine's file and shows whatever keys they have, so that new ones appear by
 //! themselves. What is one of many stands there once, with how many there are.
 
+mod parameters;
 mod picture;
 mod plan;
+
+pub use parameters::parameters;
 
 use machine::Machine;
 use plan::Part;
@@ -47,7 +50,14 @@ mod tests {
     #[test]
     fn a_drawing_shows_every_part_once_with_its_number_and_sizes() {
         let text = text(&Machine::load("r9nano", &[]).unwrap());
-        for shown in ["array x 16", "compute unit x 4", "l1v: 16 KiB, 4 ways", "l2 x 16 banks", "channel x 16"] {
+        for shown in [
+            "array x 16",
+            "compute unit x 4",
+            "l1v: 16 KiB, 4 ways",
+            "l2 x 16 banks",
+            "memory x 16",
+            "latency 100 cycles",
+        ] {
             assert_eq!(text.matches(shown).count(), 1, "{shown} in\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");

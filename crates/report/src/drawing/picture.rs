@@ -45,7 +45,7 @@ fn stack(parts: &[Part], x: f64, y: f64, width: f64, svg: &mut String) -> f64 {
                 write!(svg, "<rect class=box x={x:.0} y={y:.0} width={width:.0} height={height:.0} rx=5 />")
                     .expect(STRING);
                 let base = y + LINE + 2.0;
-                write!(svg, "<text x={left:.0} y={base:.0} font-weight=bold>{}</text>", escaped(title)).expect(STRING);
+                write!(svg, "<text class=title x={left:.0} y={base:.0}>{}</text>", escaped(title)).expect(STRING);
                 svg.push_str(&inside);
                 y += height;
             }

@@ -51,8 +51,14 @@ pub(super) fn of(machine: &Machine) -> Vec<Part> {
     }
     parts.push(Part::Box { title: many("gpu", number("gpus")), parts: inside });
     parts.push(wire("l2_memory"));
-    let memory = vec![Part::Line(described(&section("memory"), &[]))];
-    parts.push(Part::Box { title: format!("memory: channel x {banks}"), parts: memory });
+    let kind = at(&table, "memory.kind").and_then(Value::as_str).unwrap_or_default();
+    let mut memory = vec![Part::Line(described(&section("memory"), &[]))];
+    // Of the sections for each kind, the one that counts.
+    let used = section(if kind == "fixed" { "memory.fixed" } else { "memory.dram" });
+    if !used.is_empty() {
+        memory.push(Part::Line(described(&used, &[])));
+    }
+    parts.push(Part::Box { title: format!("memory x {banks}"), parts: memory });
     parts
 }
 
@@ -81,6 +87,7 @@ fn described(section: &Table, without: &[&str]) -> String {
             Value::String(text) => format!("{name} {text}"),
             Value::Boolean(true) => name,
             Value::Boolean(false) => format!("no {name}"),
+            Value::Integer(1) if key == "latency" => "latency 1 cycle".to_owned(),
             Value::Integer(number) if key == "latency" => format!("{name} {number} cycles"),
             Value::Integer(number) if name.ends_with('s') || name.contains(" per ") => format!("{number} {name}"),
             other => format!("{name} {other}"),

@@ -3,7 +3,13 @@
 //! Series have spans that are powers of two of cycles, on one grid, so the coarsest of them is a grid for all.
 
 use super::{STRING, escaped};
-use crate::{Summary, facts::Facts, figures::bandwidth, subject::Subject, summary::by_number};
+use crate::{
+    Summary,
+    facts::Facts,
+    figures::bandwidth,
+    subject::Subject,
+    summary::{by_number, own_cycles},
+};
 use engine::{Spans, Statistics, Time, Value};
 use mem::LINE;
 use std::fmt::Write;
@@ -21,10 +27,12 @@ struct Together<'a> {
     each: Vec<(&'a str, &'a Spans)>,
     span_cycles: u64,
     columns: usize,
+    /// Cycles of the GPU's clock for each of theirs.
+    scale: f64,
 }
 
 impl<'a> Together<'a> {
-    fn of(total: &'a Statistics, name: &str) -> Option<Self> {
+    fn of(total: &'a Statistics, name: &str, axis: &Axis) -> Option<Self> {
         let ending = format!(".{name}");
         let mut each: Vec<(&str, &Spans)> = Vec::new();
         for (path, value) in &total.0 {
@@ -36,7 +44,9 @@ impl<'a> Together<'a> {
         let span_cycles = each.iter().map(|(_, spans)| spans.span_cycles).max()?;
         let last = each.iter().filter_map(|(_, spans)| spans.by_cycle().last()).map(|(cycle, _)| cycle / span_cycles);
         let columns = last.max()? as usize + 1;
-        Some(Self { each, span_cycles, columns })
+        let own = own_cycles(total, each.first()?.0).filter(|cycles| *cycles > 0);
+        let scale = own.map_or(1.0, |own| axis.cycles / own as f64);
+        Some(Self { each, span_cycles, columns, scale })
     }
 
     /// A series on the grid, a cycle.
@@ -46,6 +56,11 @@ impl<'a> Together<'a> {
             columns[(cycle / self.span_cycles) as usize] += sum as f64 / self.span_cycles as f64;
         }
         columns
+    }
+
+    /// Where a span begins on the page.
+    fn x(&self, axis: &Axis, span: usize) -> f64 {
+        axis.x((span as u64 * self.span_cycles) as f64 * self.scale)
     }
 
     fn sum(&self) -> Vec<f64> {
@@ -68,30 +83,58 @@ impl Axis {
     }
 }
 
+/// A curve of the whole machine.
+struct Curve {
+    series: &'static str,
+    title: &'static str,
+    /// What would be as much as there can be; 0 if that is not known.
+    most: f64,
+    /// What one a cycle stands for.
+    unit: f64,
+    told: fn(f64) -> String,
+}
+
 pub(super) fn charts(subject: &Subject, total: &Statistics, summary: &Summary) -> String {
     let facts = Facts::of(subject.machine);
     let axis = Axis { cycles: facts.cycles(subject.run).max(1) as f64 };
     let mut html = String::new();
     let units = summary.units.as_ref().map_or(0, |units| units.count as u64);
     let slots = (facts.wave_slots * units) as f64;
-    let curves: [(&str, &str, f64, fn(f64) -> String); 3] = [
-        ("resident", "Wavefronts on all compute units", slots, |n| format!("{n:.0}")),
-        ("issued", "Instructions issued a cycle, all compute units", 0.0, |n| format!("{n:.1}")),
-        ("traffic", "Memory traffic", facts.memory_peak / (LINE as f64 * facts.clock.0 as f64), |n| format!("{n:.2}")),
+    let (clock, line) = (facts.clock.0 as f64, LINE as f64);
+    let curves = [
+        Curve {
+            series: "resident",
+            title: "Wavefronts on all compute units",
+            most: slots,
+            unit: 1.0,
+            told: |n| format!("{n:.0}"),
+        },
+        Curve {
+            series: "issued",
+            title: "Instructions issued a cycle",
+            most: 0.0,
+            unit: 1.0,
+            told: |n| format!("{n:.1}"),
+        },
+        Curve {
+            series: "traffic",
+            title: "Memory traffic",
+            most: facts.memory_peak,
+            unit: line * clock,
+            told: bandwidth,
+        },
     ];
-    for (name, title, most, told) in curves {
-        let Some(series) = Together::of(total, name) else { continue };
-        let columns = series.sum();
-        let highest = columns.iter().copied().fold(0.0, f64::max);
-        let told: Box<dyn Fn(f64) -> String> = match name {
-            "traffic" => Box::new(|lines| bandwidth(lines * LINE as f64 * facts.clock.0 as f64)),
-            _ => Box::new(told),
-        };
+    for Curve { series, title, most, unit, told } in curves {
+        let Some(series) = Together::of(total, series, &axis) else { continue };
+        // Lines a cycle of the memory's clock become bytes a second.
+        let unit = if unit > 1.0 { unit / series.scale } else { unit };
+        let columns: Vec<f64> = series.sum().into_iter().map(|n| n * unit).collect();
+        let highest = told(columns.iter().copied().fold(0.0, f64::max));
         let of_most = if most > 0.0 { format!(" of {}", told(most)) } else { String::new() };
-        write!(html, "<h3>{title}: {} at most{of_most}</h3>", told(highest)).expect(STRING);
-        html.push_str(&curve(subject, facts, &axis, &series, &columns, &told(highest)));
+        write!(html, "<h3>{title}: {highest} at most{of_most}</h3>").expect(STRING);
+        html.push_str(&curve(subject, facts, &axis, &series, &columns, &highest));
     }
-    if let Some(series) = Together::of(total, "resident") {
+    if let Some(series) = Together::of(total, "resident", &axis) {
         write!(html, "<h3>How full each compute unit was ({} wavefronts fit)</h3>", facts.wave_slots).expect(STRING);
         html.push_str(&map(&axis, &series, facts.wave_slots as f64));
     }
@@ -117,9 +160,8 @@ fn curve(subject: &Subject, facts: Facts, axis: &Axis, series: &Together, column
     }
     let mut path = format!("M{LEFT} {bottom}");
     for (number, value) in columns.iter().enumerate() {
-        let span = |n: usize| axis.x((n as u64 * series.span_cycles) as f64);
         let y = bottom - HEIGHT * value / most;
-        write!(path, "L{:.1} {y:.1}H{:.1}", span(number), span(number + 1)).expect(STRING);
+        write!(path, "L{:.1} {y:.1}H{:.1}", series.x(axis, number), series.x(axis, number + 1)).expect(STRING);
     }
     write!(svg, "<path class=area d=\"{path}V{bottom}Z\"/>").expect(STRING);
     for quarter in 0..=4_u32 {
@@ -137,6 +179,7 @@ fn map(axis: &Axis, series: &Together, slots: f64) -> String {
     let row = (320.0 / series.each.len() as f64).clamp(4.0, 16.0);
     let height = row * series.each.len() as f64;
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=img>", height + 2.0);
+    write!(svg, "<path class=axis d=\"M{LEFT} 0V{height:.0}H{WIDTH}\"/>").expect(STRING);
     for (number, (element, spans)) in series.each.iter().enumerate() {
         let y = row * number as f64;
         if number == 0 || number + 1 == series.each.len() {
@@ -151,8 +194,8 @@ fn map(axis: &Axis, series: &Together, slots: f64) -> String {
                 continue;
             }
             if shades[start] > 0 {
-                let edge = |n: usize| axis.x((n as u64 * series.span_cycles) as f64);
-                let (x, width) = (edge(start), edge(column) - edge(start));
+                let (x, end) = (series.x(axis, start), series.x(axis, column));
+                let width = end - x;
                 let shade = f64::from(shades[start]) / SHADES;
                 write!(
                     svg,

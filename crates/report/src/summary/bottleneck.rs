@@ -58,12 +58,13 @@ fn memory_channels(of: &Summary, found: &mut Vec<Bottleneck>) {
             bandwidth(memory.bandwidth)
         ),
         evidence: format!(
-            "{} lines read and {} written over {} channels, each busy {} to {}",
+            "{} lines read and {} written over {} channels, each busy {} to {}{}",
             count(memory.reads),
             count(memory.writes),
             memory.channels,
             percent(memory.busy.min),
-            percent(memory.busy.max)
+            percent(memory.busy.max),
+            memory.rows.map_or(String::new(), |rows| format!("; {} found their row open", percent(rows.hit_rate())))
         ),
         weight: busy,
     });

@@ -1,12 +1,14 @@
 //! The elements of a machine, found by what they count.
 
-use engine::Statistics;
+use engine::{Statistics, Value};
 
 /// Paths of elements, in the order of their numbers.
 pub(crate) struct Elements {
     pub(crate) units: Vec<String>,
     pub(crate) caches: Vec<String>,
     pub(crate) memories: Vec<String>,
+    /// Channels of DRAM.
+    pub(crate) channels: Vec<String>,
 }
 
 impl Elements {
@@ -18,8 +20,23 @@ impl Elements {
             paths
         };
         let memories = with(".reads").into_iter().filter(|path| statistics.0.contains_key(&format!("{path}.writes")));
-        Self { units: with(".cycles.issue"), caches: with(".accesses"), memories: memories.collect() }
+        Self {
+            units: with(".cycles.issue"),
+            caches: with(".accesses"),
+            memories: memories.collect(),
+            channels: with(".bus_busy_cycles"),
+        }
     }
+}
+
+/// How many cycles of its own clock an element was there; none if it counts no level.
+pub(crate) fn own_cycles(statistics: &Statistics, element: &str) -> Option<u64> {
+    let below = format!("{element}.");
+    let own = statistics.0.range(below.clone()..).take_while(|(path, _)| path.starts_with(&below));
+    own.into_iter().find_map(|(_, value)| match value {
+        Value::Level { cycles, .. } => Some(*cycles),
+        _ => None,
+    })
 }
 
 /// Makes `cu10` come after `cu9`: letters as they are, numbers by their value.

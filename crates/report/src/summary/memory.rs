@@ -1,6 +1,9 @@
 //! Memory: what was read and written, and how much of what the channels could carry that was.
 
-use super::{Spread, elements::Elements};
+use super::{
+    Spread,
+    elements::{Elements, own_cycles},
+};
 use crate::{facts::Facts, figures::ratio};
 use engine::Statistics;
 use mem::LINE;
@@ -17,31 +20,74 @@ pub struct Memory {
     /// Over kernel time, in bytes a second.
     pub bandwidth: f64,
     pub peak_bandwidth: f64,
-    /// Share of kernel time in which a channel could take nothing else.
+    /// Share of kernel time in which a channel could take nothing else, or a DRAM's data bus was taken.
     pub busy: Spread,
+    /// Of DRAM only.
+    pub rows: Option<Rows>,
+}
+
+/// What accesses found in their bank: their row open, none open, or another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Rows {
+    pub hits: u64,
+    pub closed: u64,
+    pub conflicts: u64,
+}
+
+impl Rows {
+    /// The share that found its row open.
+    pub fn hit_rate(&self) -> f64 {
+        ratio(self.hits as f64, (self.hits + self.closed + self.conflicts) as f64)
+    }
 }
 
 impl Memory {
-    pub(super) fn of(elements: &Elements, total: &Statistics, facts: Facts, kernel_cycles: u64) -> Option<Self> {
+    /// `cycles` of the run, of which kernels ran for `kernel_cycles`.
+    pub(super) fn of(
+        elements: &Elements,
+        total: &Statistics,
+        facts: Facts,
+        cycles: u64,
+        kernel_cycles: u64,
+    ) -> Option<Self> {
         if elements.memories.is_empty() {
             return None;
         }
         let count = |path: &String, what: &str| total.count(&format!("{path}.{what}"));
-        let sum = |what: &str| elements.memories.iter().map(|path| count(path, what)).sum::<u64>();
-        let busy =
-            elements.memories.iter().map(|path| ratio(count(path, "control.busy_cycles") as f64, kernel_cycles as f64));
-        let (reads, writes) = (sum("reads"), sum("writes"));
-        let bytes = (reads + writes) * LINE as u64;
-        let seconds = kernel_cycles as f64 / facts.clock.0 as f64;
-        Some(Self {
+        let sum = |of: &[String], what: &str| of.iter().map(|path| count(path, what)).sum::<u64>();
+        let (reads, writes) = (sum(&elements.memories, "reads"), sum(&elements.memories, "writes"));
+        let mut memory = Self {
             channels: elements.memories.len(),
             reads,
             writes,
-            bytes,
-            bandwidth: ratio(bytes as f64, seconds),
+            bytes: (reads + writes) * LINE as u64,
+            bandwidth: 0.0,
             peak_bandwidth: facts.memory_peak,
-            busy: Spread::of(&busy.collect::<Vec<_>>()),
-        })
+            busy: Spread::default(),
+            rows: None,
+        };
+        let mut busy = Vec::new();
+        if elements.channels.is_empty() {
+            let share = |path: &String| ratio(count(path, "control.busy_cycles") as f64, kernel_cycles as f64);
+            busy.extend(elements.memories.iter().map(share));
+        } else {
+            let channels = &elements.channels;
+            memory.channels = channels.len();
+            memory.bytes = sum(channels, "bytes_read") + sum(channels, "bytes_written");
+            let (hits, closed, conflicts) =
+                (sum(channels, "row_hits"), sum(channels, "row_closed"), sum(channels, "row_conflicts"));
+            memory.rows = Some(Rows { hits, closed, conflicts });
+            // A DRAM has a clock of its own.
+            let in_kernels = ratio(kernel_cycles as f64, cycles as f64);
+            let share = |path: &String| {
+                let own = own_cycles(total, path).unwrap_or(cycles) as f64 * in_kernels;
+                ratio(count(path, "bus_busy_cycles") as f64, own)
+            };
+            busy.extend(channels.iter().map(share));
+        }
+        memory.bandwidth = ratio(memory.bytes as f64, kernel_cycles as f64 / facts.clock.0 as f64);
+        memory.busy = Spread::of(&busy);
+        Some(memory)
     }
 
     /// How much of the peak was used.

@@ -14,14 +14,14 @@ mod wires;
 
 pub use bottleneck::Bottleneck;
 pub use caches::{Accesses, CacheLevel};
-pub use memory::Memory;
+pub use memory::{Memory, Rows};
 pub(crate) use units::REASONS;
 pub use units::{Share, Units};
 pub use wires::Wires;
 
 use crate::{facts::Facts, figures::ratio, subject::Subject};
 use elements::Elements;
-pub(crate) use elements::by_number;
+pub(crate) use elements::{by_number, own_cycles};
 use engine::Statistics;
 use serde::Serialize;
 
@@ -85,7 +85,8 @@ impl Summary {
         let kernels = kernels(subject, facts);
         let kernel_fs = kernels.iter().map(|kernel| kernel.time_fs).sum();
         let kernel_cycles = facts.to_cycles(kernel_fs);
-        let units = Units::of(&elements, &total, facts, facts.cycles(subject.run), kernel_cycles);
+        let cycles = facts.cycles(subject.run);
+        let units = Units::of(&elements, &total, facts, cycles, kernel_cycles);
         let mut summary = Self {
             program: subject.program.name.clone(),
             arguments: subject.arguments.to_vec(),
@@ -103,7 +104,7 @@ impl Summary {
                 .sum(),
             units,
             caches: caches::levels(&elements, &total, kernel_cycles),
-            memory: Memory::of(&elements, &total, facts, kernel_cycles),
+            memory: Memory::of(&elements, &total, facts, cycles, kernel_cycles),
             wires: wires::alike(&total, kernel_cycles),
             bottlenecks: Vec::new(),
         };

@@ -141,7 +141,17 @@ fn memory_text(memory: &Memory, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         percent(memory.busy.mean),
         percent(memory.busy.min),
         percent(memory.busy.max)
-    )
+    )?;
+    match &memory.rows {
+        Some(rows) => writeln!(
+            f,
+            "  rows: {} of accesses found theirs open; {} found none, {} another",
+            percent(rows.hit_rate()),
+            count(rows.closed),
+            count(rows.conflicts)
+        ),
+        None => Ok(()),
+    }
 }
 
 fn wires_text(wires: &[Wires], f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,39 @@
+//! Machines as the command shows them, and what it reports on runs on them.
+
+use crate::support::{Folder, cohesim, object};
+
+#[test]
+fn a_machine_is_shown_as_a_drawing_and_with_every_parameter_and_its_source() {
+    let text = cohesim(&["show", "system", "r9nano", "--set", "gpu.l2.size=4MiB"]).result();
+    assert!(text.contains("+- array x 16 -"), "{text}");
+    let line = |key: &str| text.lines().find(|line| line.trim_start().starts_with(key)).expect("the key is shown");
+    assert!(line("waves_per_simd").contains("10") && line("waves_per_simd").ends_with("[i]"), "{text}");
+    assert!(text.lines().any(|line| line.contains("4MiB") && line.contains("--set gpu.l2.size=4MiB")), "{text}");
+    assert!(text.contains("[m] MGPUSim"), "the sources are named");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let json = cohesim(&["show", "system", "skeleton", "--json"]).json();
+    assert!(json["parameters"].as_array().is_some_and(|all| all.iter().all(|one| one["place"] != "")));
+    let file = cohesim(&["show", "system", "skeleton", "--file"]).result();
+    assert!(file.contains("\n[gpu.l2]\n") && file.contains("\nbanks = 1\n"), "{file}");
+}
+
+#[test]
+fn a_launch_in_time_is_summed_up_and_leaves_a_report() {
+    let folder = Folder::new("report");
+    let out = folder.file("out");
+    let arguments = ["--kernel", "vecadd", "--grid", "256", "--group", "64", "--system", "skeleton", "--out", &out];
+    let vecadd = object("../../../workloads/src/vecadd/vecadd.hsaco");
+    let values = ["--arg", "zero:1024", "--arg", "zero:1024", "--arg", "zero:1024", "--arg", "u32:256"];
+    let command: Vec<&str> = ["launch", &vecadd].into_iter().chain(arguments).chain(values).collect();
+    let text = cohesim(&command).result();
+    assert!(text.contains("What held it up most:") && text.contains("waited for vector memory"), "{text}");
+    let json = cohesim(&command.iter().copied().chain(["--json"]).collect::<Vec<_>>()).json();
+    assert_eq!(json["simulated"]["system"], "skeleton");
+    let files = ["machine.toml", "report.html", "run.json", "stats.csv", "stats.json", "stats.parquet", "summary.json"];
+    let mut names: Vec<String> = std::fs::read_dir(&out)
+        .expect("the folder was made")
+        .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, files);
+}

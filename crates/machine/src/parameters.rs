@@ -1,0 +1,127 @@
+//! Every parameter of a machine: its value, where it was said, and the comment there, which names its source.
+
+use crate::file::File;
+use serde::Serialize;
+use toml::{Table, Value};
+
+/// A key of a machine file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameter {
+    /// `gpu.l2`; empty for the root.
+    pub section: String,
+    pub key: String,
+    /// As it is written, without quotes.
+    pub value: String,
+    /// File and line, or the `--set`.
+    pub place: String,
+    /// What the file says about it: its source, often its unit.
+    pub comment: String,
+}
+
+/// What files say about a section, or about all of themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    pub about: String,
+    pub text: String,
+}
+
+impl File {
+    /// Every parameter, in the order in which the files name them.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let mut found = Vec::new();
+        collect(&self.table, "", &mut |section, key, value| {
+            let first =
+                self.layers.iter().enumerate().find_map(|(at, layer)| Some((at, layer.line_of(section, Some(key))?)));
+            let (place, comment) = self.said(section, key);
+            let value = match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let (section, key) = (section.to_owned(), key.to_owned());
+            found.push((first.unwrap_or((usize::MAX, 0)), Parameter { section, key, value, place, comment }));
+        });
+        found.sort_by_key(|(first, _)| *first);
+        found.into_iter().map(|(_, parameter)| parameter).collect()
+    }
+
+    /// What the files say about sections, and at their beginning about themselves and their sources.
+    pub fn remarks(&self) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        for layer in &self.layers {
+            let head = layer.text.lines().map_while(|line| line.strip_prefix('#'));
+            let text = head.map(str::trim).collect::<Vec<_>>().join(" ");
+            if !text.is_empty() {
+                remarks.push(Remark { about: layer.name.clone(), text });
+            }
+            for line in layer.text.lines().filter(|line| line.starts_with('[')) {
+                let text = comment(line);
+                if let (Some(about), false) = (line[1..].split(']').next(), text.is_empty()) {
+                    remarks.push(Remark { about: about.to_owned(), text: text.to_owned() });
+                }
+            }
+        }
+        remarks
+    }
+
+    /// Where a key was said last, and the comment there.
+    fn said(&self, section: &str, key: &str) -> (String, String) {
+        let place = self.place(section, Some(key));
+        let line = |layer: &crate::file::Layer| {
+            let number: usize = place.strip_prefix(&layer.name)?.strip_prefix(':')?.parse().ok()?;
+            layer.text.lines().nth(number - 1).map(|line| comment(line).to_owned())
+        };
+        let comment = self.layers.iter().find_map(line).unwrap_or_default();
+        (place, comment)
+    }
+}
+
+fn collect(table: &Table, section: &str, f: &mut impl FnMut(&str, &str, &Value)) {
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) if section.is_empty() => collect(inner, key, f),
+            Value::Table(inner) => collect(inner, &format!("{section}.{key}"), f),
+            value => f(section, key, value),
+        }
+    }
+}
+
+/// What stands behind the `#` of a line that is not part of a text.
+fn comment(line: &str) -> &str {
+    let mut quoted = false;
+    for (at, c) in line.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '#' if !quoted => return line[at + 1..].trim(),
+            _ => {}
+        }
+    }
+    ""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_has_its_place_and_the_comment_there() {
+        let file = File::load("skeleton", &["gpu.l2.size=1MiB".to_owned()]).unwrap();
+        let parameters = file.parameters();
+        let of = |section: &str, key: &str| {
+            let found = parameters.iter().find(|p| p.section == section && p.key == key).expect("it is there");
+            (found.value.as_str(), found.place.as_str(), found.comment.as_str())
+        };
+        let (value, place, comment) = of("gpu.compute_unit", "vector");
+        assert_eq!((value, comment), ("4", "[i] cycles: 64 lanes on 16 ALUs"));
+        assert!(place.starts_with("r9nano:"), "{place}");
+        assert_eq!(of("gpu.l2", "size"), ("1MiB", "--set gpu.l2.size=1MiB", ""));
+        assert!(of("gpu", "arrays").1.starts_with("skeleton:"));
+        assert_eq!(parameters[0].key, "about", "in the order of the files");
+        assert!(file.remarks().iter().any(|remark| remark.about == "r9nano" && remark.text.contains("[m] MGPUSim")));
+    }
+
+    #[test]
+    fn a_comment_begins_behind_the_value() {
+        assert_eq!(comment(r##"about = "a # b"   # why"##), "why");
+        assert_eq!(comment("arrays = 1"), "");
+    }
+}

@@ -1,0 +1,73 @@
+//! What is said about machine files that are wrong: where, why, and what would be right.
+
+use machine::Machine;
+
+/// What is said about changes of a machine.
+fn refused(changes: &[&str]) -> String {
+    let changes: Vec<String> = changes.iter().map(|change| (*change).to_owned()).collect();
+    Machine::load("skeleton", &changes).err().expect("it is wrong").to_string()
+}
+
+#[test]
+fn a_change_that_is_wrong_is_told_by_its_own_words() {
+    assert_eq!(
+        refused(&["gpu.l2.siez=1MiB"]),
+        "--set gpu.l2.siez=1MiB: [gpu.l2] has no key 'siez' (did you mean 'size'?); its keys: size, ways, banks, interleave, \
+         mshrs, waiting"
+    );
+    assert_eq!(
+        refused(&["gpu.clock=fast"]),
+        "--set gpu.clock=fast: [gpu] clock: 'fast' is not a number with a unit (GHz, MHz, kHz, Hz)"
+    );
+    assert_eq!(refused(&["gpu.l2.size"]), "--set gpu.l2.size: write it as path=value");
+    assert_eq!(refused(&["gpu..size=1"]), "--set gpu..size=1: a path is made of names with dots between them");
+    assert_eq!(refused(&["gpu.clock.rate=1"]), "--set gpu.clock.rate=1: 'clock' is a value, not a section");
+    assert!(refused(&["gpu.arrays=-1"]).starts_with("--set gpu.arrays=-1: [gpu] arrays: "));
+    assert!(refused(&["gpu.arrays=many"]).starts_with("--set gpu.arrays=many: [gpu] arrays: "));
+    assert!(refused(&["gpus=0"]).ends_with("gpus: must be at least 1"));
+}
+
+#[test]
+fn a_choice_that_does_not_exist_is_told_with_the_nearest_that_does() {
+    let said = refused(&["memory.kind=gdr5"]);
+    assert!(said.starts_with("--set memory.kind=gdr5: [memory] kind: must be one of fixed, "), "{said}");
+    assert!(said.ends_with("(did you mean 'gddr5'?)"), "{said}");
+    let said = refused(&["memory.dram.page=opened"]);
+    assert!(said.ends_with("[memory.dram] page: must be one of open, closed (did you mean 'open'?)"), "{said}");
+    assert!(refused(&["protocol=wt-nc"]).contains("(did you mean 'wt_nc'?)"));
+}
+
+#[test]
+fn sizes_that_do_not_fit_each_other_are_told_where_they_stand() {
+    assert_eq!(
+        refused(&["gpu.l1v.size=1000 B"]),
+        "--set gpu.l1v.size=1000 B: [gpu.l1v] size: 1000 B can't be cut into sets of 4 lines of 64 B"
+    );
+    assert_eq!(
+        refused(&["gpu.l2.banks=3"]).split(": ").last(),
+        refused(&["gpu.l2.banks=3", "gpu.clock=1 GHz"]).split(": ").last(),
+        "the same is wrong, whatever else was changed"
+    );
+    assert!(refused(&["gpu.l2.interleave=96 B"]).ends_with("must be a power of two, and a line of 64 B at least"));
+    assert!(refused(&["wires.l1_l2.latency=0 ns"]).ends_with("a wire along which a machine can be cut takes time"));
+}
+
+#[test]
+fn a_key_with_dots_and_one_that_is_missing_have_their_places() {
+    let folder = std::env::temp_dir().join(format!("cohesim-mistakes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("there is a folder for temporary files");
+    let path = folder.join("mine.toml");
+    let wrong = |text: &str| {
+        std::fs::write(&path, text).expect("the folder is ours");
+        let name = path.to_str().expect("its name is plain");
+        Machine::load(name, &[]).err().expect("it is wrong").to_string().replace(name, "mine.toml")
+    };
+    assert_eq!(
+        wrong("extends = \"skeleton\"\ngpu.l2.siez = \"1 MiB\"\n").split("; its").next(),
+        Some("mine.toml:2: [gpu.l2] has no key 'siez' (did you mean 'size'?)")
+    );
+    let some = "about = \"x\"\nprotocol = \"wb_nc\"\ngpus = 1\n[gpu]\nclock = \"1 GHz\"\narrays = 1\n";
+    assert_eq!(wrong(some), "mine.toml:4: [gpu] lacks the key 'units_per_array'");
+    assert_eq!(wrong("protocol = \"wb_nc\"\n"), "mine.toml: the machine lacks the key 'about'");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}

@@ -1,0 +1,68 @@
+//! Every statistic is explained in `docs/statistics.md`, and nothing is explained that is not measured.
+
+mod common;
+
+use common::{Sums, machine, options};
+use std::collections::BTreeSet;
+
+const DOCUMENT: &str = include_str!("../../../docs/statistics.md");
+
+/// The patterns of the document, and the kind that it gives each.
+fn patterns() -> Vec<(&'static str, &'static str)> {
+    let row = |line: &'static str| {
+        let (pattern, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+        Some((pattern, rest.split(' ').next()?))
+    };
+    DOCUMENT.lines().filter_map(row).collect()
+}
+
+/// Whether a pattern covers a path: `*` is a number, `**` any names, `{a,b}` one of them.
+fn covers(pattern: &str, path: &str) -> bool {
+    if let Some(rest) = pattern.strip_prefix("**.") {
+        return path.match_indices('.').any(|(at, _)| covers(rest, &path[at + 1..]));
+    }
+    if let Some((choices, rest)) = pattern.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+        let mut left = choices.split(',').filter_map(|choice| path.strip_prefix(choice));
+        return left.any(|left| covers(rest, left));
+    }
+    match (pattern.chars().next(), path.chars().next()) {
+        (Some('*'), _) => {
+            let digits = path.bytes().take_while(u8::is_ascii_digit).count();
+            digits > 0 && covers(&pattern[1..], &path[digits..])
+        }
+        (Some(a), Some(b)) if a == b => covers(&pattern[a.len_utf8()..], &path[b.len_utf8()..]),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+#[test]
+fn patterns_cover_what_they_say() {
+    assert!(covers("gpu*.array*.cu*.cycles.{issue,code}", "gpu0.array12.cu3.cycles.code"));
+    assert!(!covers("gpu*.array*.cu*.cycles.{issue,code}", "gpu0.array12.cu3.cycles.codes"));
+    assert!(covers("**.{request,reply}.wait_cycles", "gpu0.l2_0.out.reply.wait_cycles"));
+    assert!(!covers("**.passed", "passed") && !covers("memory*.reads", "memory.reads"));
+}
+
+#[test]
+fn every_statistic_is_explained_and_every_explanation_is_of_one() {
+    let mut measured = BTreeSet::new();
+    for name in ["r9nano", "r9nano-hbm"] {
+        let run = Sums { count: 256, launches: 1 }.run(&machine(name), &options(1));
+        for (path, value) in run.total().0 {
+            let value = serde_json::to_value(&value).expect("statistics can be written");
+            let kind = value.as_object().and_then(|value| value.keys().next().cloned()).expect("a value has a kind");
+            measured.insert((path, kind));
+        }
+    }
+    let patterns = patterns();
+    assert!(patterns.len() > 20, "the document has tables");
+    let explained =
+        |(path, kind): &&(String, String)| patterns.iter().any(|(pattern, of)| of == kind && covers(pattern, path));
+    let unexplained: Vec<_> = measured.iter().filter(|statistic| !explained(statistic)).take(10).collect();
+    assert!(unexplained.is_empty(), "docs/statistics.md says nothing about {unexplained:?}");
+    for (pattern, kind) in &patterns {
+        let found = measured.iter().any(|(path, of)| of == kind && covers(pattern, path));
+        assert!(found, "docs/statistics.md explains {pattern} ({kind}), which nobody measures");
+    }
+}

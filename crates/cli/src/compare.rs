@@ -6,7 +6,7 @@ use crate::{
     system::System,
     ui::Ui,
 };
-use miette::bail;
+use miette::{IntoDiagnostic, bail};
 use os::End;
 use report::Comparison;
 
@@ -24,8 +24,8 @@ pub struct Compare {
     how: System,
 }
 
-/// Those that differ most.
-const DEFAULT: [&str; 2] = ["r9nano", "skeleton"];
+/// The GPUs of the papers, and the one that others simulate.
+const DEFAULT: [&str; 5] = ["r9nano", "r9nano-hbm", "halcone-gpu", "hd7850", "virtual-cache-gpu"];
 
 impl Compare {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
@@ -50,6 +50,9 @@ impl Compare {
             if interrupted() {
                 break;
             }
+        }
+        if let Some(folder) = &self.how.out {
+            comparison.write(folder).into_diagnostic()?;
         }
         ui.print(&comparison.to_string())?;
         ui.report(&comparison)?;

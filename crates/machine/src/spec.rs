@@ -303,6 +303,11 @@ impl Machine {
         Ok(machine)
     }
 
+    /// Wavefronts that can be under way at a time, on all GPUs together.
+    pub fn wavefronts(&self) -> u64 {
+        (self.gpus * self.compute_units() * self.compute_unit.wavefronts()) as u64
+    }
+
     /// Of each GPU.
     pub fn compute_units(&self) -> usize {
         self.arrays * self.units_per_array

@@ -26,7 +26,7 @@ pub struct ArrayPlan {
 
 pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Parts) {
     let (l1v, l1s, l1i) = (machine.l1v, machine.l1s, machine.l1i);
-    let (unit_spec, per_array) = (machine.compute_unit, machine.units_per_array);
+    let (unit_spec, per_array, units) = (machine.compute_unit, machine.units_per_array, machine.compute_units());
     let (banks, roles) = (machine.banks, machine.protocol);
     parts.add(partition, move |root| {
         let ArrayPlan { layout, gpu, array, .. } = plan;
@@ -62,6 +62,8 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
             caches.add(layout.l1i(gpu, array), l1i, i_top, None, &i_scope);
         }
         for (unit, number, end, caches, scope) in built {
+            // Units of all GPUs are told apart: each has scratch memory of its own.
+            let unit = gpu * units + unit;
             let unit = ComputeUnit::new(unit_spec, unit, number == 0, end.place(&scope), caches, &scope);
             scope.serve("control", |cx| unit.run(cx));
         }

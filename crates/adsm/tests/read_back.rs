@@ -131,3 +131,16 @@ fn stores_calls_and_frees_meet_blocks_that_are_on_their_way() {
     add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
     drop(x);
 }
+
+#[test]
+fn a_range_is_opened_at_once_and_the_next_sets_out() {
+    let (_, runtime, add_one) = with(in_pages());
+    let mut x = runtime.alloc::<u8>(32 * PAGE).unwrap();
+    add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+    let before = runtime.stats();
+    x.touch(0..4 * PAGE).unwrap();
+    let stats = runtime.stats().since(&before);
+    assert_eq!((stats.store_faults, stats.downloads, stats.early_downloads), (1, 2, 1), "four blocks, and four more");
+    x.touch(0..8 * PAGE).unwrap();
+    assert!(x.iter().all(|&byte| byte == 1));
+}

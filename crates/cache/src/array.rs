@@ -33,7 +33,14 @@ impl Shape {
     }
 
     fn set(&self, line: LineAddr) -> usize {
-        let here = line.0 / (self.interleave * self.banks) * self.interleave + line.0 % self.interleave;
+        let here = match self.banks {
+            1 => line.0,
+            _ if self.banks.is_power_of_two() && self.interleave.is_power_of_two() => {
+                let (bits, banks) = (self.interleave.trailing_zeros(), self.banks.trailing_zeros());
+                (line.0 >> (bits + banks) << bits) | (line.0 & (self.interleave - 1))
+            }
+            _ => line.0 / (self.interleave * self.banks) * self.interleave + line.0 % self.interleave,
+        };
         (here / LINE as u64) as usize & (self.sets - 1)
     }
 }
@@ -79,22 +86,30 @@ impl Array {
         self.ways(line).find(|way| self.tags[*way] == FREE).map(Way)
     }
 
-    /// The ways of the line's set, the least recently used first.
-    pub fn by_age(&self, line: LineAddr) -> Vec<Way> {
-        let mut ways: Vec<usize> = self.ways(line).collect();
-        ways.sort_by_key(|way| self.used[*way]);
-        ways.into_iter().map(Way).collect()
+    /// The least recently used way of the line's set.
+    pub fn oldest(&self, line: LineAddr) -> Option<Way> {
+        self.ways(line).min_by_key(|way| self.used[*way]).map(Way)
+    }
+
+    /// The way of the line's set that was used next after `way`.
+    pub fn next_oldest(&self, line: LineAddr, way: Way) -> Option<Way> {
+        let after = self.used[way.0];
+        self.ways(line).filter(|way| self.used[*way] > after).min_by_key(|way| self.used[*way]).map(Way)
     }
 
     pub fn line(&self, way: Way) -> &Line<LINE> {
         &self.lines[way.0]
     }
 
+    pub fn line_mut(&mut self, way: Way) -> &mut Line<LINE> {
+        &mut self.lines[way.0]
+    }
+
     pub fn tag(&self, way: Way) -> LineAddr {
         self.tags[way.0]
     }
 
-    /// Puts a line in a way, or the changed line back in its own.
+    /// Puts a line in a way.
     pub fn put(&mut self, way: Way, tag: LineAddr, line: Line<LINE>) {
         self.tags[way.0] = tag;
         self.lines[way.0] = line;

@@ -12,7 +12,7 @@ use crate::array::{Array, Shape, Way};
 use engine::{Counter, Matrix, Scope};
 use interconnect::WHOLE;
 use mem::{Block, LINE, LineAddr};
-use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Step, Table, look, step};
+use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Table, look, perform};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -81,8 +81,14 @@ enum Where {
     Nowhere,
 }
 
+/// A line of which nothing is here.
+const NOTHING: Line<LINE> = Line::new(0);
+
 /// A line's messages that wait, in their order.
 type Queue = VecDeque<Msg<LINE>>;
+
+/// What a message meets: its event and the cell, if the protocol has one for it.
+type Met = Option<(u8, &'static Cell)>;
 
 pub struct Bank {
     spec: BankSpec,
@@ -95,6 +101,8 @@ pub struct Bank {
     /// Lines with something under way.
     busy: usize,
     waiting: FxHashMap<LineAddr, Queue>,
+    /// Queues that are empty, to be used again.
+    spare: Vec<Queue>,
     /// How many messages wait.
     waits: usize,
     /// Lines of each set whose first message needs a way; lines whose first message needs a miss register.
@@ -107,8 +115,10 @@ pub struct Bank {
     swept: usize,
     /// To be sent, in order.
     pub out: Vec<Msg<LINE>>,
-    /// Stores that have met their line, in order: for whoever watches.
-    pub performed: Vec<Msg<LINE>>,
+    /// Stores that have met their line, in order, if anybody watches.
+    pub performed: Option<Vec<Msg<LINE>>>,
+    /// What the step that is being done sends.
+    sends: Vec<Msg<LINE>>,
     log: Log,
     steps: Matrix,
     accesses: Matrix,
@@ -132,6 +142,7 @@ impl Bank {
             aside: FxHashMap::default(),
             busy: 0,
             waiting: FxHashMap::default(),
+            spare: Vec::new(),
             waits: 0,
             need_way: FxHashMap::default(),
             need_mshr: VecDeque::new(),
@@ -139,7 +150,8 @@ impl Bank {
             sweep: VecDeque::new(),
             swept: 0,
             out: Vec::new(),
-            performed: Vec::new(),
+            performed: None,
+            sends: Vec::new(),
             log: Log::new(table, history),
             steps: scope.matrix("steps", table.states, table.events),
             accesses: scope.matrix("accesses", &["read", "write"], &["hit", "miss", "merged"]),
@@ -167,13 +179,13 @@ impl Bank {
         }
         if self.waits >= self.spec.waiting {
             // It could be answered at once only if nothing waits before it.
-            if self.waiting.contains_key(&msg.line) || self.attempt(&msg)?.is_err() {
+            if self.is_awaited(msg.line) || self.attempt(&msg)?.is_err() {
                 return Ok(Offer::Refused);
             }
             self.count(&msg, if self.began { Came::Miss } else { Came::Hit });
             return Ok(Offer::Taken);
         }
-        if self.waiting.contains_key(&msg.line) {
+        if self.is_awaited(msg.line) {
             self.count(&msg, Came::Merged);
             self.park(msg);
             return Ok(Offer::Taken);
@@ -199,19 +211,24 @@ impl Bank {
 
     /// Shows the bank a message if it can be answered now; says whether it was.
     pub fn at_once(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
-        Ok(!self.waiting.contains_key(&msg.line) && self.attempt(msg)?.is_ok())
+        Ok(!self.is_awaited(msg.line) && self.attempt(msg)?.is_ok())
     }
 
     /// The bytes of a line, if all of them are here, nothing is under way, and nobody waits for it.
     pub fn whole(&self, line: LineAddr) -> Option<[u8; LINE]> {
-        let found = self.find(line).1;
-        let rests = self.at_rest[found.state as usize] && !self.waiting.contains_key(&line);
+        let found = self.line(self.find(line), line);
+        let rests = self.at_rest[found.state as usize] && !self.is_awaited(line);
         (rests && found.data.is_full()).then(|| *found.data.bytes())
     }
 
     /// Whether a line has something under way, or messages wait for it.
     pub fn is_busy(&self, line: LineAddr) -> bool {
-        !self.at_rest[self.find(line).1.state as usize] || self.waiting.contains_key(&line)
+        !self.at_rest[self.line(self.find(line), line).state as usize] || self.is_awaited(line)
+    }
+
+    /// Whether messages wait for a line.
+    fn is_awaited(&self, line: LineAddr) -> bool {
+        self.waits > 0 && self.waiting.contains_key(&line)
     }
 
     /// Whether a message that waits, or the next of a sweep, can be tried.
@@ -249,10 +266,10 @@ impl Bank {
         let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
         lines.sort_unstable();
         for line in lines {
-            let found = self.find(line).1;
+            let found = self.line(self.find(line), line);
+            let at_once = self.at_rest[found.state as usize] && !found.is_dirty();
             let msg = Msg::new(self.spec.me, self.spec.me, kind, line, Block::EMPTY);
             self.swept += 1;
-            let at_once = self.at_rest[found.state as usize] && !found.is_dirty();
             if !(at_once && self.attempt(&msg)?.is_ok()) {
                 self.sweep.push_back(msg);
             }
@@ -266,7 +283,8 @@ impl Bank {
     }
 
     fn park(&mut self, msg: Msg<LINE>) {
-        self.waiting.entry(msg.line).or_default().push_back(msg);
+        let spare = &mut self.spare;
+        self.waiting.entry(msg.line).or_insert_with(|| spare.pop().unwrap_or_default()).push_back(msg);
         self.waits += 1;
     }
 
@@ -275,7 +293,7 @@ impl Bank {
         queue.pop_front();
         self.waits -= 1;
         if queue.is_empty() {
-            self.waiting.remove(&line);
+            self.spare.extend(self.waiting.remove(&line));
         } else {
             self.again.push_back(line);
         }
@@ -294,21 +312,33 @@ impl Bank {
         Place { me: self.spec.me, below: self.spec.below.of(line), above: self.spec.above }
     }
 
-    fn find(&self, line: LineAddr) -> (Where, Line<LINE>) {
-        if let Some(way) = self.array.find(line) {
-            return (Where::Way(way), *self.array.line(way));
+    fn find(&self, line: LineAddr) -> Where {
+        match self.array.find(line) {
+            Some(way) => Where::Way(way),
+            None if self.aside.contains_key(&line) => Where::Aside,
+            None => Where::Nowhere,
         }
-        match self.aside.get(&line) {
-            Some(line) => (Where::Aside, *line),
-            None => (Where::Nowhere, Line::new(0)),
+    }
+
+    fn line(&self, place: Where, tag: LineAddr) -> &Line<LINE> {
+        match place {
+            Where::Way(way) => self.array.line(way),
+            Where::Aside => &self.aside[&tag],
+            Where::Nowhere => &NOTHING,
         }
+    }
+
+    fn look(&self, line: &Line<LINE>, msg: &Msg<LINE>) -> Met {
+        look(self.spec.controller, self.table, self.place(msg.line), line, msg)
     }
 
     /// Shows a message to its line, if nothing is in the way.
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Result<(), Wait>, Box<Impossible>> {
         debug_assert!(msg.line != WHOLE, "orders for all lines are swept");
-        let (mut place, line) = self.find(msg.line);
-        if let Some(Cell::Go(next, _)) = look(self.spec.controller, self.table, self.place(msg.line), &line, msg) {
+        let mut place = self.find(msg.line);
+        let line = self.line(place, msg.line);
+        let met = self.look(line, msg);
+        if let Some((_, Cell::Go(next, _))) = met {
             let next = *next as usize;
             let waits = msg.lane() != Lane::Reply;
             if waits && self.at_rest[line.state as usize] && !self.at_rest[next] && self.busy >= self.spec.mshrs {
@@ -318,7 +348,7 @@ impl Bank {
             if self.takes_room[next] && !matches!(place, Where::Way(_)) {
                 match self.make_room(msg.line)? {
                     Ok(way) => {
-                        self.aside.remove(&msg.line);
+                        let line = self.aside.remove(&msg.line).unwrap_or(NOTHING);
                         self.array.put(way, msg.line, line);
                         place = Where::Way(way);
                     }
@@ -326,26 +356,37 @@ impl Bank {
                 }
             }
         }
-        let done = self.step(place, line, msg)?;
+        let done = self.step(place, met, msg)?;
         Ok(if done { Ok(()) } else { Err(Wait::Line) })
     }
 
     /// One step of the protocol; what it sends goes to `out`. Says whether it was no stall.
-    fn step(&mut self, place: Where, mut line: Line<LINE>, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+    fn step(&mut self, place: Where, met: Met, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        let mut nothing = NOTHING;
+        let (controller, table, way) = (self.spec.controller, self.table, self.place(msg.line));
+        let line = match place {
+            Where::Way(way) => self.array.line_mut(way),
+            Where::Aside => self.aside.get_mut(&msg.line).expect("it has just been found"),
+            Where::Nowhere => &mut nothing,
+        };
         let before = line.state;
-        let way = self.place(msg.line);
-        if let Some(event) = self.spec.controller.classify(way, &line, msg) {
+        if let Some((event, _)) = met {
             self.steps.count(before.into(), event.into());
         }
-        let sends = match step(self.spec.controller, self.table, way, &mut line, msg, &mut self.log)? {
-            Step::Stall => return Ok(false),
-            Step::Sends(sends) => sends,
-        };
-        self.settle(place, msg.line, before, line);
-        if msg.kind == Kind::Store {
-            self.performed.push(*msg);
+        if !perform(controller, table, way, line, msg, met, &mut self.log, &mut self.sends)? {
+            return Ok(false);
         }
-        for send in sends {
+        let after = line.state;
+        if matches!(place, Where::Nowhere) && !self.at_rest[after as usize] {
+            self.aside.insert(msg.line, nothing);
+        }
+        self.settle(place, msg.line, before, after);
+        if msg.kind == Kind::Store
+            && let Some(performed) = &mut self.performed
+        {
+            performed.push(*msg);
+        }
+        for send in self.sends.drain(..) {
             if send.to != self.spec.me {
                 self.out.push(send);
             } else if send.kind == Kind::Done {
@@ -356,31 +397,30 @@ impl Bank {
     }
 
     /// Puts a line that has changed where it belongs now, and lets those try again who waited for that.
-    fn settle(&mut self, place: Where, tag: LineAddr, before: u8, line: Line<LINE>) {
-        let (was_busy, is_busy) = (!self.at_rest[before as usize], !self.at_rest[line.state as usize]);
+    fn settle(&mut self, place: Where, tag: LineAddr, before: u8, after: u8) {
+        let (was_busy, is_busy) = (!self.at_rest[before as usize], !self.at_rest[after as usize]);
         self.began = is_busy && !was_busy;
-        let room = self.takes_room[line.state as usize];
-        match (place, room) {
-            (Where::Way(way), true) => {
-                self.array.put(way, tag, line);
-                self.array.touch(way);
-            }
-            (Where::Way(way), false) => {
-                self.array.clear(way);
+        let room = self.takes_room[after as usize];
+        match place {
+            Where::Way(way) if room => self.array.touch(way),
+            Where::Way(way) => {
                 if is_busy {
-                    self.aside.insert(tag, line);
+                    self.aside.insert(tag, *self.array.line(way));
                 }
+                self.array.clear(way);
             }
-            (_, _) if is_busy => _ = self.aside.insert(tag, line),
-            (_, _) => _ = self.aside.remove(&tag),
+            Where::Aside if !is_busy => _ = self.aside.remove(&tag),
+            Where::Aside | Where::Nowhere => {}
         }
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
-        let set = self.array.set(tag);
         let came_free = matches!(place, Where::Way(_)) && (!room || (was_busy && !is_busy));
-        if came_free && let Some(lines) = self.need_way.remove(&set) {
+        if came_free
+            && !self.need_way.is_empty()
+            && let Some(lines) = self.need_way.remove(&self.array.set(tag))
+        {
             self.again.extend(lines);
         }
-        if self.waiting.contains_key(&tag) && !self.again.contains(&tag) {
+        if self.is_awaited(tag) && !self.again.contains(&tag) {
             self.again.push_back(tag);
         }
     }
@@ -390,11 +430,13 @@ impl Bank {
         if let Some(way) = self.array.free(line) {
             return Ok(Ok(way));
         }
-        for way in self.array.by_age(line) {
-            let (tag, victim) = (self.array.tag(way), *self.array.line(way));
+        let mut oldest = self.array.oldest(line);
+        while let Some(way) = oldest {
+            let (tag, victim) = (self.array.tag(way), self.array.line(way));
             let evict = Msg::new(self.spec.me, self.spec.me, Kind::Evict, tag, Block::EMPTY);
-            let Some(Cell::Go(next, _)) = look(self.spec.controller, self.table, self.place(tag), &victim, &evict)
-            else {
+            let met = self.look(victim, &evict);
+            let Some((_, Cell::Go(next, _))) = met else {
+                oldest = self.array.next_oldest(line, way);
                 continue;
             };
             let rests = self.at_rest[victim.state as usize];
@@ -403,7 +445,7 @@ impl Bank {
                 return Ok(Err(Wait::Mshr));
             }
             self.evictions.increment();
-            self.step(Where::Way(way), victim, &evict)?;
+            self.step(Where::Way(way), met, &evict)?;
             match self.array.free(line) {
                 Some(free) => return Ok(Ok(free)),
                 None => break,

@@ -1,14 +1,15 @@
 //! A cache in time: a context that shows its bank one message a cycle.
 //!
-//! Answers come first, for they free what others wait for; then messages that waited here, then new requests, in turn. New requests are left where they are, and so hold their senders up, while something
-//! could not be sent or no more can wait here. How long a look-up takes is in the latency of the wires to the cache:
+//! Answers come first, for they free what others wait for; then messages that waited here, then new requests, in turn. New
+//! requests are left where they are, and so hold their senders up, while something could not be sent or no more can wait
+//! here. How long a look-up takes is in the latency of the wires to the cache:
 //! it is pipelined, and partitions can be cut there.
 
 use crate::{
     bank::{Bank, BankSpec, Homes, Offer},
     front::{self, Front},
 };
-use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope};
+use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Ready, RoundRobin, Scope};
 use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, lane};
 use mem::{Access, Block, Observation, Observer, Reply, Request, Seen};
 use protocol::{Impossible, Kind, Msg, Node};
@@ -31,6 +32,8 @@ pub type Requesters = Vec<(Node, Wire<Request, Reply>)>;
 /// The side of a first-level cache where requests come in.
 struct Top {
     front: Front,
+    /// Which of them have sent something.
+    ready: Ready,
     wires: Vec<(Node, Inlet<Request>, Sender<Reply>)>,
 }
 
@@ -56,8 +59,9 @@ pub struct Cache {
     bank: Bank,
     /// None if only caches are connected.
     top: Option<Top>,
-    /// Every cache and memory that is connected, above, below or beside.
+    /// Every cache and memory that is connected, above, below or beside, and which of them have sent something.
     from: Vec<Inlet<Packet>>,
+    ready: Ready,
     to: Router<Packet>,
     /// Everybody who is asked.
     homes: Homes,
@@ -93,16 +97,25 @@ impl Cache {
         let wires: Vec<_> = wires.collect();
         let top = (!wires.is_empty()).then(|| {
             let front = Front::new(me, scope.histogram("load_cycles"), scope.histogram("store_cycles"));
-            Top { front, wires }
+            let ready = Ready::new(wires.len());
+            wires.iter().enumerate().for_each(|(number, (_, inlet, _))| inlet.note_in(&ready, number));
+            Top { front, ready, wires }
         });
         let askers = top.as_ref().map_or(neighbours.from.len(), |top| top.wires.len());
-        neighbours.from.iter().for_each(|inlet| inlet.ring(&bell));
+        let ready = Ready::new(neighbours.from.len());
+        for (number, inlet) in neighbours.from.iter().enumerate() {
+            inlet.ring(&bell);
+            inlet.note_in(&ready, number);
+        }
         let to = Router::new(neighbours.to, &pending, &scope.scope("neighbours"), &bell);
+        let mut bank = Bank::new(spec.bank, spec.history, scope);
+        bank.performed = observer.as_ref().map(|_| Vec::new());
         Self {
             me,
-            bank: Bank::new(spec.bank, spec.history, scope),
+            bank,
             top,
             from: neighbours.from,
+            ready,
             to,
             homes,
             atomics: VecDeque::new(),
@@ -149,7 +162,8 @@ impl Cache {
         if self.top.is_some() && self.probe()? {
             return Ok(true);
         }
-        for port in self.turns.order() {
+        let ready = self.top.as_ref().map_or(&self.ready, |top| &top.ready);
+        for port in ready.in_turn([Lane::Coherence, Lane::Request], &self.turns) {
             let taken = if self.top.is_some() { self.request(port, now)? } else { self.message(port)? };
             if taken {
                 self.turns.grant(|turn| turn == port);
@@ -162,20 +176,24 @@ impl Cache {
 
     /// Takes what a cache below wants of a first-level cache, if there is something.
     fn probe(&mut self) -> Result<bool, Box<Impossible>> {
-        for inlet in &self.from {
-            if let Some(packet) = inlet.front(Lane::Coherence).map(|packet| *packet)
-                && self.bank.offer(packet.msg)? == Offer::Taken
+        let mut next = self.ready.first(&[Lane::Coherence], 0);
+        while let Some(number) = next {
+            let inlet = &self.from[number];
+            if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
+                && self.bank.offer(msg)? == Offer::Taken
             {
                 inlet.try_recv(Lane::Coherence);
                 return Ok(true);
             }
+            next = self.ready.first(&[Lane::Coherence], number + 1);
         }
         Ok(false)
     }
 
     /// Takes an answer, if one has come. Answers are always taken.
     fn answer(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        let Some(Packet { msg, atomic }) = self.from.iter().find_map(next_answer) else { return Ok(false) };
+        let Some(number) = self.ready.first(&[Lane::Reply], 0) else { return Ok(false) };
+        let Some(Packet { msg, atomic }) = self.from[number].try_recv(Lane::Reply) else { return Ok(false) };
         if let (Some(top), Some(_)) = (&mut self.top, atomic) {
             let answer = top.front.changed(&msg, now);
             top.reply(answer);
@@ -197,7 +215,7 @@ impl Cache {
 
     /// Takes a request, if there is one and it can be taken.
     fn request(&mut self, port: usize, now: u64) -> Result<bool, Box<Impossible>> {
-        let Some(Top { front, wires }) = &mut self.top else { return Ok(false) };
+        let Some(Top { front, wires, .. }) = &mut self.top else { return Ok(false) };
         let (node, from, _) = &wires[port];
         let Some(request) = from.front(Lane::Request).map(|request| *request) else { return Ok(false) };
         match request.access {
@@ -239,35 +257,28 @@ impl Cache {
     /// Takes a message of another cache that is no answer, if there is one and it can be taken.
     fn message(&mut self, port: usize) -> Result<bool, Box<Impossible>> {
         let from = &self.from[port];
-        if from.is_empty() {
+        let coherence = from.front(Lane::Coherence).map(|packet| packet.msg);
+        let Some(msg) = coherence.or_else(|| from.front(Lane::Request).map(|packet| packet.msg)) else {
+            return Ok(false);
+        };
+        if coherence.is_some() && msg.line == WHOLE {
+            if self.order.is_some() {
+                return Ok(false);
+            }
+            let (kind, answer) = (msg.kind, Answer::Done(msg.from));
+            self.order = Some(Order { kind, answer, further: false, awaited: 0 });
+            self.bank.sweep(kind)?;
+        } else if coherence.is_none() && from.front(Lane::Request).is_some_and(|packet| packet.atomic.is_some()) {
+            if self.atomics.len() == ATOMICS {
+                return Ok(false);
+            }
+            self.atomics.extend(from.try_recv(Lane::Request));
+            return Ok(true);
+        } else if self.bank.offer(msg)? == Offer::Refused {
+            self.refused.increment();
             return Ok(false);
         }
-        let next = [Lane::Coherence, Lane::Request].map(|lane| from.front(lane).map(|packet| *packet));
-        match next.map(|packet| packet.map(|packet| packet.msg)) {
-            [Some(order), _] if order.line == WHOLE => {
-                if self.order.is_some() {
-                    return Ok(false);
-                }
-                let (kind, answer) = (order.kind, Answer::Done(order.from));
-                self.order = Some(Order { kind, answer, further: false, awaited: 0 });
-                self.bank.sweep(kind)?;
-                from.try_recv(Lane::Coherence);
-            }
-            [None, Some(_)] if next[1].is_some_and(|packet| packet.atomic.is_some()) => {
-                if self.atomics.len() == ATOMICS {
-                    return Ok(false);
-                }
-                self.atomics.extend(from.try_recv(Lane::Request));
-            }
-            [Some(msg), _] | [None, Some(msg)] => {
-                if self.bank.offer(msg)? == Offer::Refused {
-                    self.refused.increment();
-                    return Ok(false);
-                }
-                from.try_recv(lane(&msg));
-            }
-            [None, None] => return Ok(false),
-        }
+        from.try_recv(lane(&msg));
         Ok(true)
     }
 
@@ -282,7 +293,8 @@ impl Cache {
             }
             let found = Block::of(old, msg.data.mask());
             if let Some((who, observations)) = &self.observer {
-                tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Changed { found, new } });
+                let seen = Seen::Changed { found, new };
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
             }
             let answer = Msg::new(self.me, msg.from, Kind::Data, msg.line, found);
             self.to.send(Packet { msg: answer, atomic: Some(atomic) });
@@ -343,7 +355,7 @@ impl Cache {
             let answer = top.front.loaded(&msg, now);
             if let Some((who, observations)) = &self.observer {
                 let seen = Seen::Read(answer.reply.data);
-                tell(observations, Observation { who: *who, line: msg.line, seen });
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: msg.stamps.cts });
             }
             top.reply(answer);
         }
@@ -351,16 +363,11 @@ impl Cache {
 
     /// Tells whoever checks the run what was written here.
     fn observe(&mut self) {
-        for msg in self.bank.performed.drain(..) {
-            if let Some((who, observations)) = &self.observer {
-                tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Wrote(msg.data) });
-            }
+        let (Some(performed), Some((who, observations))) = (&mut self.bank.performed, &self.observer) else { return };
+        for msg in performed.drain(..) {
+            tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Wrote(msg.data), stamp: 0 });
         }
     }
-}
-
-fn next_answer(from: &Inlet<Packet>) -> Option<Packet> {
-    if from.is_empty() { None } else { from.try_recv(Lane::Reply) }
 }
 
 fn tell(observations: &Outlet<Observation>, observation: Observation) {

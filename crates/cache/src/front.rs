@@ -8,6 +8,7 @@ use engine::Histogram;
 use mem::{Access, Block, LINE, LineAddr, Mask, Reply, Request, RequestId};
 use protocol::{Kind, Msg, Node};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// A request that has not been answered.
@@ -27,14 +28,17 @@ enum Forgotten {
     Atomic(Request),
 }
 
+/// Requests for each line, the oldest first.
+type ByLine = FxHashMap<LineAddr, SmallVec<[Pending; 2]>>;
+
 /// What requesters wait for.
 pub struct Front {
     me: Node,
     /// Lines that are to be forgotten, and why, in the order in which that was asked for.
     forgotten: FxHashMap<LineAddr, VecDeque<Forgotten>>,
-    atomics: FxHashMap<LineAddr, VecDeque<Pending>>,
-    loads: FxHashMap<LineAddr, VecDeque<Pending>>,
-    stores: FxHashMap<LineAddr, VecDeque<Pending>>,
+    atomics: ByLine,
+    loads: ByLine,
+    stores: ByLine,
     load_cycles: Histogram,
     store_cycles: Histogram,
 }
@@ -71,7 +75,7 @@ impl Front {
     pub fn taken(&mut self, request: &Request, from: Node, now: u64) {
         let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
         let of = if request.access == Access::Store { &mut self.stores } else { &mut self.loads };
-        of.entry(request.line()).or_default().push_back(pending);
+        of.entry(request.line()).or_default().push(pending);
     }
 
     /// The message by which the bank forgets a line before it is loaded anew or changed below.
@@ -84,7 +88,7 @@ impl Front {
         let why = match request.access {
             Access::Atomic(_) => {
                 let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
-                self.atomics.entry(request.line()).or_default().push_back(pending);
+                self.atomics.entry(request.line()).or_default().push(pending);
                 Forgotten::Atomic(*request)
             }
             _ => Forgotten::Load,
@@ -130,16 +134,12 @@ impl Front {
     }
 }
 
-fn take(
-    of: &mut FxHashMap<LineAddr, VecDeque<Pending>>,
-    line: LineAddr,
-    which: impl Fn(&Pending) -> bool,
-) -> Option<Pending> {
+fn take(of: &mut ByLine, line: LineAddr, which: impl Fn(&Pending) -> bool) -> Option<Pending> {
     let queue = of.get_mut(&line)?;
     let place = queue.iter().position(which)?;
     let pending = queue.remove(place);
     if queue.is_empty() {
         of.remove(&line);
     }
-    pending
+    Some(pending)
 }

@@ -22,7 +22,6 @@ use miette::{Context, IntoDiagnostic, bail, miette};
 use report::{Program, Summary};
 use serde::Serialize;
 use std::{fmt::Write, num::NonZeroUsize, path::PathBuf, time::Instant};
-pub use timed::watched;
 use timed::{Simulated, Timed};
 
 /// Run one kernel of a code object.

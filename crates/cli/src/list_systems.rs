@@ -22,9 +22,10 @@ impl ListSystems {
         for name in shipped() {
             rows.push(Row { name, about: Machine::load(name, &[]).into_diagnostic()?.about });
         }
+        let widest = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
         let mut text = String::new();
         for Row { name, about } in &rows {
-            writeln!(text, "{name:12} {about}").expect("writing to a string can't fail");
+            writeln!(text, "{name:widest$}  {about}").expect("writing to a string can't fail");
         }
         ui.print(&text)?;
         ui.report(&rows)

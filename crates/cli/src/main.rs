@@ -4,19 +4,23 @@
 mod bench;
 mod cc;
 mod check;
+mod compare;
 mod disasm;
 mod files;
+mod guest;
 mod launch;
 mod list_protocols;
 mod list_systems;
 mod list_workloads;
 mod opencl;
+mod progress;
 mod run;
 mod sdk;
 mod show_protocol;
 mod show_system;
 mod show_workload;
 mod stress;
+mod system;
 mod ui;
 
 use clap::{Parser, Subcommand};
@@ -24,7 +28,9 @@ use ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
-  cohesim run ./program --functional     an x86-64 Linux program, whole
+  cohesim compare matmul                 a program on several machines, side by side
+  cohesim run matmul --system r9nano     the same on one, in time; where the time went
+  cohesim run ./program --functional     an x86-64 Linux program, whole, without time
   cohesim list workloads                 the programs that are built in
   cohesim run matmul --functional -- --size 128
                                          run one whole: host code on the CPU, kernels on the GPU
@@ -62,6 +68,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Run),
+    Compare(compare::Compare),
     Sdk(sdk::Sdk),
     Launch(launch::Launch),
     Cc(cc::Cc),
@@ -98,6 +105,7 @@ fn main() -> miette::Result<()> {
     let ui = Ui { json: cli.json, verbose: cli.verbose };
     match cli.command {
         Command::Run(command) => command.run(&ui),
+        Command::Compare(command) => command.run(&ui),
         Command::Sdk(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),

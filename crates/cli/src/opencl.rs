@@ -1,5 +1,6 @@
 //! How `cohesim run` sets the OpenCL driver up.
 
+use machine::{Gpus, Machine};
 use os::{
     compiler::{self, Folder},
     files::Mount,
@@ -12,9 +13,10 @@ use std::path::Path;
 #[derive(clap::Args)]
 #[command(next_help_heading = "OpenCL")]
 pub struct OpenCl {
-    /// How many GPUs there are. The program sees one device whose work-groups are dealt to all of them.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
-    gpus: u32,
+    /// How many GPUs without time there are; a machine has its own. The program sees one device whose work-groups are dealt to
+    /// all of them.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    gpus: Option<u32>,
     /// Show each GPU as a device of its own.
     #[arg(long)]
     device_per_gpu: bool,
@@ -39,28 +41,39 @@ enum Policy {
 }
 
 impl OpenCl {
-    /// A driver for a program that sees `mounts` and works in `here`.
-    pub fn driver(&self, mounts: &[Mount], here: &Path) -> Driver {
+    /// An option that was given and that means nothing to a machine in time.
+    pub fn functional_only(&self) -> Option<&'static str> {
+        let instructions = self.max_kernel_instructions.map(|_| "--max-kernel-instructions");
+        self.gpus.map(|_| "--gpus").or(instructions)
+    }
+
+    /// A driver for a program that sees `mounts` and works in `here`; its kernels run on a machine or without time.
+    pub fn driver(&self, mounts: &[Mount], here: &Path, on: Option<(&Machine, &Gpus)>) -> Driver {
         let folder = |mount: &Mount| Folder {
             host: mount.host.clone(),
             guest: mount.guest.as_ref().unwrap_or(&mount.host).display().to_string(),
         };
         let working = Folder { host: here.into(), guest: here.display().to_string() };
         let folders: Vec<Folder> = mounts.iter().map(folder).chain([working]).collect();
-        let settings = compiler::Settings { allow_unconfined: self.unconfined_compiler, ..Default::default() };
-        Driver::new(Settings {
-            gpus: self.gpus,
+        let compiler = compiler::Settings { allow_unconfined: self.unconfined_compiler, ..Default::default() };
+        let mut settings = Settings {
+            gpus: self.gpus.unwrap_or(1),
             device_per_gpu: self.device_per_gpu,
             policy: match self.memory_policy {
                 Policy::Memcpy => PolicyKind::Memcpy,
                 Policy::Shared => PolicyKind::Shared,
             },
-            compiler: settings,
+            compiler,
             kernel_limit: self.max_kernel_instructions,
             folders: Box::new(move || folders.clone()),
             say: Box::new(|text| eprintln!("cohesim: OpenCL: {text}")),
             ..Settings::default()
-        })
+        };
+        let Some((machine, gpus)) = on else { return Driver::new(settings) };
+        settings.gpus = machine.gpus as u32;
+        settings.compute_units = machine.compute_units() as u32;
+        settings.costs = machine.host;
+        Driver::with_gpus(settings, Box::new(gpus.clone()))
     }
 }
 

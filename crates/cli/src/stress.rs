@@ -1,6 +1,6 @@
 //! `cohesim stress`: random accesses of everybody to few lines, on a machine with small caches and short queues.
 
-use crate::{launch::watched, ui::Ui};
+use crate::{progress::Progress, ui::Ui};
 use engine::Outcome;
 use machine::{Machine, Options, Stress as Accesses, stress};
 use miette::{IntoDiagnostic, miette};
@@ -47,7 +47,7 @@ const SMALL: [&str; 11] = [
     "gpu.l2.ways=2",
     "gpu.l2.mshrs=3",
     "gpu.l2.waiting=2",
-    "memory.outstanding=2",
+    "memory.fixed.outstanding=2",
     "wires.dispatcher.capacity=1",
     "wires.l1_l2.capacity=2",
     "wires.l2_memory.capacity=1",
@@ -81,7 +81,10 @@ impl Stress {
             Accesses { operations: self.operations, seed: self.seed, lines: self.lines, round: 500, outstanding: 12 };
         let options = Options { threads: self.threads.get(), check: true, ..Options::default() };
         let start = Instant::now();
-        let run = watched(&options.monitor.clone(), ui, || stress(&machine, accesses, &options));
+        let what = format!("random accesses on {}", machine.name);
+        let progress = Progress::start(&what, &options.monitor, Some(machine.clock), ui);
+        let run = stress(&machine, accesses, &options);
+        drop(progress);
         let seconds = start.elapsed().as_secs_f64();
         if run.outcome != Outcome::Finished {
             return Err(miette!("on '{}' with --seed {}: {}", machine.name, self.seed, run.outcome));

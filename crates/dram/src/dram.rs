@@ -2,8 +2,8 @@
 
 use crate::{Mapping, Scheduler, Standard, Tally};
 use engine::{Context, Counter, Cycles, EventCount, Lane, Level, Outlet, Scope};
+use interconnect::Packet;
 use mem::{LINE, PhysAddr};
-use protocol::Msg;
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
@@ -71,7 +71,7 @@ impl DramSpec {
 }
 
 /// What a read carries until it has been done: the answers that wait for it.
-type Answers = Vec<Msg<LINE>>;
+type Answers = Vec<Packet>;
 
 /// DRAM in time.
 pub(crate) struct Dram {
@@ -96,7 +96,7 @@ struct Channel {
 
 impl Dram {
     /// Starts the contexts of every channel; `answers` is where answers go, `room` is rung when there is room in a queue.
-    pub(crate) fn new(spec: DramSpec, answers: &Outlet<Msg<LINE>>, room: &EventCount, scope: &Scope) -> Self {
+    pub(crate) fn new(spec: DramSpec, answers: &Outlet<Packet>, room: &EventCount, scope: &Scope) -> Self {
         let channels = (0..spec.channels).map(|number| {
             let scope = scope.scope(("channel", number));
             let channel = Rc::new(Channel {
@@ -192,7 +192,7 @@ async fn schedule(channel: Rc<Channel>, cx: Context) {
 }
 
 /// Lets answers go when what they wait for has been read.
-async fn give_back(channel: Rc<Channel>, answers: Outlet<Msg<LINE>>, cx: Context) {
+async fn give_back(channel: Rc<Channel>, answers: Outlet<Packet>, cx: Context) {
     loop {
         let next = channel.done.borrow().front().map(|(done, _)| *done);
         match next {

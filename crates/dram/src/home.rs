@@ -5,8 +5,8 @@
 //! again after each step of that line; an answer is never made to wait.
 
 use crate::{Channel, Store};
-use mem::{Block, LINE, LineAddr, PhysAddr};
-use protocol::{Controller, Impossible, Lane, Line, Log, Msg, Place, Stamp, Step, Table, step};
+use mem::{Atomic, Block, LINE, LineAddr, PhysAddr};
+use protocol::{Controller, Impossible, Kind, Lane, Line, Log, Msg, Place, Stamp, Step, Table, step};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -26,6 +26,15 @@ pub struct Served {
     pub sends: Vec<Msg<LINE>>,
 }
 
+/// What an atomic access did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub found: Block<LINE>,
+    pub new: Block<LINE>,
+    /// The step by which the new bytes were written.
+    pub served: Served,
+}
+
 pub struct Home {
     controller: &'static dyn Controller<LINE>,
     table: &'static Table,
@@ -36,6 +45,8 @@ pub struct Home {
     known: FxHashMap<LineAddr, Line<LINE>>,
     /// The present, which is one for all lines.
     cts: Stamp,
+    /// The latest time at which a line that was given out had been written.
+    latest: Stamp,
     /// Messages that wait, by line, in their order; only looked up.
     waiting: FxHashMap<LineAddr, VecDeque<Msg<LINE>>>,
     /// Lines whose first message is to be tried again.
@@ -61,6 +72,7 @@ impl Home {
             store,
             known: FxHashMap::default(),
             cts: 0,
+            latest: 0,
             waiting: FxHashMap::default(),
             again: VecDeque::new(),
             log: Log::new(table, history),
@@ -96,7 +108,7 @@ impl Home {
     }
 
     /// Tries the first message of a line that has changed since; `None` if it still waits.
-    pub fn work(&mut self) -> Result<Option<Served>, Box<Impossible>> {
+    pub fn work(&mut self) -> Result<Option<(Msg<LINE>, Served)>, Box<Impossible>> {
         let Some(line) = self.again.pop_front() else { return Ok(None) };
         let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(None) };
         let served = self.attempt(&msg)?;
@@ -109,7 +121,25 @@ impl Home {
                 self.again.retain(|other| *other != line);
             }
         }
-        Ok(served)
+        Ok(served.map(|served| (msg, served)))
+    }
+
+    /// The latest logical time at which a line that was given out had been written: no write that has been acknowledged is later.
+    pub fn latest(&self) -> Stamp {
+        self.latest
+    }
+
+    /// Performs an atomic access whose operands are the bytes of `msg`, as a write that nothing comes before; `None` if the line
+    /// can't be written now.
+    pub fn change(&mut self, msg: &Msg<LINE>, atomic: Atomic) -> Result<Option<Changed>, Box<Impossible>> {
+        if self.waiting.contains_key(&msg.line) {
+            return Ok(None);
+        }
+        let old = *self.line(msg.line).data.bytes();
+        let new = atomic.apply(&old, &msg.data);
+        let write = Msg { kind: Kind::Write, data: new, ..*msg };
+        let found = Block::of(old, msg.data.mask());
+        Ok(self.attempt(&write)?.map(|served| Changed { found, new, served }))
     }
 
     /// A line as the protocol sees it.
@@ -142,6 +172,7 @@ impl Home {
             self.store.lock().write(self.inside(msg.line), line.data.bytes());
         }
         self.keep(msg.line, &before, line);
+        self.latest = sends.iter().map(|send| send.stamps.wts).fold(self.latest, Stamp::max);
         if self.waiting.contains_key(&msg.line) && !self.again.contains(&msg.line) {
             self.again.push_back(msg.line);
         }
@@ -168,7 +199,7 @@ impl Home {
 mod tests {
     use super::*;
     use mem::Mask;
-    use protocol::{Kind, Node, Stamps, halcone, memory, mesi};
+    use protocol::{Node, Stamps, halcone, memory, mesi};
 
     const ME: Node = Node(9);
     const LINE_0: LineAddr = LineAddr(0);
@@ -218,9 +249,9 @@ mod tests {
         assert_eq!(kinds(&other), [(1, Kind::PutClnX)], "other lines are not held up");
         assert_eq!(home.next_work(), None);
         say(&mut home, 1, Kind::InvAck, LINE_0, Block::EMPTY).expect("an answer never waits");
-        let landed = home.work().unwrap().unwrap();
+        let (_, landed) = home.work().unwrap().unwrap();
         assert_eq!((landed.touched, kinds(&landed)), (Touched::Written, vec![(0, Kind::WriteBackAck)]));
-        let read = home.work().unwrap().unwrap();
+        let (_, read) = home.work().unwrap().unwrap();
         assert_eq!((kinds(&read), *read.sends[0].data.bytes()), (vec![(1, Kind::PutClnX)], [5; LINE]));
         assert!(home.next_work().is_none() && home.waiting.is_empty());
     }

@@ -15,7 +15,7 @@ pub mod standards;
 
 pub use channel::{Channel, Store};
 pub use dram::{DramSpec, Order, Page};
-pub use home::{Home, Served, Touched};
+pub use home::{Changed, Home, Served, Touched};
 pub use mapping::{BadMapping, Mapping};
 pub use memory::{FixedSpec, Memory, MemorySpec, Timing};
 pub use scheduler::{Scheduler, Tally};

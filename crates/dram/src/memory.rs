@@ -8,13 +8,13 @@
 use crate::{
     channel::{Channel, Store},
     dram::{Dram, DramSpec},
-    home::{Home, Served, Touched},
+    home::{Changed, Home, Served, Touched},
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
-use interconnect::{Packet, Pending, Router, Side, bytes, lane};
-use mem::{LINE, LineAddr, PhysAddr};
-use protocol::{Controller, Impossible, Msg, Node, Place};
-use std::rc::Rc;
+use interconnect::{Packet, Pending, Router, Side, WHOLE, bytes, lane};
+use mem::{Atomic, Block, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
+use protocol::{Controller, Impossible, Kind, Msg, Node, Place, Stamps};
+use std::{collections::VecDeque, rc::Rc};
 
 /// What a memory is made of.
 #[derive(Clone, Copy)]
@@ -74,7 +74,11 @@ pub struct Memory {
     dram: Option<Dram>,
     askers: Vec<Inlet<Packet>>,
     turns: RoundRobin,
-    under_way: Outlet<Msg<LINE>>,
+    under_way: Outlet<Packet>,
+    /// Atomic accesses to be performed here, in order.
+    atomics: VecDeque<Packet>,
+    /// To whoever checks the run.
+    observer: Option<(Observer, Outlet<Observation>)>,
     ways: Rc<Router<Packet>>,
     bell: EventCount,
     reads: Counter,
@@ -85,7 +89,14 @@ pub struct Memory {
 
 impl Memory {
     /// Builds the memory at `scope`, with its bytes in `store`, and starts the context that sends its answers.
-    pub fn new(spec: MemorySpec, above: Side<Packet>, store: Store, scope: &Scope) -> Self {
+    /// Whoever checks the run gets what is written here, and when in logical time, from `observer`.
+    pub fn new(
+        spec: MemorySpec,
+        above: Side<Packet>,
+        store: Store,
+        observer: Option<(Observer, Outlet<Observation>)>,
+        scope: &Scope,
+    ) -> Self {
         let (latency, outstanding, pace) = match spec.timing {
             Timing::Fixed(fixed) => (fixed.latency, fixed.outstanding, Pace { messages: 1, cycles: fixed.interval }),
             Timing::Dram(dram) => {
@@ -114,6 +125,8 @@ impl Memory {
             turns: RoundRobin::new(above.from.len()),
             askers: above.from,
             under_way,
+            atomics: VecDeque::new(),
+            observer,
             ways,
             bell,
             reads: scope.counter("reads"),
@@ -132,7 +145,7 @@ impl Memory {
                     continue;
                 }
                 Ok(Next::Waits) => {}
-                Ok(Next::Served(served)) => self.respond(served, cx.now().0).await,
+                Ok(Next::Served(served, atomic)) => self.respond(served, atomic, cx.now().0).await,
                 Err(hole) => return cx.fail(hole.to_string()),
             }
             messages += 1;
@@ -149,10 +162,13 @@ impl Memory {
         if let Some(packet) = answer {
             return self.offer(packet);
         }
+        if let Some(next) = self.atomic()? {
+            return Ok(next);
+        }
         if let Some(line) = self.home.next_work()
             && self.has_room(line)
         {
-            return Ok(self.home.work()?.map_or(Next::Waits, Next::Served));
+            return self.work();
         }
         for port in self.turns.order() {
             let inlet = &self.askers[port];
@@ -170,9 +186,18 @@ impl Memory {
         Ok(Next::Nothing)
     }
 
+    /// Has the home try a message that waited.
+    fn work(&mut self) -> Result<Next, Box<Impossible>> {
+        let Some((msg, served)) = self.home.work()? else { return Ok(Next::Waits) };
+        if msg.kind == Kind::Write {
+            self.observe(&served, Seen::Wrote(msg.data));
+        }
+        Ok(Next::Served(served, None))
+    }
+
     /// Whether what a message about this line may bring about has room. Answers are taken even if not.
     fn has_room(&self, line: LineAddr) -> bool {
-        self.dram.as_ref().is_none_or(|dram| dram.has_room(self.inside(line)))
+        line == WHOLE || self.dram.as_ref().is_none_or(|dram| dram.has_room(self.inside(line)))
     }
 
     fn inside(&self, line: LineAddr) -> PhysAddr {
@@ -180,17 +205,55 @@ impl Memory {
     }
 
     fn offer(&mut self, packet: Packet) -> Result<Next, Box<Impossible>> {
-        debug_assert!(packet.atomic.is_none(), "atomic accesses are performed in caches");
-        Ok(self.home.offer(packet.msg)?.map_or(Next::Waits, Next::Served))
+        let Packet { msg, atomic } = packet;
+        if msg.line == WHOLE {
+            // An acquire asks how late it is; everything that has been written and acknowledged is here.
+            let stamps = Stamps::now(self.home.latest());
+            let done = Msg { stamps, ..Msg::new(msg.to, msg.from, Kind::Done, WHOLE, Block::EMPTY) };
+            return Ok(Next::Served(Served { line: WHOLE, touched: Touched::Nothing, sends: vec![done] }, None));
+        }
+        if atomic.is_some() {
+            self.atomics.push_back(packet);
+            return Ok(self.atomic()?.unwrap_or(Next::Waits));
+        }
+        let served = self.home.offer(msg)?;
+        if let (Some(served), Kind::Write) = (&served, msg.kind) {
+            self.observe(served, Seen::Wrote(msg.data));
+        }
+        Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
+    }
+
+    /// Performs the oldest atomic access, if there is one and its line can be written.
+    fn atomic(&mut self) -> Result<Option<Next>, Box<Impossible>> {
+        let Some(Packet { msg, atomic: Some(atomic) }) = self.atomics.front().copied() else { return Ok(None) };
+        if !self.has_room(msg.line) {
+            return Ok(None);
+        }
+        let Some(Changed { found, new, mut served }) = self.home.change(&msg, atomic)? else { return Ok(None) };
+        self.atomics.pop_front();
+        self.observe(&served, Seen::Changed { found, new });
+        // Who asked is told what was there; with it goes the time of the write.
+        for send in &mut served.sends {
+            *send = Msg { kind: Kind::Data, data: found, of: msg.of, ..*send };
+        }
+        Ok(Some(Next::Served(served, Some(atomic))))
+    }
+
+    /// Tells whoever checks the run what was written, and when in logical time.
+    fn observe(&self, served: &Served, seen: Seen) {
+        if let Some((who, observations)) = &self.observer {
+            let stamp = served.sends.iter().map(|send| send.stamps.wts).max().unwrap_or(0);
+            let told =
+                observations.try_send(Lane::Request, Observation { who: *who, line: served.line, seen, stamp }, 0);
+            assert!(told.is_ok(), "the wire to the golden image holds any number");
+        }
     }
 
     /// Sends what a step gave rise to, or sees to it that it will be sent.
-    async fn respond(&mut self, served: Served, now: u64) {
-        let (mut answers, probes): (Vec<_>, Vec<_>) =
-            served.sends.into_iter().partition(|msg| lane(msg) == Lane::Reply);
-        for msg in probes {
-            self.ways.to(msg.to).send(lane(&msg), msg.into(), bytes(&msg));
-        }
+    async fn respond(&mut self, served: Served, atomic: Option<Atomic>, now: u64) {
+        let sends = served.sends.into_iter().map(|msg| Packet { msg, atomic });
+        let (mut answers, probes): (Vec<_>, Vec<_>) = sends.partition(|packet| lane(&packet.msg) == Lane::Reply);
+        probes.into_iter().for_each(|probe| self.ways.send(probe));
         match served.touched {
             Touched::Read => self.reads.increment(),
             Touched::Written => self.writes.increment(),
@@ -206,8 +269,8 @@ impl Memory {
                 Touched::Nothing => {}
             }
         }
-        for msg in answers {
-            self.under_way.send(Lane::Reply, msg, 0).await;
+        for answer in answers {
+            self.under_way.send(Lane::Reply, answer, 0).await;
         }
     }
 }
@@ -224,7 +287,7 @@ enum Next {
     Nothing,
     /// The message waits with its line.
     Waits,
-    Served(Served),
+    Served(Served, Option<Atomic>),
 }
 
 fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
@@ -232,9 +295,9 @@ fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
 }
 
 /// Sends each answer to the one who asked. Caches always take answers.
-async fn answer(done: Inlet<Msg<LINE>>, ways: Rc<Router<Packet>>) {
+async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>) {
     loop {
-        let msg = done.recv(Lane::Reply).await;
-        ways.to(msg.to).outlet().send(Lane::Reply, msg.into(), bytes(&msg)).await;
+        let packet = done.recv(Lane::Reply).await;
+        ways.to(packet.msg.to).outlet().send(Lane::Reply, packet, bytes(&packet.msg)).await;
     }
 }

@@ -47,7 +47,7 @@ fn run(
         }
         let channel = Channel { number: 0, of: 1, interleave: 4096 };
         let spec = MemorySpec { controller, me: MEMORY, above: Node(0), channel, timing, history: 8 };
-        let memory = Memory::new(spec, above, store, &scope);
+        let memory = Memory::new(spec, above, store, None, &scope);
         scope.serve("control", |cx| memory.run(cx));
         for ((script, (to, from)), heard) in scripts.into_iter().zip(here).zip(results) {
             let scope = root.scope(("cache", usize::from(script.node.0)));

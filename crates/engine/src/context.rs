@@ -210,6 +210,16 @@ impl Context {
         self.scope.core.shared.progress.set(self.time());
     }
 
+    /// Says that so many more pieces of work are to be done, for whoever watches the run ([`Monitor`](crate::Monitor)).
+    pub fn expect(&self, pieces: u64) {
+        self.scope.core.shared.monitor.expect(pieces);
+    }
+
+    /// Says that so many of them are done.
+    pub fn did(&self, pieces: u64) {
+        self.scope.core.shared.monitor.did(pieces);
+    }
+
     /// Starts a new region of the statistics: what has been counted so far is kept under the old region's name.
     /// Takes effect at the end of the window that runs, the same instant for all partitions.
     pub fn region(&self, name: &str) {

@@ -7,6 +7,7 @@ use crate::{
     calendar::Agenda,
     eventcount,
     link::{LinkEnds, Outgoing},
+    model::Monitor,
     name::{Label, Name, Names},
     stats::Registry,
     time::{Clock, Time},
@@ -229,6 +230,10 @@ pub(crate) struct Shared {
     pub(crate) control: RefCell<Vec<(Time, Control)>>,
     /// When the model last said that it gets on.
     pub(crate) progress: Cell<Time>,
+    /// All that has run or arrived began before this time.
+    pub(crate) reached: Cell<Time>,
+    /// Where contexts tell how much of their work is done.
+    pub(crate) monitor: Monitor,
     /// Wires with something to send at the end of this window.
     pub(crate) outgoing: RefCell<Vec<Rc<dyn Outgoing>>>,
     /// The ends of links that lie here.
@@ -239,7 +244,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(partition: usize, alone: bool, recorder: Option<Recorder>) -> Rc<Shared> {
+    pub(crate) fn new(partition: usize, alone: bool, recorder: Option<Recorder>, monitor: Monitor) -> Rc<Shared> {
         Rc::new(Shared {
             partition,
             names: RefCell::new(Names::new()),
@@ -250,6 +255,8 @@ impl Shared {
             interrupt: Cell::new(false),
             control: RefCell::default(),
             progress: Cell::new(Time::ZERO),
+            reached: Cell::new(Time::ZERO),
+            monitor,
             outgoing: RefCell::default(),
             ends: RefCell::default(),
             recorder,
@@ -273,6 +280,11 @@ impl Shared {
     pub(crate) fn time(&self) -> Time {
         let core = self.core(self.domain.get());
         core.map_or(Time::ZERO, |core| core.clock.edge(core.now.get()))
+    }
+
+    /// Something ran or arrived at this time.
+    pub(crate) fn note_reached(&self, time: Time) {
+        self.reached.set(self.reached.get().max(time + Time(1)));
     }
 
     pub(crate) fn control(&self, control: Control) {

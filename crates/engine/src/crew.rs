@@ -127,6 +127,7 @@ impl<'a> Crew<'a> {
             delta_limit: options.delta_limit,
             trace_limit: options.trace,
             alone: partitions == 1 && model.links.is_empty(),
+            monitor: options.monitor.clone(),
         };
         let start =
             Region { name: "start".to_owned(), start: Time::ZERO, end: Time::ZERO, statistics: Statistics::default() };

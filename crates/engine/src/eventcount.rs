@@ -176,6 +176,21 @@ impl Inner {
         }
     }
 
+    /// Counts one more; who did it is taken down only if somebody waits.
+    #[inline]
+    pub(crate) fn advance_unseen(&self) {
+        if self.threshold.get() == u64::MAX {
+            self.count.set(self.count.get() + 1);
+        } else {
+            self.advance();
+        }
+    }
+
+    /// Whether anybody waits.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.threshold.get() != u64::MAX
+    }
+
     #[cold]
     fn wake_some(&self, count: u64) {
         let mut waiters = self.waiters.borrow_mut();

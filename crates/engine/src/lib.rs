@@ -79,7 +79,7 @@ pub use link::{LinkReceiver, LinkSender, LinkSpec};
 pub use model::{ClockId, Model, Monitor, Outcome, Run, RunOptions};
 pub use name::Label;
 pub use partition::Partition;
-pub use port::{Inlet, Lane, Outlet, PortSpec};
+pub use port::{Inlet, Lane, Outlet, PortSpec, Ready};
 pub use queue::Queue;
 pub use report::{WaitReport, Waiting};
 pub use stats::{Counter, Histogram, Level, Matrix, Region, Series, Spans, Statistics, Value};

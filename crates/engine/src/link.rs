@@ -13,7 +13,6 @@ use crate::{
     port::{Back, Forward, Inlet, Lane, Outlet},
     time::Time,
 };
-use rustc_hash::FxHashMap;
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
@@ -110,15 +109,23 @@ pub(crate) trait Incoming {
 /// The ends of links that lie in a partition.
 #[derive(Default)]
 pub(crate) struct LinkEnds {
-    /// By the number of the wire; looked up only.
-    incoming: FxHashMap<u32, Rc<dyn Incoming>>,
+    /// By the number of the wire.
+    incoming: Vec<Option<Rc<dyn Incoming>>>,
     /// For reports: the wires that start here, and who puts mail on each.
     pub(crate) bringers: Vec<(u32, Rc<Cell<Name>>)>,
 }
 
 impl LinkEnds {
     pub(crate) fn incoming(&self, wire: u32) -> &Rc<dyn Incoming> {
-        &self.incoming[&wire]
+        self.incoming[wire as usize].as_ref().expect("mail comes to where its wire ends")
+    }
+
+    fn put(&mut self, wire: u32, end: Rc<dyn Incoming>) {
+        let wire = wire as usize;
+        if self.incoming.len() <= wire {
+            self.incoming.resize_with(wire + 1, || None);
+        }
+        self.incoming[wire] = Some(end);
     }
 }
 
@@ -161,6 +168,7 @@ impl<M> Staging<M> {
 struct ItemsOut<T> {
     cable: Arc<Cable<T>>,
     core: Rc<Core>,
+    credits: Rc<CreditsIn<T>>,
     staging: Staging<(Time, Lane, T)>,
     own: Weak<ItemsOut<T>>,
 }
@@ -169,6 +177,14 @@ impl<T: Send + 'static> Forward<T> for ItemsOut<T> {
     fn put(&self, lane: Lane, item: T, cycle: u64) {
         let arrives = self.core.clock.edge(cycle) + self.cable.spec.latency;
         self.staging.put(&self.core, (arrives, lane, item), &self.own);
+    }
+
+    fn collect_credits(&self) {
+        self.credits.collect();
+    }
+
+    fn expect_credits(&self) {
+        self.credits.expect();
     }
 }
 
@@ -189,10 +205,12 @@ struct ItemsIn<T> {
 impl<T> Incoming for ItemsIn<T> {
     fn take_in(&self, parity: usize, window: Time) {
         let inlet = &self.inlet.0;
+        let core = &inlet.scope.core;
+        let now = core.clock.first_at(window);
         self.cable.items.with(parity, |mail| {
             for (time, lane, item) in mail.drain(..) {
-                inlet.on_the_wire.borrow_mut().push_back((lane, item));
-                put_down(&inlet.scope.core, window, time, self.cable.items_wire());
+                inlet.sent(lane, item);
+                put_down(core, now, core.clock.first_at(time), time, self.cable.items_wire());
             }
         });
     }
@@ -229,34 +247,71 @@ impl<T> Outgoing for CreditsOut<T> {
     }
 }
 
-/// At the sender: credits come in.
+/// At the sender: credits come in. As long as there is room nobody looks at them, so they are put down in the agenda only
+/// while somebody waits for one; otherwise they are collected when room has become short.
 struct CreditsIn<T> {
     cable: Arc<Cable<T>>,
     core: Rc<Core>,
     room: [Credits; 3],
-    returning: RefCell<VecDeque<Lane>>,
+    /// Credits that have not been handed out, and the cycles of their arrival.
+    returning: RefCell<VecDeque<(u64, Time, Lane)>>,
+    /// How many of them, from the first on, are in the agenda.
+    put_down: Cell<usize>,
+}
+
+impl<T> CreditsIn<T> {
+    /// Hands out what has come by now.
+    fn collect(&self) {
+        let mut returning = self.returning.borrow_mut();
+        while self.put_down.get() == 0
+            && let Some(&(cycle, _, lane)) = returning.front()
+            && cycle <= self.core.cycle()
+        {
+            returning.pop_front();
+            self.room[lane as usize].release();
+        }
+    }
+
+    /// From now on each is handed out as it comes, until all that are under way have come.
+    fn expect(&self) {
+        let returning = self.returning.borrow();
+        for &(cycle, time, _) in returning.iter().skip(self.put_down.replace(returning.len())) {
+            put_down(&self.core, self.core.cycle(), cycle, time, self.cable.credits_wire());
+        }
+    }
 }
 
 impl<T> Incoming for CreditsIn<T> {
     fn take_in(&self, parity: usize, window: Time) {
+        let clock = self.core.clock;
+        let at_once = self.put_down.get() > 0 || self.room.iter().any(|room| room.room().0.is_awaited());
         self.cable.credits.with(parity, |mail| {
+            let mut returning = self.returning.borrow_mut();
             for (time, lane) in mail.drain(..) {
-                self.returning.borrow_mut().push_back(lane);
-                put_down(&self.core, window, time, self.cable.credits_wire());
+                let cycle = clock.first_at(time);
+                returning.push_back((cycle, time, lane));
+                if at_once {
+                    put_down(&self.core, clock.first_at(window), cycle, time, self.cable.credits_wire());
+                }
+            }
+            if at_once {
+                self.put_down.set(returning.len());
+            } else if let Some((cycle, ..)) = returning.back() {
+                self.core.shared.note_reached(clock.edge(*cycle));
             }
         });
     }
 
     fn deliver(&self) {
-        let lane = self.returning.borrow_mut().pop_front().expect("each arrival has its credit");
+        let (.., lane) = self.returning.borrow_mut().pop_front().expect("each arrival has its credit");
+        self.put_down.set(self.put_down.get() - 1);
         self.room[lane as usize].release();
     }
 }
 
-/// Puts an arrival down in the agenda of a domain, at its first clock edge at that time or later.
-fn put_down(core: &Core, window: Time, time: Time, wire: u32) {
-    let cycle = core.clock.first_at(time);
-    core.arrivals.borrow_mut().insert(Arrival { time, wire }, core.clock.first_at(window), cycle);
+/// Puts an arrival down in the agenda of a domain for `cycle`; `now` is the earliest cycle that is still to come.
+fn put_down(core: &Core, now: u64, cycle: u64, time: Time, wire: u32) {
+    core.arrivals.borrow_mut().insert(Arrival { time, wire }, now, cycle);
     core.alarm.set(core.alarm.get().min(cycle));
 }
 
@@ -269,15 +324,16 @@ impl<T: Send + 'static> LinkSender<T> {
         cable.sender.set(shared.partition).expect("an end is put in place only once: it is used up by that");
         Outlet::new(scope.clone(), spec.capacity, spec.bytes_per_cycle, |room| {
             room.iter().for_each(|credits| credits.room().0.wire.set(Some(cable.credits_wire())));
-            let credits = CreditsIn {
+            let credits = Rc::new(CreditsIn {
                 cable: Arc::clone(&cable),
                 core: Rc::clone(&core),
                 room: room.clone(),
                 returning: RefCell::default(),
-            };
-            shared.ends.borrow_mut().incoming.insert(cable.credits_wire(), Rc::new(credits));
+                put_down: Cell::new(0),
+            });
+            shared.ends.borrow_mut().put(cable.credits_wire(), Rc::clone(&credits) as Rc<dyn Incoming>);
             let staging = Staging::new(shared, cable.items_wire());
-            Rc::new_cyclic(|own| ItemsOut { cable: Arc::clone(&cable), core, staging, own: own.clone() })
+            Rc::new_cyclic(|own| ItemsOut { cable: Arc::clone(&cable), core, credits, staging, own: own.clone() })
         })
     }
 }
@@ -294,7 +350,7 @@ impl<T: Send + 'static> LinkReceiver<T> {
         let inlet = Inlet::new(&scope, back);
         inlet.0.arrivals.0.wire.set(Some(cable.items_wire()));
         let items = ItemsIn { cable: Arc::clone(&cable), inlet: inlet.clone() };
-        shared.ends.borrow_mut().incoming.insert(cable.items_wire(), Rc::new(items));
+        shared.ends.borrow_mut().put(cable.items_wire(), Rc::new(items));
         inlet
     }
 }

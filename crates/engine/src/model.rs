@@ -71,6 +71,9 @@ pub struct Monitor(Arc<Watched>);
 struct Watched {
     stop: AtomicBool,
     time: AtomicU64,
+    /// Pieces of work, as contexts tell them.
+    expected: AtomicU64,
+    done: AtomicU64,
 }
 
 impl Monitor {
@@ -79,13 +82,27 @@ impl Monitor {
         self.0.stop.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_stopped(&self) -> bool {
+    /// Whether the end has been asked for.
+    pub fn is_stopped(&self) -> bool {
         self.0.stop.load(Ordering::Relaxed)
     }
 
     /// How far the run is.
     pub fn time(&self) -> Time {
         Time(self.0.time.load(Ordering::Relaxed))
+    }
+
+    /// Of the pieces of work that are known so far: how many are done, and how many there are.
+    pub fn work(&self) -> (u64, u64) {
+        (self.0.done.load(Ordering::Relaxed), self.0.expected.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn expect(&self, pieces: u64) {
+        self.0.expected.fetch_add(pieces, Ordering::Relaxed);
+    }
+
+    pub(crate) fn did(&self, pieces: u64) {
+        self.0.done.fetch_add(pieces, Ordering::Relaxed);
     }
 
     pub(crate) fn note(&self, time: Time) {

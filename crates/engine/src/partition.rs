@@ -8,7 +8,7 @@ use crate::{
     context::Scope,
     core::{Control, Core, Moment, Shared, WIRE, request},
     domain::{Domain, Ran},
-    model::ClockId,
+    model::{ClockId, Monitor},
     name::Name,
     report::{Knowledge, Waiting},
     stats::{Statistics, Value},
@@ -40,6 +40,7 @@ pub(crate) struct PartitionSpec {
     pub(crate) delta_limit: usize,
     pub(crate) trace_limit: Option<usize>,
     pub(crate) alone: bool,
+    pub(crate) monitor: Monitor,
 }
 
 /// A partition being built: the place to start from.
@@ -47,8 +48,8 @@ pub struct Partition {
     shared: Rc<Shared>,
     spec: PartitionSpec,
     domains: RefCell<Vec<Domain>>,
-    /// All that has run began before this time.
-    reached: Cell<Time>,
+    /// For each partition, the wires on which something goes there at the end of this window.
+    letters: RefCell<Vec<Vec<u32>>>,
     /// How many regions have ended.
     boundaries: Cell<usize>,
 }
@@ -64,12 +65,13 @@ pub(crate) struct Window {
 
 impl Partition {
     pub(crate) fn new(index: usize, spec: PartitionSpec) -> Partition {
-        let shared = Shared::new(index, spec.alone, spec.trace_limit.map(Recorder::new));
+        let shared = Shared::new(index, spec.alone, spec.trace_limit.map(Recorder::new), spec.monitor.clone());
+        let letters = vec![Vec::new(); spec.letterboxes.len()];
         Partition {
             shared,
             spec,
             domains: RefCell::default(),
-            reached: Cell::new(Time::ZERO),
+            letters: RefCell::new(letters),
             boundaries: Cell::new(0),
         }
     }
@@ -133,10 +135,16 @@ impl Partition {
     /// Hands the mail over; says when the first of it arrives.
     fn hand_mail_over(&self, parity: usize) -> Time {
         let mut first = Time::NEVER;
+        let mut letters = self.letters.borrow_mut();
         for wire in self.shared.outgoing.borrow_mut().drain(..) {
             let (partition, number, arrives) = wire.hand_over(parity);
-            self.spec.letterboxes[partition].with(parity, |wires| wires.push(number));
+            letters[partition].push(number);
             first = first.min(arrives);
+        }
+        for (letters, letterbox) in letters.iter_mut().zip(&*self.spec.letterboxes) {
+            if !letters.is_empty() {
+                letterbox.with(parity, |wires| wires.append(letters));
+            }
         }
         first
     }
@@ -170,7 +178,7 @@ impl Partition {
             }
             self.shared.interrupt.set(false);
             let ran = domain.run(until, &deliver);
-            self.reached.set(self.reached.get().max(clock.edge(domain.core.now.get()) + Time(1)));
+            self.shared.note_reached(clock.edge(domain.core.now.get()));
             if ran == Ran::Livelock {
                 return Some(domain.livelock().map(|name| self.shared.path(name)).collect());
             }
@@ -182,7 +190,7 @@ impl Partition {
 
     /// All that has run began before this time.
     pub(crate) fn reached(&self) -> Time {
-        self.reached.get()
+        self.shared.reached.get()
     }
 
     pub(crate) fn progress(&self) -> Time {

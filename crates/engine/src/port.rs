@@ -5,6 +5,7 @@
 //! stays within a partition ([`Scope::port`](crate::Scope::port)) or is a [`Link`](crate::LinkSpec) that may be cut.
 
 use crate::{
+    arbiter::RoundRobin,
     context::Scope,
     core::{Deliver, Due},
     credits::Credits,
@@ -13,7 +14,7 @@ use crate::{
     time::Cycles,
 };
 use std::{
-    cell::{Cell, Ref, RefCell},
+    cell::{Cell, OnceCell, Ref, RefCell},
     collections::VecDeque,
     rc::Rc,
 };
@@ -53,6 +54,10 @@ pub struct PortSpec {
 pub(crate) trait Forward<T> {
     /// Takes an item that leaves the sender at the start of `cycle` of its clock.
     fn put(&self, lane: Lane, item: T, cycle: u64);
+    /// Hands out the credits that have come back by now, where that is not done as they come.
+    fn collect_credits(&self) {}
+    /// Somebody is about to wait for a credit: each is to be handed out as it comes.
+    fn expect_credits(&self) {}
 }
 
 /// What carries credits back from an inlet.
@@ -99,13 +104,16 @@ impl<T> Outlet<T> {
 
     /// Sends `item`, of so many bytes, waiting for room in its lane.
     pub async fn send(&self, lane: Lane, item: T, bytes: u64) {
-        self.room[lane as usize].acquire().await;
+        if !self.try_acquire(lane) {
+            self.wire.expect_credits();
+            self.room[lane as usize].acquire().await;
+        }
         self.put(lane, item, bytes);
     }
 
     /// Sends `item` if there is room in its lane that nobody waits for; gives it back otherwise.
     pub fn try_send(&self, lane: Lane, item: T, bytes: u64) -> Result<(), T> {
-        if !self.room[lane as usize].try_acquire() {
+        if !self.try_acquire(lane) {
             return Err(item);
         }
         self.put(lane, item, bytes);
@@ -114,12 +122,19 @@ impl<T> Outlet<T> {
 
     /// Whether [`try_send`](Outlet::try_send) would succeed.
     pub fn has_room(&self, lane: Lane) -> bool {
-        self.room[lane as usize].available() > 0
+        let room = &self.room[lane as usize];
+        room.available() > 0 || {
+            self.wire.collect_credits();
+            room.available() > 0
+        }
     }
 
-    /// Advances whenever room comes back in `lane`.
-    pub fn room(&self, lane: Lane) -> &EventCount {
-        self.room[lane as usize].room()
+    fn try_acquire(&self, lane: Lane) -> bool {
+        let room = &self.room[lane as usize];
+        room.try_acquire() || {
+            self.wire.collect_credits();
+            room.try_acquire()
+        }
     }
 
     fn put(&self, lane: Lane, item: T, bytes: u64) {
@@ -140,14 +155,21 @@ impl<T> Clone for Inlet<T> {
 }
 
 pub(crate) struct InletInner<T> {
-    pub(crate) scope: Scope,
-    /// Sent, but not to be seen yet.
-    pub(crate) on_the_wire: RefCell<VecDeque<(Lane, T)>>,
+    /// How many items of each lane can be taken.
+    here: [Cell<usize>; 3],
+    /// The items of each lane: first those that can be taken, then those on the wire.
     lanes: [RefCell<VecDeque<T>>; 3],
+    /// The lanes of what is on the wire, in the order of arrival.
+    on_the_wire: RefCell<VecDeque<Lane>>,
+    pub(crate) scope: Scope,
     pub(crate) arrivals: EventCount,
     /// Advanced with `arrivals`, for an element that serves several inlets.
     bell: RefCell<Option<EventCount>>,
+    /// Where it is noted which lanes have something to take, and this inlet's number there.
+    ready: OnceCell<(Ready, usize)>,
     back: Rc<dyn Back>,
+    /// Whether anybody has been noted as who takes items.
+    has_consumer: Cell<bool>,
     level: Level,
     passed: Counter,
 }
@@ -155,12 +177,15 @@ pub(crate) struct InletInner<T> {
 impl<T: 'static> Inlet<T> {
     pub(crate) fn new(scope: &Scope, back: Rc<dyn Back>) -> Inlet<T> {
         Inlet(Rc::new(InletInner {
-            scope: scope.clone(),
-            on_the_wire: RefCell::default(),
+            here: Default::default(),
             lanes: [const { RefCell::new(VecDeque::new()) }; 3],
+            on_the_wire: RefCell::default(),
+            scope: scope.clone(),
             arrivals: scope.eventcount("items"),
             bell: RefCell::default(),
+            ready: OnceCell::new(),
             back,
+            has_consumer: Cell::new(false),
             level: scope.level("level"),
             passed: scope.counter("passed"),
         }))
@@ -179,27 +204,43 @@ impl<T: 'static> Inlet<T> {
     /// Takes the next item of `lane` if one is there.
     pub fn try_recv(&self, lane: Lane) -> Option<T> {
         let inner = &*self.0;
+        let here = inner.here[lane as usize].get();
+        if here == 0 {
+            if !inner.has_consumer.replace(true) {
+                Lane::ALL.iter().for_each(|lane| inner.back.consumer(*lane));
+            }
+            return None;
+        }
         inner.back.consumer(lane);
-        let item = inner.lanes[lane as usize].borrow_mut().pop_front()?;
+        inner.here[lane as usize].set(here - 1);
+        if here == 1
+            && let Some((ready, number)) = inner.ready.get()
+        {
+            ready.clear(lane, *number);
+        }
+        let item = inner.lanes[lane as usize].borrow_mut().pop_front();
         inner.level.fall();
         inner.passed.increment();
         inner.back.credit(lane);
-        Some(item)
+        item
     }
 
     /// A look at the next item of `lane`.
     pub fn front(&self, lane: Lane) -> Option<Ref<'_, T>> {
+        if self.0.here[lane as usize].get() == 0 {
+            return None;
+        }
         Ref::filter_map(self.0.lanes[lane as usize].borrow(), VecDeque::front).ok()
     }
 
     /// How many items can be taken from `lane`.
     pub fn len(&self, lane: Lane) -> usize {
-        self.0.lanes[lane as usize].borrow().len()
+        self.0.here[lane as usize].get()
     }
 
     /// Whether no lane has anything to take.
     pub fn is_empty(&self) -> bool {
-        self.0.lanes.iter().all(|lane| lane.borrow().is_empty())
+        self.0.here.iter().all(|here| here.get() == 0)
     }
 
     /// Advances whenever an item can be taken from any lane.
@@ -212,16 +253,103 @@ impl<T: 'static> Inlet<T> {
     pub fn ring(&self, bell: &EventCount) {
         self.0.bell.replace(Some(bell.clone()));
     }
+
+    /// From now on, notes in `ready`, as number `number`, which lanes have something to take. Once for each inlet.
+    ///
+    /// # Panics
+    ///
+    /// If it does so already, or `ready` has no such number.
+    pub fn note_in(&self, ready: &Ready, number: usize) {
+        assert!(number < ready.0.len() / 3 * 64, "number {number} is beyond those noted");
+        let first = self.0.ready.set((ready.clone(), number)).is_ok();
+        assert!(first, "an inlet notes in one place what it has");
+        for lane in Lane::ALL.into_iter().filter(|lane| self.len(*lane) > 0) {
+            ready.set(lane, number);
+        }
+    }
+}
+
+/// Which of several inlets have something to take, lane by lane: who serves many looks here first. Clones are handles to
+/// the same notes.
+#[derive(Clone)]
+pub struct Ready(Rc<[Cell<u64>]>);
+
+impl Ready {
+    /// For so many inlets ([`Inlet::note_in`]).
+    pub fn new(inlets: usize) -> Ready {
+        Ready((0..inlets.div_ceil(64).max(1) * 3).map(|_| Cell::new(0)).collect())
+    }
+
+    fn word(&self, lane: Lane, word: usize) -> &Cell<u64> {
+        &self.0[word * 3 + lane as usize]
+    }
+
+    fn set(&self, lane: Lane, number: usize) {
+        let word = self.word(lane, number / 64);
+        word.set(word.get() | 1 << (number % 64));
+    }
+
+    fn clear(&self, lane: Lane, number: usize) {
+        let word = self.word(lane, number / 64);
+        word.set(word.get() & !(1 << (number % 64)));
+    }
+
+    /// The first inlet, from number `from` on, with something to take from one of `lanes`.
+    pub fn first(&self, lanes: &[Lane], from: usize) -> Option<usize> {
+        let all = |word: usize| lanes.iter().fold(0, |all, lane| all | self.word(*lane, word).get());
+        for word in from / 64..self.0.len() / 3 {
+            let early = if word == from / 64 { (1 << (from % 64)) - 1 } else { 0 };
+            let noted = all(word) & !early;
+            if noted != 0 {
+                return Some(word * 64 + noted.trailing_zeros() as usize);
+            }
+        }
+        None
+    }
+
+    /// The inlets with something to take from one of `lanes`, in the order in which `turns` would grant them.
+    pub fn in_turn<const N: usize>(
+        &self,
+        lanes: [Lane; N],
+        turns: &RoundRobin,
+    ) -> impl Iterator<Item = usize> + use<N> {
+        let (ready, start) = (self.clone(), turns.order().next().unwrap_or(0));
+        let (mut at, mut wrapped) = (start, false);
+        std::iter::from_fn(move || {
+            let mut found = ready.first(&lanes, at);
+            if found.is_none() && !wrapped {
+                (found, wrapped) = (ready.first(&lanes, 0), true);
+            }
+            let found = found.filter(|number| !wrapped || *number < start)?;
+            at = found + 1;
+            Some(found)
+        })
+    }
+}
+
+impl<T> InletInner<T> {
+    /// Takes over an item that is on the wire from now on.
+    pub(crate) fn sent(&self, lane: Lane, item: T) {
+        self.lanes[lane as usize].borrow_mut().push_back(item);
+        self.on_the_wire.borrow_mut().push_back(lane);
+    }
 }
 
 impl<T> Deliver for InletInner<T> {
     fn deliver(&self) {
-        let (lane, item) = self.on_the_wire.borrow_mut().pop_front().expect("each delivery has its item");
-        self.lanes[lane as usize].borrow_mut().push_back(item);
+        let lane = self.on_the_wire.borrow_mut().pop_front().expect("each delivery has its item");
+        let here = &self.here[lane as usize];
+        here.set(here.get() + 1);
+        if let Some((ready, number)) = self.ready.get() {
+            ready.set(lane, *number);
+        }
         self.level.rise();
-        self.arrivals.advance();
-        if let Some(bell) = &*self.bell.borrow() {
-            bell.advance();
+        match &*self.bell.borrow() {
+            Some(bell) => {
+                self.arrivals.0.advance_unseen();
+                bell.advance();
+            }
+            None => self.arrivals.advance(),
         }
     }
 }
@@ -237,7 +365,7 @@ impl<T: 'static> Forward<T> for LocalWire<T> {
     fn put(&self, lane: Lane, item: T, cycle: u64) {
         let inlet = &self.inlet.0;
         inlet.arrivals.0.expected.set(self.from.core.running().who);
-        inlet.on_the_wire.borrow_mut().push_back((lane, item));
+        inlet.sent(lane, item);
         let (from, to) = (&self.from.core, &inlet.scope.core);
         let arrives = cycle + self.latency;
         if arrives == from.cycle() {

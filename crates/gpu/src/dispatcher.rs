@@ -130,14 +130,16 @@ impl Dispatcher {
     /// Deals this GPU's workgroups of a kernel to the compute units in turn, and waits until all have ended.
     async fn deal(&mut self, running: &Arc<Running>, (own, gpus): (u64, u64), cx: &Context) -> Result<(), String> {
         let (count, mut turn) = (self.units.len(), 0);
-        for index in (own..running.kernel().groups()).step_by(gpus as usize) {
+        let groups = running.kernel().groups();
+        cx.expect(groups.saturating_sub(own).div_ceil(gpus));
+        for index in (own..groups).step_by(gpus as usize) {
             let needs = Needs::of(running.kernel(), running.kernel().group_id(index));
             if !self.units[0].books.could_ever(&needs) {
                 let name = running.kernel().name();
                 return Err(format!("a workgroup of '{name}' does not fit a compute unit of this machine: {needs:?}"));
             }
             loop {
-                self.hear();
+                cx.did(self.hear());
                 let seen = self.bell.count();
                 let free = (0..count).map(|n| (turn + n) % count);
                 let taken = free.into_iter().find_map(|unit| Some((unit, self.units[unit].books.take(&needs)?)));
@@ -157,7 +159,7 @@ impl Dispatcher {
         }
         loop {
             let seen = self.bell.count();
-            self.hear();
+            cx.did(self.hear());
             if self.under_way == 0 {
                 return Ok(());
             }
@@ -165,8 +167,9 @@ impl Dispatcher {
         }
     }
 
-    /// Takes down what compute units report.
-    fn hear(&mut self) {
+    /// Takes down what compute units report; says how many workgroups have ended.
+    fn hear(&mut self) -> u64 {
+        let before = self.under_way;
         for unit in &mut self.units {
             while let Some(report) = unit.reports.try_recv(Lane::Reply) {
                 match report {
@@ -179,6 +182,7 @@ impl Dispatcher {
                 }
             }
         }
+        before - self.under_way
     }
 
     async fn tell_all(&self, command: Command) {

@@ -60,21 +60,24 @@ impl Op {
             return atomic_lines(op, atomic, map);
         }
         let mut parts: Vec<Part> = Vec::new();
-        let mut latest = 0;
+        let mut finder = Finder::new();
         self.each(|address, word, size, lane| {
             map.check(access, address, size as u64, lane)?;
-            for (n, byte) in word.to_le_bytes().into_iter().take(size).enumerate() {
-                let at = address + n as u64;
-                let line = LineAddr(at & !(LINE as u64 - 1));
-                if parts.get(latest).is_none_or(|part| part.line != line) {
-                    latest = parts.iter().position(|part| part.line == line).unwrap_or_else(|| {
-                        parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE], atomic: None });
-                        parts.len() - 1
-                    });
+            let bytes = word.to_le_bytes();
+            // An element may lie across the border of two lines.
+            let first = size.min(LINE - place(address));
+            for (at, bytes) in [(address, &bytes[..first]), (address + first as u64, &bytes[first..size])] {
+                if bytes.is_empty() {
+                    continue;
                 }
-                let place = (at & (LINE as u64 - 1)) as usize;
-                parts[latest].mask = parts[latest].mask.or(Mask::byte(place));
-                parts[latest].bytes[place] = byte;
+                let (line, place) = (LineAddr(at & OF_LINE), place(at));
+                let number = finder.find(&parts, line).unwrap_or_else(|| {
+                    parts.push(Part { line, mask: Mask::NONE, bytes: [0; LINE], atomic: None });
+                    finder.note(&parts)
+                });
+                let part = &mut parts[number];
+                part.mask = part.mask.or(Mask::range(place, bytes.len()));
+                part.bytes[place..place + bytes.len()].copy_from_slice(bytes);
             }
             Ok(())
         })?;
@@ -91,16 +94,19 @@ impl Op {
         {
             return fill_atomic(op, parts);
         }
-        let mut latest = 0;
+        let mut finder = Finder::new();
+        (1..=parts.len()).for_each(|count| _ = finder.note(&parts[..count]));
         let mut read = |address: u64, size: usize| {
             let mut word = [0; 4];
-            for (n, byte) in word.iter_mut().take(size).enumerate() {
-                let at = address + n as u64;
-                let line = LineAddr(at & !(LINE as u64 - 1));
-                if parts[latest].line != line {
-                    latest = parts.iter().position(|part| part.line == line).expect("every line was asked for");
-                }
-                *byte = parts[latest].bytes[(at & (LINE as u64 - 1)) as usize];
+            let place = place(address);
+            let first = size.min(LINE - place);
+            let mut line = |address: u64| {
+                let number = finder.find(parts, LineAddr(address & OF_LINE));
+                &parts[number.expect("every line was asked for")].bytes
+            };
+            word[..first].copy_from_slice(&line(address)[place..place + first]);
+            if first < size {
+                word[first..size].copy_from_slice(&line(address + first as u64)[..size - first]);
             }
             u32::from_le_bytes(word)
         };
@@ -151,6 +157,59 @@ impl Op {
             }
         }
         Ok(())
+    }
+}
+
+/// The bits of an address that say which line it is in.
+const OF_LINE: u64 = !(LINE as u64 - 1);
+
+/// The place of an address in its line.
+fn place(address: u64) -> usize {
+    (address & !OF_LINE) as usize
+}
+
+/// Finds the part of a line among up to hundreds: first where the last one was, then by a hash of the line.
+struct Finder {
+    latest: usize,
+    /// Numbers of parts, by hash, the next free place if that is taken.
+    table: [u16; Self::PLACES],
+}
+
+impl Finder {
+    const PLACES: usize = 256;
+    /// So many parts are in the table at most; those behind are looked for one by one.
+    const NOTED: usize = 192;
+    const NOBODY: u16 = u16::MAX;
+
+    fn new() -> Self {
+        Self { latest: 0, table: [Self::NOBODY; Self::PLACES] }
+    }
+
+    fn places(line: LineAddr) -> impl Iterator<Item = usize> {
+        let hash = (line.0 / LINE as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+        (0..Self::PLACES).map(move |step| (hash as usize + step) % Self::PLACES)
+    }
+
+    /// The number of a line's part.
+    fn find(&mut self, parts: &[Part], line: LineAddr) -> Option<usize> {
+        if parts.get(self.latest).is_some_and(|part| part.line == line) {
+            return Some(self.latest);
+        }
+        let mut noted = Self::places(line).map(|place| self.table[place]).take_while(|number| *number != Self::NOBODY);
+        let found = noted.find(|number| parts[usize::from(*number)].line == line).map(usize::from);
+        let behind = || Some(Self::NOTED + parts.get(Self::NOTED..)?.iter().position(|part| part.line == line)?);
+        self.latest = found.or_else(behind)?;
+        Some(self.latest)
+    }
+
+    /// Notes the last part; its number.
+    fn note(&mut self, parts: &[Part]) -> usize {
+        self.latest = parts.len() - 1;
+        if self.latest < Self::NOTED {
+            let place = Self::places(parts[self.latest].line).find(|place| self.table[*place] == Self::NOBODY);
+            self.table[place.expect("there are more places than parts noted")] = self.latest as u16;
+        }
+        self.latest
     }
 }
 

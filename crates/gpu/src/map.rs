@@ -20,6 +20,11 @@ impl AddressMap {
         Self { regions }
     }
 
+    /// First addresses and first addresses behind.
+    pub fn regions(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.regions.iter().map(|(start, end, _)| (*start, *end))
+    }
+
     /// Whether so many bytes may be accessed here.
     pub fn check(&self, access: Access, address: u64, bytes: u64, lane: Option<u8>) -> Result<(), Fault> {
         let behind = self.regions.partition_point(|(start, ..)| *start <= address);

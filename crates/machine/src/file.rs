@@ -10,9 +10,12 @@ use toml::{Table, Value};
 
 /// The machines that come with cohesim: name and file.
 const SHIPPED: &[(&str, &str)] = &[
+    ("halcone-gpu", include_str!("../../../machines/halcone-gpu.toml")),
+    ("hd7850", include_str!("../../../machines/hd7850.toml")),
     ("r9nano", include_str!("../../../machines/r9nano.toml")),
     ("r9nano-hbm", include_str!("../../../machines/r9nano-hbm.toml")),
     ("skeleton", include_str!("../../../machines/skeleton.toml")),
+    ("virtual-cache-gpu", include_str!("../../../machines/virtual-cache-gpu.toml")),
 ];
 
 /// A machine can't be had.
@@ -113,6 +116,11 @@ impl File {
         table.insert(last.to_owned(), value);
         self.layers.push(Layer { name: format!("--set {change}"), text: String::new() });
         Ok(())
+    }
+
+    /// Whether there is such a section at the top.
+    pub fn has(&self, section: &str) -> bool {
+        self.table.get(section).is_some_and(Value::is_table)
     }
 
     /// Reads the values of a section: `gpu.l1`. Sections within it are not part of it; the root is "".

@@ -155,7 +155,7 @@ impl Golden {
                 Seen::Read(_) => 1,
                 Seen::Synchronised => 2,
             });
-            for Observation { who, line, seen } in now {
+            for Observation { who, line, seen, .. } in now {
                 let read = match seen {
                     Seen::Read(found) | Seen::Changed { found, .. } => self.image.read(who, line, &found),
                     Seen::Wrote(_) | Seen::Synchronised => Ok(()),

@@ -6,19 +6,22 @@
 
 pub mod file;
 pub mod golden;
+pub mod gpus;
 mod memory;
+pub mod mirror;
 mod parameters;
 pub mod protocols;
 pub mod session;
 pub mod spec;
+pub mod staged;
 pub mod stress;
 mod system;
 pub mod units;
-pub mod work;
 
 pub use file::{File, MachineError, shipped};
+pub use gpus::Gpus;
 pub use parameters::{Parameter, Remark};
 pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
+pub use staged::{Staged, StagedError};
 pub use stress::{Stress, stress};
-pub use work::{Finished, Work};

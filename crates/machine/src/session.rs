@@ -14,6 +14,7 @@ use engine::{Context, EventCount, Lane, Monitor, Outcome, Outlet, Queue, Run, Ru
 use gpu::{AddressMap, Kernel};
 use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
 use std::{
+    collections::BTreeMap,
     panic::resume_unwind,
     sync::{
         Arc,
@@ -31,6 +32,8 @@ pub struct Options {
     pub check: bool,
     /// How many events of a trace are kept; none: no trace.
     pub trace: Option<usize>,
+    /// When the run ends if it is not over before.
+    pub until: Option<Time>,
     /// To watch and stop the run from outside.
     pub monitor: Monitor,
 }
@@ -89,6 +92,8 @@ pub struct Session {
     check: Option<Kept>,
     written: Vec<(LineAddr, Block<LINE>)>,
     changed: bool,
+    /// What kernels so far could touch, and caches may hold.
+    touched: Touched,
 }
 
 /// A machine on which nobody issues an instruction for so long is stuck.
@@ -99,6 +104,7 @@ pub(crate) fn run_options(options: &Options) -> RunOptions {
     RunOptions {
         threads: options.threads.max(1),
         watchdog: Some(STUCK),
+        until: options.until.unwrap_or(Time::NEVER),
         trace: options.trace,
         monitor: options.monitor.clone(),
         ..RunOptions::default()
@@ -116,12 +122,23 @@ impl Session {
         let run_options = run_options(options);
         let thread = Some(thread::spawn(move || model.run(&run_options)));
         let (commands, over, written) = (Some(commands), None, Vec::new());
-        Self { commands, ended, thread, over, memories, check: kept, written, changed: false }
+        Self {
+            commands,
+            ended,
+            thread,
+            over,
+            memories,
+            check: kept,
+            written,
+            changed: false,
+            touched: Touched::default(),
+        }
     }
 
     /// Runs a kernel to its end.
     pub fn launch(&mut self, launch: Launch) -> Result<Ended, Broken> {
         let (written, forget) = (std::mem::take(&mut self.written), std::mem::take(&mut self.changed));
+        launch.map.regions().for_each(|(start, end)| self.touched.add(start, end));
         let command = Command { launch, written, forget };
         let told = self.commands.as_ref().is_some_and(|commands| commands.send(command).is_ok());
         match self.ended.recv() {
@@ -135,10 +152,10 @@ impl Session {
         self.memories.read(address, bytes);
     }
 
-    /// Copies bytes into the machine's memory. Caches forget what they hold before the next kernel starts.
+    /// Copies bytes into the machine's memory. If caches may hold what was there they forget it before the next kernel starts.
     pub fn write(&mut self, address: PhysAddr, bytes: &[u8]) {
         self.memories.write(address, bytes);
-        self.changed = true;
+        self.changed |= self.touched.meets(address.0, address.0 + bytes.len() as u64);
         if self.check.is_some() {
             self.written.extend(lines(address, bytes));
         }
@@ -178,6 +195,28 @@ impl Drop for Session {
         {
             panic!("the machine's thread has panicked");
         }
+    }
+}
+
+/// Ranges of addresses: their starts, and their ends.
+#[derive(Default)]
+struct Touched(BTreeMap<u64, u64>);
+
+impl Touched {
+    fn add(&mut self, start: u64, end: u64) {
+        let (mut low, mut high) = (start, end);
+        while let Some((&other, &ends)) = self.0.range(..=high).next_back().filter(|(_, ends)| **ends >= low) {
+            self.0.remove(&other);
+            (low, high) = (low.min(other), high.max(ends));
+        }
+        self.0.insert(low, high);
+    }
+
+    /// Whether a line of these bytes lies in any range.
+    fn meets(&self, start: u64, end: u64) -> bool {
+        let line = LINE as u64;
+        let (start, end) = (start / line * line, end.next_multiple_of(line));
+        self.0.range(..end).next_back().is_some_and(|(_, ends)| *ends > start)
     }
 }
 
@@ -227,7 +266,7 @@ impl Host {
 
     fn tell(&self, line: LineAddr, seen: Seen) {
         if let Some((who, observations)) = &self.observer {
-            let told = observations.try_send(Lane::Request, Observation { who: *who, line, seen }, 0);
+            let told = observations.try_send(Lane::Request, Observation { who: *who, line, seen, stamp: 0 }, 0);
             assert!(told.is_ok(), "the wire to the golden image holds any number");
         }
     }
@@ -242,5 +281,27 @@ async fn wait_until(at: Time, cx: &Context) {
             return;
         }
         cx.pause(next.0 - cx.now().0).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_touched_grows_together() {
+        let mut touched = Touched::default();
+        for (start, end) in [(0x1000, 0x2000), (0x4000, 0x5000), (0x2000, 0x3000), (0x4800, 0x6000)] {
+            touched.add(start, end);
+        }
+        assert_eq!(touched.0.into_iter().collect::<Vec<_>>(), [(0x1000, 0x3000), (0x4000, 0x6000)]);
+    }
+
+    #[test]
+    fn a_write_to_a_line_of_which_a_byte_was_touched_meets_it() {
+        let mut touched = Touched::default();
+        touched.add(0x1004, 0x1008);
+        assert!(touched.meets(0x1000, 0x1001) && touched.meets(0x103f, 0x1040) && touched.meets(0, 0x10000));
+        assert!(!touched.meets(0x1040, 0x2000) && !touched.meets(0, 0x1000));
     }
 }

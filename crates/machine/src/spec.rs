@@ -5,13 +5,14 @@ use crate::{
     memory,
     protocols::Roles,
     system::{Layout, MOST},
-    units::{Duration, Frequency, Size},
+    units::{Duration, Frequency, Rate, Size},
 };
 use cache::Shape;
 use dram::Timing;
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use mem::LINE;
+use os::opencl::Costs;
 use serde::Deserialize;
 
 /// A machine, ready to be wired.
@@ -39,6 +40,8 @@ pub struct Machine {
     pub memory: Timing,
     pub wires: Wires,
     pub partitions: Partitions,
+    /// What the host takes for calls and transfers.
+    pub host: Costs,
 }
 
 /// A cache, or a bank of one.
@@ -82,6 +85,13 @@ struct Root {
     /// The protocol that keeps memory together.
     protocol: String,
     gpus: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostFile {
+    call: Duration,
+    copy_bandwidth: Rate,
 }
 
 #[derive(Deserialize)]
@@ -166,6 +176,14 @@ impl Machine {
         let l2: L2File = file.section("gpu.l2")?;
         let memory = memory::timing(&mut file)?;
         let partitions: Partitions = file.section("partitions")?;
+        // A machine that says nothing about its host has one that takes no time beside its instructions.
+        let host = match file.has("host") {
+            false => Costs::default(),
+            true => {
+                let HostFile { call, copy_bandwidth } = file.section("host")?;
+                Costs { call: call.0, bandwidth: Some(copy_bandwidth.0) }
+            }
+        };
         file.section::<Nothing>("wires")?;
         let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
         // The pipeline before the vector cache is a stretch of wire on the way to it.
@@ -255,6 +273,7 @@ impl Machine {
             memory,
             wires,
             partitions,
+            host,
         };
         if Layout::new(&machine).count() > MOST {
             let reason = format!("compute units, caches and channels of all GPUs can be {MOST} together");

@@ -98,7 +98,7 @@ impl Conductor {
             self.tell(Command::Order(Access::Flush, mem::Scope::Device), usize::MAX).await;
             self.tell(Command::Order(Access::Flush, mem::Scope::System), 1).await;
             if let Some((who, observations)) = &self.observer {
-                let observation = Observation { who: *who, line: LineAddr(0), seen: Seen::Synchronised };
+                let observation = Observation { who: *who, line: LineAddr(0), seen: Seen::Synchronised, stamp: 0 };
                 let told = observations.try_send(Lane::Request, observation, 0);
                 assert!(told.is_ok(), "the wire to the golden image holds any number");
             }

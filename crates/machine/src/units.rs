@@ -16,6 +16,11 @@ pub struct Frequency(pub Hertz);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duration(pub Time);
 
+/// `"12 GB/s"`: bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate(pub Bytes);
+
+const RATES: &[(&str, u64)] = &[("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("B/s", 1)];
 const SIZES: &[(&str, u64)] = &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
 const FREQUENCIES: &[(&str, u64)] = &[("GHz", 1_000_000_000), ("MHz", 1_000_000), ("kHz", 1000), ("Hz", 1)];
 /// In femtoseconds.
@@ -70,6 +75,17 @@ impl<'de> Deserialize<'de> for Frequency {
             return Err(de::Error::custom("a clock of 0 Hz never ticks"));
         }
         Ok(Frequency(Hertz(hertz)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Rate {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from).map_err(|_| de::Error::custom("a rate is written like \"12 GB/s\""))?;
+        let rate = quantity(&text, RATES).map_err(de::Error::custom)?;
+        if rate == 0 {
+            return Err(de::Error::custom("at 0 B/s nothing ever arrives"));
+        }
+        Ok(Rate(Bytes(rate)))
     }
 }
 

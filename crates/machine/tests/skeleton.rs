@@ -1,12 +1,13 @@
 //! The skeleton: what it computes, what it counts, and what it says when something is wrong.
 
-use engine::{Outcome, Time};
+use engine::{Outcome, Run, Time};
 use gcn3::{
     dispatch::{ArgumentValue, Dispatch},
     functional::{Gpu, Program},
     object::CodeObject,
 };
-use machine::{Finished, Launch, Machine, Options, Session, Work, work};
+use gpu::{AddressMap, Kernel};
+use machine::{Launch, Machine, Options, Session, Staged, mirror};
 use mem::{Bytes, PhysAddr, VirtAddr};
 use std::sync::Arc;
 
@@ -52,25 +53,26 @@ impl Sums {
     fn run(mut self, changes: &[&str], threads: usize, check: bool) -> Finished {
         let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
         let machine = Machine::load("skeleton", &changes).expect("the machine is sound");
-        let mut all: Option<Work> = None;
-        for dispatch in std::mem::take(&mut self.dispatches) {
-            let work = Work::stage(&mut self.gpu, &self.program, dispatch, 1, &machine).expect("it can be staged");
-            match &mut all {
-                None => all = Some(work),
-                Some(before) => {
-                    before.kernels.extend(work.kernels);
-                    (before.map, before.memory) = (work.map, work.memory);
-                }
+        let mut staged = Staged::new(&machine, &Options { threads, check, ..Options::default() });
+        for dispatch in self.dispatches {
+            // What went wrong is in the run's outcome.
+            if staged.launch(&mut self.gpu, &self.program, dispatch).is_err() {
+                break;
             }
         }
-        let options = Options { threads, check, ..Options::default() };
-        work::run(&machine, all.expect("something is to be added"), &options)
+        Finished { run: staged.finish(), gpu: self.gpu }
     }
+}
+
+/// What came of a run: its facts, and memory.
+struct Finished {
+    run: Run,
+    gpu: Gpu,
 }
 
 fn floats(finished: &Finished, address: VirtAddr, count: usize) -> Vec<f32> {
     let mut bytes = vec![0; 4 * count];
-    finished.memory.read(PhysAddr(address.0), &mut bytes);
+    finished.gpu.memory.read(address, &mut bytes).expect("it was allocated");
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
@@ -266,18 +268,21 @@ fn what_the_host_writes_between_kernels_is_what_the_next_one_reads() {
     sums.add([a, b, c], COUNT);
     let machine = Machine::load("skeleton", &[]).expect("the machine is sound");
     let dispatch = sums.dispatches.remove(0);
-    let Work { kernels, map, memory } =
-        Work::stage(&mut sums.gpu, &sums.program, dispatch, 1, &machine).expect("it can be staged");
+    let places = sums.gpu.stage(&sums.program, &dispatch, 40).expect("it can be staged");
+    let code = Arc::clone(sums.program.code_of(dispatch.kernel()).expect("it is loaded"));
+    let kernel = Kernel { dispatch, places, code };
     let mut session = Session::start(&machine, &Options { check: true, ..Options::default() });
-    memory.pieces(4096).for_each(|(address, bytes)| session.write(address, bytes));
-    let map = Arc::new(map);
+    let memory = &sums.gpu.memory;
+    let regions: Vec<_> = memory.regions().map(|(base, size, _)| (base, size)).collect();
+    mirror::push(&mut session, &regions, |address, bytes| memory.read(address, bytes).is_ok());
+    let map = Arc::new(AddressMap::new(memory.regions()));
     let mut end = Time::ZERO;
     for round in 1..=3 {
         let value = round as f32;
         session.write(PhysAddr(a.0), &value.to_le_bytes().repeat(COUNT as usize));
         let at = Time(end.0 + Time::micros(3000).0);
         let ended = session
-            .launch(Launch { kernel: kernels[0].clone(), map: Arc::clone(&map), gpu: None, at })
+            .launch(Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at })
             .expect("it comes to its end");
         assert!(ended.start >= at && ended.end > ended.start, "{ended:?} for {at}");
         end = ended.end;

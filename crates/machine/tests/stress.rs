@@ -13,7 +13,7 @@ const SMALL: &[&str] = &[
     "gpu.l2.ways=2",
     "gpu.l2.mshrs=2",
     "gpu.l2.waiting=2",
-    "memory.outstanding=2",
+    "memory.fixed.outstanding=2",
     "wires.l1_l2.capacity=2",
     "wires.l2_memory.capacity=1",
 ];

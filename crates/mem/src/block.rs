@@ -84,13 +84,16 @@ impl<const N: usize> Block<N> {
         block
     }
 
+    /// Zeros in `mask`: where only the mask counts.
+    pub fn zeros(mask: Mask) -> Self {
+        Self { bytes: [0; N], mask: mask.and(Mask::first(N)) }
+    }
+
     /// Those bytes that are in `mask`.
     pub fn of(mut bytes: [u8; N], mask: Mask) -> Self {
         let mask = mask.and(Mask::first(N));
         if mask != Mask::first(N) {
-            for (number, byte) in bytes.iter_mut().enumerate() {
-                *byte = if mask.has(number) { *byte } else { 0 };
-            }
+            select(&mut bytes, &[0; N], mask);
         }
         Self { bytes, mask }
     }
@@ -133,10 +136,8 @@ impl<const N: usize> Block<N> {
             *self = *newer;
             return;
         }
-        for byte in 0..N {
-            let value = if newer.mask.has(byte) { newer.bytes[byte] } else { self.bytes[byte] };
-            self.bytes[byte] = value;
-        }
+        let older = std::mem::replace(&mut self.bytes, newer.bytes);
+        select(&mut self.bytes, &older, newer.mask);
         self.mask = self.mask.or(newer.mask);
     }
 
@@ -149,6 +150,29 @@ impl<const N: usize> Block<N> {
     pub fn only(&self, mask: Mask) -> Self {
         Self::of(self.bytes, self.mask.and(mask))
     }
+}
+
+/// Leaves those of `bytes` that are in `mask` and takes the others from `rest`, eight at a time.
+fn select<const N: usize>(bytes: &mut [u8; N], rest: &[u8; N], mask: Mask) {
+    let (chosen, tail) = bytes.as_chunks_mut::<8>();
+    let (others, other_tail) = rest.as_chunks::<8>();
+    for (number, (chosen, other)) in chosen.iter_mut().zip(others).enumerate() {
+        let spread = spread((mask.0 >> (8 * number)) as u8);
+        let word = u64::from_le_bytes(*chosen) & spread | u64::from_le_bytes(*other) & !spread;
+        *chosen = word.to_le_bytes();
+    }
+    let first = N - tail.len();
+    for (number, (byte, other)) in tail.iter_mut().zip(other_tail).enumerate() {
+        *byte = if mask.has(first + number) { *byte } else { *other };
+    }
+}
+
+/// A byte of ones for every bit that is set.
+const fn spread(bits: u8) -> u64 {
+    // Each byte gets all bits, keeps its own, and carries into its top bit if that is set.
+    let own = (bits as u64).wrapping_mul(0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
+    let top = (own.wrapping_add(0x7f7f_7f7f_7f7f_7f7f) | own) & 0x8080_8080_8080_8080;
+    (top >> 7).wrapping_mul(0xff)
 }
 
 #[cfg(test)]
@@ -168,6 +192,19 @@ mod tests {
         line.write(&Block::one(0, 7));
         assert_eq!(line, Block::full([7, 2, 3, 4]));
         assert_eq!(line.only(Mask::byte(0)), Block::one(0, 7));
+    }
+
+    #[test]
+    fn any_bytes_of_a_line_can_be_chosen() {
+        let bytes: [u8; 64] = std::array::from_fn(|n| n as u8 + 1);
+        for mask in [0, 1, 0x80, 0xff00, 0x8040_2010_0804_0201, 0x5555_aaaa_0f0f_f0f0, u64::MAX - 1].map(Mask) {
+            let block = Block::of(bytes, mask);
+            let expected: [u8; 64] = std::array::from_fn(|n| if mask.has(n) { n as u8 + 1 } else { 0 });
+            assert_eq!(*block.bytes(), expected, "{mask:?}");
+            let mut older = Block::full([99; 64]);
+            older.write(&block);
+            assert_eq!(*older.bytes(), expected.map(|byte| if byte == 0 { 99 } else { byte }), "{mask:?}");
+        }
     }
 
     #[test]

@@ -22,10 +22,15 @@ pub enum Seen {
     Synchronised,
 }
 
+/// A logical time, in protocols that order accesses by it.
+pub type Stamp = u32;
+
 /// Something that happened to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
     pub who: Observer,
     pub line: LineAddr,
     pub seen: Seen,
+    /// At which logical time; 0 in protocols without.
+    pub stamp: Stamp,
 }

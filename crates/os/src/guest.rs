@@ -122,6 +122,16 @@ pub trait Trap {
         0
     }
 
+    /// When something happens by itself for which threads may wait: the end of a kernel, whose time is known beforehand.
+    fn next_event(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// Why the driver's devices, and with them the simulation, can't go on.
+    fn broken(&self) -> Option<String> {
+        None
+    }
+
     /// What a thread that was told to wait waits for, for the report on a deadlock: `event 3 of queue 1`.
     fn waits_for(&self, thread: Tid) -> String {
         let _ = thread;

@@ -31,6 +31,6 @@ pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
 pub use stamps::{FIRST, Stamp, Stamps};
 pub use step::{
-    Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, look, step,
+    Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, look, perform, step,
 };
 pub use table::{Cell, Part, Table};

@@ -202,7 +202,7 @@ pub struct Work<'a, const N: usize> {
     pub place: Place,
     pub line: &'a mut Line<N>,
     pub msg: &'a Msg<N>,
-    sends: Vec<Msg<N>>,
+    sends: &'a mut Vec<Msg<N>>,
 }
 
 impl<const N: usize> Work<'_, N> {
@@ -308,15 +308,17 @@ fn told(history: &[Past]) -> String {
     history.iter().map(|past| format!("\n  line {} in {} met {}", past.line, past.state, past.event)).collect()
 }
 
-/// What would come of a message, without doing it: the cell it meets; `None` if the protocol has no such message here.
+/// What would come of a message, without doing it: the event it is and the cell it meets; `None` if the protocol has no such
+/// message here.
 pub fn look<'t, const N: usize>(
     controller: &dyn Controller<N>,
     table: &'t Table,
     place: Place,
     line: &Line<N>,
     msg: &Msg<N>,
-) -> Option<&'t Cell> {
-    Some(table.cell(line.state, controller.classify(place, line, msg)?))
+) -> Option<(u8, &'t Cell)> {
+    let event = controller.classify(place, line, msg)?;
+    Some((event, table.cell(line.state, event)))
 }
 
 /// Shows a message to a line. The line changes only if the answer is [`Step::Sends`].
@@ -328,34 +330,53 @@ pub fn step<const N: usize>(
     msg: &Msg<N>,
     log: &mut impl Witness,
 ) -> Result<Step<N>, Box<Impossible>> {
+    let mut sends = Vec::new();
+    let met = look(controller, table, place, line, msg);
+    let done = perform(controller, table, place, line, msg, met, log, &mut sends)?;
+    Ok(if done { Step::Sends(sends) } else { Step::Stall })
+}
+
+/// Does what [`look`] has found, with what is to be sent put behind what `sends` holds. Says whether it was no stall; only
+/// then anything has changed.
+#[expect(clippy::too_many_arguments, reason = "the arguments of `step`, what `look` found and where sends go")]
+pub fn perform<const N: usize>(
+    controller: &dyn Controller<N>,
+    table: &Table,
+    place: Place,
+    line: &mut Line<N>,
+    msg: &Msg<N>,
+    met: Option<(u8, &Cell)>,
+    log: &mut impl Witness,
+    sends: &mut Vec<Msg<N>>,
+) -> Result<bool, Box<Impossible>> {
     let state = line.state;
     let impossible = |event: String, why: String, history: Vec<Past>| {
         let state = table.states[state as usize];
         Box::new(Impossible { table: table.name, state, event, why, history })
     };
-    let Some(event) = controller.classify(place, line, msg) else {
+    let Some((event, cell)) = met else {
         let (event, why) = (format!("{:?}", msg.kind), "it has no event for this message".to_owned());
         return Err(impossible(event, why, log.history(msg.line)));
     };
     let event_name = || table.events[event as usize].to_owned();
     log.note(table, msg.line, state, event);
-    let (next, actions) = match table.cell(state, event) {
-        Cell::Stall => return Ok(Step::Stall),
+    let (next, actions) = match cell {
+        Cell::Stall => return Ok(false),
         Cell::Never => return Err(impossible(event_name(), "its cell is x".to_owned(), log.history(msg.line))),
         Cell::Go(next, actions) => (*next, actions),
     };
-    let mut changed = *line;
-    let mut work = Work { place, line: &mut changed, msg, sends: Vec::new() };
+    let (before, sent) = (*line, sends.len());
+    let mut work = Work { place, line, msg, sends };
     for &action in actions.iter() {
         if let Err(why) = controller.act(action, &mut work) {
+            *work.line = before;
+            work.sends.truncate(sent);
             let why = format!("{} {why}", table.actions[action as usize]);
             return Err(impossible(event_name(), why, log.history(msg.line)));
         }
     }
-    let sends = work.sends;
-    changed.state = next;
-    *line = changed;
-    Ok(Step::Sends(sends))
+    work.line.state = next;
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -5,20 +5,15 @@ use crate::{
     gpu::{Arg, Buffer, Gpu, GpuError, NdRange},
 };
 use engine::{Outcome, Run};
-use machine::{
-    Machine, Options, Work,
-    work::{self, take_back},
-};
+use machine::{Machine, Options, Staged};
 use mem::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 use std::{num::NonZero, time::Duration};
 
-/// A machine with one code object. Each launch is a run of the machine that starts with cold caches.
+/// A machine with one code object. Caches keep what they hold from one launch to the next.
 pub struct Timed {
     staging: Functional,
-    machine: Machine,
-    options: Options,
-    runs: Vec<Run>,
+    machine: Staged,
     cpu_time: Duration,
 }
 
@@ -30,9 +25,9 @@ fn cpu_time() -> Duration {
 
 impl Timed {
     /// A machine with empty memory but for `object`.
-    pub fn new(object: &[u8], machine: Machine, options: Options) -> Result<Self, GpuError> {
+    pub fn new(object: &[u8], machine: &Machine, options: &Options) -> Result<Self, GpuError> {
         let staging = Functional::new(object, NonZero::<usize>::MIN)?;
-        Ok(Self { staging, machine, options, runs: Vec::new(), cpu_time: Duration::ZERO })
+        Ok(Self { staging, machine: Staged::new(machine, options), cpu_time: Duration::ZERO })
     }
 
     /// Processor time that the simulation of the launches so far has taken on this computer.
@@ -40,9 +35,10 @@ impl Timed {
         self.cpu_time
     }
 
-    /// What each launch so far has brought.
-    pub fn runs(&self) -> &[Run] {
-        &self.runs
+    /// Ends the run: what all launches have brought.
+    pub fn finish(self) -> Result<Run, GpuError> {
+        let run = self.machine.finish();
+        if run.outcome == Outcome::Finished { Ok(run) } else { Err(run.outcome.to_string().into()) }
     }
 }
 
@@ -62,15 +58,10 @@ impl Gpu for Timed {
     fn launch(&mut self, kernel: &str, range: NdRange, args: &[Arg]) -> Result<(), GpuError> {
         let dispatch = self.staging.dispatch(kernel, range, args)?;
         let Functional { gpu, program, .. } = &mut self.staging;
-        let staged = Work::stage(gpu, program, dispatch, 1, &self.machine)?;
         let start = cpu_time();
-        let finished = work::run(&self.machine, staged, &self.options);
+        let ended = self.machine.launch(gpu, program, dispatch);
         self.cpu_time += cpu_time() - start;
-        if finished.run.outcome != Outcome::Finished {
-            return Err(finished.run.outcome.to_string().into());
-        }
-        take_back(gpu, &finished.memory)?;
-        self.runs.push(finished.run);
+        ended?;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! ([`Memory::code_version`]), all blocks are dropped; a program that writes the very block it runs sees the change after
 //! the block's last instruction.
 
-use crate::decode::{Code, decode, fuse};
+use crate::decode::{Code, decode, fuse, is_mark};
 use crate::insn::Insn;
 use crate::step::Steps;
 use crate::{Memory, Stop};
@@ -142,7 +142,7 @@ impl<M: Memory> Blocks<M> {
                 Err(stop) => return Err(stop),
             };
             let (mut insn, ends) = decode::<M>(&instruction, &bytes);
-            if matches!(instruction.mnemonic(), Mnemonic::Rdtsc | Mnemonic::Rdtscp) {
+            if matches!(instruction.mnemonic(), Mnemonic::Rdtsc | Mnemonic::Rdtscp) || is_mark(&instruction) {
                 insn.immediate = count;
             }
             count += 1;

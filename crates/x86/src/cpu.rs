@@ -23,9 +23,15 @@ pub struct Cpu {
     pub instructions: u64,
     /// What `rdtsc` reads is this plus the number of instructions executed: a driver that knows the time sets it.
     pub tsc_offset: u64,
+    /// When the program passed the begin and the end of its region of interest last, as `rdtsc` would have read it. The marks
+    /// are `nop`s with a displacement that nobody uses by chance ([`MARKS`]).
+    pub marks: [Option<u64>; 2],
     /// Why the last instruction did not finish.
     pub(crate) trouble: Trouble,
 }
+
+/// The displacements of the `nop`s that mark begin and end of a region of interest.
+pub const MARKS: [u64; 2] = [0x0c0e_51b0, 0x0c0e_51b1];
 
 impl Default for Cpu {
     fn default() -> Self {
@@ -48,6 +54,7 @@ impl Cpu {
             features: Features::default(),
             instructions: 0,
             tsc_offset: 0,
+            marks: [None; 2],
             trouble: Trouble::Wait,
         }
     }

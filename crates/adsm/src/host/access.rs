@@ -21,7 +21,8 @@ use std::{
 impl Keeper for Host {
     fn serve(&self, object: &Arc<Object>, address: usize, access: Option<Access>) -> bool {
         let begin = Instant::now();
-        let served = self.check_process().and_then(|()| self.access(object, object.block_of(address), access));
+        let block = object.block_of(address);
+        let served = self.check_process().and_then(|()| self.access(object, block..block + 1, access));
         add(&self.stats.fault_nanoseconds, begin.elapsed().as_nanos() as u64);
         self.trace.span(What::Fault, begin, 0);
         if let Err(error) = &served {
@@ -32,10 +33,12 @@ impl Keeper for Host {
 }
 
 impl Host {
-    /// Makes a block of an object accessible to the program. `None` where the machine did not say which access it was.
-    pub fn access(&self, object: &Arc<Object>, index: usize, access: Option<Access>) -> Result<()> {
+    /// Makes the first of some blocks that the program will touch accessible to it, and those after it that are like it. `None`
+    /// where the machine did not say which access it was. Answers with the first block that may not be accessible.
+    pub fn access(&self, object: &Arc<Object>, wanted: Range<usize>, access: Option<Access>) -> Result<usize> {
+        let index = wanted.start;
         // A block that was on its way here is open for loads once it has arrived.
-        let mut arrived = None;
+        let mut arrived = false;
         loop {
             // The table has no answer while a call is in flight (release consistency forbids it): return first.
             self.settle(object);
@@ -53,17 +56,16 @@ impl Host {
                     let faults =
                         if access == Access::Load { &self.stats.load_faults } else { &self.stats.store_faults };
                     add(faults, 1);
-                    if let (Some(blocks), true) = (&arrived, steps.next == state && !steps.fetch) {
+                    if arrived && steps.next == state {
                         word.unlock(state);
-                        self.read_on(object, blocks, access);
-                        return Ok(());
+                        return Ok(index + 1);
                     }
-                    return self.open(object, index, state, steps, access);
+                    return self.open(object, wanted, state, steps, access);
                 }
                 Plan::Stall => {
                     word.unlock(state);
                     let begin = Instant::now();
-                    arrived = self.end_arrival(object, index).or(arrived);
+                    arrived |= self.end_arrival(object, index, Some(access));
                     self.land_block(object, index);
                     add(&self.stats.fault_transfer_nanoseconds, begin.elapsed().as_nanos() as u64);
                 }
@@ -81,10 +83,17 @@ impl Host {
         Error::Protocol { protocol, state, event }
     }
 
-    /// Does what the table says for the locked block `index`, and for those that follow it in the same state if faults come in
-    /// a row.
-    fn open(&self, object: &Arc<Object>, index: usize, state: u8, steps: Steps, access: Access) -> Result<()> {
-        let blocks = self.widen(object, index, state, access);
+    /// Does what the table says for the first of the blocks `wanted`, which is locked, and for those that follow it in the same
+    /// state if they are wanted too, or if faults come in a row. Answers with the end of what was opened.
+    fn open(
+        &self,
+        object: &Arc<Object>,
+        wanted: Range<usize>,
+        state: u8,
+        steps: Steps,
+        access: Access,
+    ) -> Result<usize> {
+        let blocks = self.widen(object, wanted, state, access);
         let mut next = steps.next;
         if steps.fetch {
             let begin = Instant::now();
@@ -101,6 +110,9 @@ impl Host {
                 return Err(self.no_answer(next, "data"));
             };
             next = filled.next;
+            // With userfaultfd the program goes on as soon as the pages are open: what comes next sets out before.
+            object.habit.note(blocks.clone());
+            self.read_on(object, &blocks, access);
         }
         let (from, to) = (self.rules.protection(state), self.rules.protection(next));
         if let Err(error) = object.protect(blocks.clone(), from, to) {
@@ -108,7 +120,7 @@ impl Host {
             if error.raw_os_error() != Some(libc::ENOMEM) {
                 return Err(Error::system("opening a shared object")(error));
             }
-            return self.coarsen(object);
+            return self.coarsen(object).map(|()| object.blocks.len());
         }
         if next == self.rules.dirty && state != next {
             self.own(object, &blocks);
@@ -117,11 +129,7 @@ impl Host {
         } else {
             unlock(object, &blocks, next);
         }
-        if steps.fetch {
-            object.habit.note(blocks.clone());
-            self.read_on_after(object, &blocks, access);
-        }
-        Ok(())
+        Ok(blocks.end)
     }
 
     /// Brings locked invalid blocks, which the same devices have, from one of them.
@@ -141,12 +149,17 @@ impl Host {
         result
     }
 
-    /// Locks blocks after `index` that are in the same state, on the same devices, if the faults so far say that they will be
-    /// wanted.
-    fn widen(&self, object: &Object, index: usize, state: u8, access: Access) -> Range<usize> {
+    /// Locks blocks after the first of those `wanted` that are in the same state, on the same devices, and wanted too or likely
+    /// to be, as the faults so far say.
+    fn widen(&self, object: &Object, wanted: Range<usize>, state: u8, access: Access) -> Range<usize> {
         let streak = if access == Access::Load { &object.loads } else { &object.stores };
-        let wanted = streak.at(index, self.config.ahead / object.block);
-        lock_alike(object, index, (index + wanted).min(object.blocks.len()), state)
+        let most = self.config.ahead / object.block;
+        let likely = wanted.start + streak.at(wanted.start, most);
+        let end = wanted.end.min(wanted.start + most.max(1));
+        if end > likely {
+            streak.reached(&(wanted.start..end));
+        }
+        lock_alike(object, wanted.start, likely.max(end).min(object.blocks.len()), state)
     }
 
     /// The system has no more mappings to give: opens the whole object, which needs only one. Blocks that nobody wrote will be
@@ -180,7 +193,7 @@ impl Host {
                 Plan::Stall => {
                     object.blocks[index].unlock(state);
                     // What can't land goes back to what it was.
-                    self.end_arrival(object, index);
+                    self.end_arrival(object, index, None);
                     self.land_block(object, index);
                 }
                 _ => return state,

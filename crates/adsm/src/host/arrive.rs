@@ -27,8 +27,8 @@ use std::{
 /// Blocks on their way from a device.
 pub struct Arriving {
     run: Run,
-    device: usize,
-    ticket: Ticket,
+    pub device: usize,
+    pub ticket: Ticket,
     /// Set by whoever ends it first.
     landed: Mutex<bool>,
 }
@@ -61,16 +61,8 @@ impl Host {
         }
     }
 
-    /// The program has reached blocks that were on their way: the next ones set out.
-    pub(super) fn read_on(&self, object: &Arc<Object>, arrived: &Range<usize>, access: Access) {
-        let streak = if access == Access::Load { &object.loads } else { &object.stores };
-        streak.reached(arrived);
-        object.habit.note(arrived.clone());
-        self.read_on_after(object, arrived, access);
-    }
-
     /// The program has come as far as these blocks: those that follow set out, if faults come in a row.
-    pub(super) fn read_on_after(&self, object: &Arc<Object>, blocks: &Range<usize>, access: Access) {
+    pub(super) fn read_on(&self, object: &Arc<Object>, blocks: &Range<usize>, access: Access) {
         let streak = if access == Access::Load { &object.loads } else { &object.stores };
         let limit = self.config.ahead.min(self.config.read_back) / object.block;
         let end = streak.next(blocks.end, limit).min(object.blocks.len());
@@ -121,12 +113,20 @@ impl Host {
         true
     }
 
-    /// If a block is on its way here, waits for it. Answers with what came with it.
-    pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize) -> Option<Range<usize>> {
+    /// If a block is on its way here, waits for it, and says that it was. If the program has `reached` it, the next ones set out
+    /// meanwhile.
+    pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize, reached: Option<Access>) -> bool {
         let holds = |a: &&Arc<Arriving>| Arc::ptr_eq(&a.run.object, object) && a.run.blocks.contains(&index);
-        let arriving = lock(&self.arriving).iter().find(holds).cloned()?;
+        let Some(arriving) = lock(&self.arriving).iter().find(holds).cloned() else { return false };
+        if let Some(access) = reached {
+            let blocks = &arriving.run.blocks;
+            let streak = if access == Access::Load { &object.loads } else { &object.stores };
+            streak.reached(blocks);
+            object.habit.note(blocks.clone());
+            self.read_on(object, blocks, access);
+        }
         self.land(&arriving);
-        Some(arriving.run.blocks.clone())
+        true
     }
 
     /// Waits for everything of an object that is on its way here.

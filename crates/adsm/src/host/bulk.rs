@@ -16,14 +16,15 @@ impl Host {
     /// Opens every block that holds one of these bytes, as if the program had touched it.
     ///
     /// With rolling-update the first blocks of a long range may be closed to stores again before the last ones are open: go
-    /// block by block where that matters.
+    /// piece by piece where that matters.
     pub fn touch(&self, object: &Arc<Object>, bytes: Range<usize>, access: Access) -> Result<()> {
         if object.blocks.is_empty() || !self.rules.detects() || bytes.is_empty() {
             self.settle(object);
             return Ok(());
         }
-        for index in bytes.start / object.block..=(bytes.end - 1) / object.block {
-            self.access(object, index, Some(access))?;
+        let (mut index, end) = (bytes.start / object.block, bytes.end.div_ceil(object.block));
+        while index < end {
+            index = self.access(object, index..end, Some(access))?;
         }
         Ok(())
     }

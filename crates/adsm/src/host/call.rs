@@ -279,7 +279,7 @@ impl Host {
                 Plan::Go(steps) => steps,
                 Plan::Stall => {
                     object.blocks[index].unlock(state);
-                    self.end_arrival(object, index);
+                    self.end_arrival(object, index, None);
                     self.land_block(object, index);
                     continue;
                 }

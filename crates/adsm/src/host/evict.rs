@@ -25,8 +25,8 @@ pub const MOST_LANDING: usize = 64;
 /// Blocks on their way to a device.
 pub struct Landing {
     pub run: Run,
-    device: usize,
-    ticket: Ticket,
+    pub device: usize,
+    pub ticket: Ticket,
 }
 
 impl Host {

@@ -174,6 +174,22 @@ impl Host {
     }
 }
 
+impl Drop for Host {
+    /// A thread that served a fault may have set transfers going for an object that the program freed meanwhile: its memory must
+    /// not go before they have ended.
+    fn drop(&mut self) {
+        if self.check_process().is_err() {
+            return;
+        }
+        for Landing { device, ticket, .. } in lock(&self.landing).iter() {
+            let _ = self.accels[*device].wait(*ticket);
+        }
+        for arriving in lock(&self.arriving).iter() {
+            let _ = self.accels[arriving.device].wait(arriving.ticket);
+        }
+    }
+}
+
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -90,16 +90,13 @@ impl Sim {
         // The highest use of memory so far is of no interest; where that can't be forgotten it counts.
         _ = fs::write("/proc/self/clear_refs", "5");
         let options = Options { threads, ..Options::default() };
-        let mut gpu = Timed::new(workload.object, machine, options).map_err(|error| miette!("{error}"))?;
+        let mut gpu = Timed::new(workload.object, &machine, &options).map_err(|error| miette!("{error}"))?;
         (workload.run)(self.size, &mut gpu).into_diagnostic()?;
-        let (mut wave_instructions, mut cycles) = (0, 0);
-        for run in gpu.runs() {
-            let total = run.total();
-            let waves = total.0.keys().filter(|path| path.ends_with(".wave_instructions"));
-            wave_instructions += waves.map(|path| total.count(path)).sum::<u64>();
-            cycles += total.sum("gpu0.dispatcher.kernel_cycles");
-        }
         let cpu_seconds = gpu.cpu_time().as_secs_f64();
+        let total = gpu.finish().map_err(|error| miette!("{error}"))?.total();
+        let waves = total.0.keys().filter(|path| path.ends_with(".wave_instructions"));
+        let wave_instructions = waves.map(|path| total.count(path)).sum::<u64>();
+        let cycles = total.sum("gpu0.dispatcher.kernel_cycles");
         let per_second = |count: u64| count as f64 / cpu_seconds.max(f64::MIN_POSITIVE);
         Ok(Measured {
             workload: workload.name,

@@ -5,8 +5,8 @@ use gcn3::{
     functional::{self, Options, Program},
     object::{CodeObject, Function},
 };
-use machine::{Machine, Work, work::take_back};
-use mem::{Bytes, Frames, VirtAddr};
+use machine::{Ended, Staged, StagedError};
+use mem::{Bytes, VirtAddr};
 use miette::{IntoDiagnostic, WrapErr};
 
 /// A functional GPU with one program.
@@ -55,15 +55,10 @@ impl Gpu {
         Ok(bytes)
     }
 
-    /// What a machine needs to run a kernel so many times.
-    pub fn stage(&mut self, dispatch: &Dispatch, repeat: u32, machine: &Machine) -> miette::Result<Work> {
+    /// Runs a kernel to its end on a machine, in time.
+    pub fn launch_on(&mut self, machine: &mut Staged, dispatch: &Dispatch) -> Result<Ended, StagedError> {
         let dispatch = self.with_printf(dispatch);
-        Work::stage(&mut self.gpu, &self.program, dispatch, repeat as usize, machine).into_diagnostic()
-    }
-
-    /// Takes over what a machine left in memory.
-    pub fn take_back(&mut self, memory: &Frames) -> miette::Result<()> {
-        take_back(&mut self.gpu, memory).into_diagnostic()
+        machine.launch(&mut self.gpu, &self.program, dispatch)
     }
 
     fn with_printf(&self, dispatch: &Dispatch) -> Dispatch {

@@ -1,16 +1,16 @@
 //! A launch on a machine, in time.
 
 use super::gpu::Gpu;
-use crate::ui::Ui;
-use engine::{Monitor, Outcome};
+use crate::{
+    progress::{Progress, catch_interrupts},
+    ui::Ui,
+};
+use engine::Outcome;
 use gcn3::dispatch::Dispatch;
-use machine::{Machine, Options, work};
+use machine::{Machine, Options, Staged};
 use miette::{IntoDiagnostic, miette};
 use report::{HostFacts, Program, Subject, Summary};
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, time::Instant};
 
 /// What is asked of a launch in time.
 #[derive(clap::Args)]
@@ -56,12 +56,16 @@ impl Timed {
         ui: &Ui,
     ) -> miette::Result<Simulated> {
         let machine = Machine::load(system, &self.sets).into_diagnostic()?;
-        let staged = gpu.stage(dispatch, repeat, &machine)?;
+        catch_interrupts()?;
         let options = Options { threads, check: self.check, ..Options::default() };
         let start = Instant::now();
-        let finished = watched(&options.monitor.clone(), ui, || work::run(&machine, staged, &options));
+        let what = format!("a launch on {}", machine.name);
+        let progress = Progress::start(&what, &options.monitor, Some(machine.clock), ui);
+        let mut staged = Staged::new(&machine, &options);
+        let ended = (0..repeat).try_for_each(|_| gpu.launch_on(&mut staged, dispatch).map(|_| ()));
+        let run = &staged.finish();
+        drop(progress);
         let host = HostFacts { seconds: start.elapsed().as_secs_f64(), threads, checked: self.check };
-        let run = &finished.run;
         let subject = Subject { program, arguments, machine: &machine, run, total: run.end, host };
         if let Some(folder) = &self.out {
             report::write(folder, &subject).into_diagnostic()?;
@@ -70,26 +74,7 @@ impl Timed {
             Outcome::Finished => {}
             other => return Err(miette!("the launch on '{}' did not come to its end: {other}", machine.name)),
         }
-        gpu.take_back(&finished.memory)?;
+        ended.into_diagnostic()?;
         Ok(Simulated { summary: Summary::of(&subject), checked: self.check })
     }
-}
-
-/// Does something long, telling now and then how far it is.
-pub fn watched<T: Send>(monitor: &Monitor, ui: &Ui, long: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let worker = scope.spawn(long);
-        let start = Instant::now();
-        let mut told = Duration::ZERO;
-        while !worker.is_finished() {
-            std::thread::sleep(Duration::from_millis(2));
-            let elapsed = start.elapsed();
-            if elapsed >= told + Duration::from_millis(500) {
-                told = elapsed;
-                ui.progress(&format!("{} simulated in {:.0} s", monitor.time(), elapsed.as_secs_f64()));
-            }
-        }
-        ui.progress_done();
-        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }

@@ -36,8 +36,6 @@ fn what_went_wrong_is_said() {
     assert!(error.contains("killed by SIGSEGV: thread 1000 can't write address 0x10"), "{error}");
     let error = cohesim(&["run", "/bin/sh", "--functional"]).error();
     assert!(error.contains("link it with -static"), "{error}");
-    let error = cohesim(&["run", &guests()]).error();
-    assert!(error.contains("add --functional"), "{error}");
     let error = cohesim(&["run", &guests(), "--functional", "--mount", "/nowhere/at/all"]).error();
     assert!(error.contains("can't be shown to the guest"), "{error}");
     let error = cohesim(&["run", &guests(), "--functional", "--env", "novalue"]).error();

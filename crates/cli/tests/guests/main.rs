@@ -4,6 +4,7 @@ mod programs;
 #[path = "../commands/support.rs"]
 #[allow(dead_code, reason = "the other tests of the command need more of it")]
 mod support;
+mod timed;
 mod workloads;
 
 use std::process::Command;

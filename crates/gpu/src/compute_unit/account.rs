@@ -3,13 +3,11 @@
 //! Every cycle has one reason, so that they add up: an instruction was issued, or what kept the wavefronts from it, the
 //! first of the list that applies.
 
-use super::wave::{Busy, Waits, Wave};
 use engine::{Counter, Scope};
-use std::collections::VecDeque;
 
 /// The reasons, in the order in which they are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
+pub enum Reason {
     Issue,
     Vector,
     VectorMemory,
@@ -21,11 +19,13 @@ enum Reason {
     Launch,
 }
 
-const NAMES: [&str; 9] =
+pub const REASONS: usize = 9;
+
+const NAMES: [&str; REASONS] =
     ["issue", "vector", "vector_memory", "scalar", "local", "code", "barrier", "no_wave", "launch"];
 
 pub struct Account {
-    counters: [Counter; 9],
+    counters: [Counter; REASONS],
     /// The reason of the cycles from here on.
     since: u64,
     reason: Reason,
@@ -59,50 +59,24 @@ impl Account {
         self.launching
     }
 
-    pub fn cycle(
-        &mut self,
-        now: u64,
-        issued: bool,
-        waves: &[Option<Wave>],
-        vector_free: &[u64],
-        coalescing: &VecDeque<(u64, usize)>,
-    ) {
-        let reason = if issued {
-            Reason::Issue
-        } else if vector_free.iter().any(|free| *free > now) {
-            Reason::Vector
-        } else {
-            self.held_up(waves, coalescing)
+    /// What cycle `now` was spent on: `vector` says whether a vector unit is busy, `coalescing` whether an access is on its way
+    /// to becoming lines, `kept` how many wavefronts are kept by each reason.
+    pub fn cycle(&mut self, now: u64, issued: bool, vector: bool, coalescing: bool, kept: &[u32; REASONS]) {
+        let reason = match () {
+            () if issued => Reason::Issue,
+            () if vector => Reason::Vector,
+            () if coalescing => Reason::VectorMemory,
+            () => self.held_up(kept),
         };
         if reason != self.reason || reason == Reason::Issue {
             self.turn(now, reason);
         }
     }
 
-    fn held_up(&self, waves: &[Option<Wave>], coalescing: &VecDeque<(u64, usize)>) -> Reason {
-        if !coalescing.is_empty() {
-            return Reason::VectorMemory;
-        }
-        let mut found = [false; 9];
-        for wave in waves.iter().flatten() {
-            let reason = match wave.waits {
-                Some(Waits::Count { .. } | Waits::End) if !wave.vector.is_empty() => Reason::VectorMemory,
-                Some(Waits::Count { .. } | Waits::End) => Reason::Scalar,
-                Some(Waits::Coalescer) => Reason::VectorMemory,
-                Some(Waits::Code) => Reason::Code,
-                Some(Waits::Barrier) => Reason::Barrier,
-                None => match wave.kind_of_wait {
-                    Busy::Vector => Reason::Vector,
-                    Busy::Scalar => Reason::Scalar,
-                    Busy::Local => Reason::Local,
-                    Busy::Memory => Reason::VectorMemory,
-                },
-            };
-            found[reason as usize] = true;
-        }
+    fn held_up(&self, kept: &[u32; REASONS]) -> Reason {
         let order =
             [Reason::Vector, Reason::VectorMemory, Reason::Scalar, Reason::Local, Reason::Code, Reason::Barrier];
         let nobody = if self.launching { Reason::Launch } else { Reason::NoWave };
-        order.into_iter().find(|reason| found[*reason as usize]).unwrap_or(nobody)
+        order.into_iter().find(|reason| kept[*reason as usize] > 0).unwrap_or(nobody)
     }
 }

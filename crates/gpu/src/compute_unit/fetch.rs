@@ -12,10 +12,21 @@ const SLOTS: u64 = 1 << 16;
 impl Unit {
     /// Asks for a line of code for the next wavefront that has room for one. Says whether it did.
     pub fn fetch(&mut self, ends: &Ends) -> bool {
-        let count = self.waves.len();
-        for step in 1..=count {
-            let slot = (self.fetch_turn + step) % count;
-            let Some(line) = self.wants_code(slot) else { continue };
+        let first = self.fetch_turn + 1;
+        let (mut from, mut wrapped) = (first, false);
+        loop {
+            let Some(slot) = self.slots.buffer(from).filter(|slot| !wrapped || *slot < first) else {
+                if wrapped {
+                    return false;
+                }
+                (from, wrapped) = (0, true);
+                continue;
+            };
+            from = slot + 1;
+            let Some(line) = self.wants_code(slot) else {
+                self.slots.looked_at(slot);
+                continue;
+            };
             let wave = self.waves[slot].as_mut().expect("it wants code");
             let request = Request {
                 id: RequestId(wave.number * SLOTS + slot as u64),
@@ -30,10 +41,10 @@ impl Unit {
                 return true;
             }
             wave.fetching = Some(line);
+            self.slots.looked_at(slot);
             self.fetch_turn = slot;
             return true;
         }
-        false
     }
 
     /// The line of code that a wavefront should ask for, if any.
@@ -50,6 +61,7 @@ impl Unit {
         }
         wave.code.0 = wave.code.0.max(line.min(wave.code.1));
         let end = self.groups[wave.group].as_ref()?.running.kernel().code.end();
+        self.slots.has_code[slot] = wave.has_code(end);
         let full = wave.code.1 - wave.code.0 >= self.spec.instruction_buffer;
         (!full && wave.code.1 < end).then_some(wave.code.1)
     }
@@ -64,9 +76,12 @@ impl Unit {
             wave.code.1 += LINE_BYTES;
         }
         let end = self.groups[wave.group].as_ref().map_or(0, |group| group.running.kernel().code.end());
-        if wave.waits == Some(Waits::Code) && wave.has_code(end) {
+        self.slots.look_at(slot);
+        self.slots.has_code[slot] = wave.has_code(end);
+        if wave.waits == Some(Waits::Code) && self.slots.has_code[slot] {
             wave.waits = None;
             wave.ready_at = wave.ready_at.max(now + 1);
+            self.slots.note(slot, wave);
         }
     }
 }

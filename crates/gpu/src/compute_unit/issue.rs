@@ -3,7 +3,7 @@
 use super::{
     Unit,
     memory::AccessUnderWay,
-    wave::{Busy, Waits, put},
+    wave::{Busy, Waits},
 };
 use crate::{
     category::{Brief, Category, Special},
@@ -34,27 +34,39 @@ impl Unit {
         let mut place = 0;
         while let Some(&slot) = self.by_simd[simd].get(place) {
             place += 1;
-            let wave = self.waves[slot].as_ref().expect("a SIMD lists wavefronts that are there");
-            if !wave.can_issue() || wave.ready_at > now {
+            let category = self.slots.category[slot];
+            let taken = issued >> category as u32 & 1 == 1;
+            if self.slots.ready_at[slot] > now || taken || !self.is_free(category, simd, now) {
+                continue;
+            }
+            let wave = self.waves[slot].as_mut().expect("a SIMD lists wavefronts that are there");
+            if !self.slots.has_code[slot] {
+                wave.waits = Some(Waits::Code);
+                self.slots.note(slot, wave);
                 continue;
             }
             let workgroup = self.groups[wave.group].as_ref().expect("a wavefront belongs to a workgroup");
             let brief = workgroup.running.briefs.at(wave.wavefront.pc);
-            let category = brief.category as usize;
-            if issued >> category & 1 == 1 || !self.is_free(brief.category, simd, now) {
-                continue;
-            }
-            if !wave.has_code(workgroup.running.kernel().code.end()) {
-                self.waves[slot].as_mut().expect("it is there").waits = Some(Waits::Code);
-                continue;
-            }
-            issued |= 1 << category;
+            issued |= 1 << category as u32;
             let before = self.by_simd[simd].len();
             self.execute(slot, brief, now)?;
+            self.executed(slot);
             // A wavefront that has ended is not in the list any more.
             place -= before - self.by_simd[simd].len();
         }
         Ok(issued != 0)
+    }
+
+    /// Notes what has become of a wavefront that executed an instruction.
+    fn executed(&mut self, slot: usize) {
+        let Some(wave) = &self.waves[slot] else { return };
+        let running = &self.groups[wave.group].as_ref().expect("a wavefront belongs to a workgroup").running;
+        self.slots.category[slot] = running.briefs.at(wave.wavefront.pc).category;
+        self.slots.has_code[slot] = wave.has_code(running.kernel().code.end());
+        self.slots.note(slot, wave);
+        if wave.fetching.is_none() {
+            self.slots.look_at(slot);
+        }
     }
 
     fn is_free(&self, category: Category, simd: usize, now: u64) -> bool {
@@ -140,8 +152,7 @@ impl Unit {
             Step::Mem(op) => {
                 wave.waits = Some(Waits::Coalescer);
                 let (op, flat) = (Some(Op::Vector(op)), brief.flat);
-                let access = AccessUnderWay { wave: slot, op, parts: Vec::new(), left: 0, flat };
-                let number = put(&mut self.accesses, access);
+                let number = self.under_way(AccessUnderWay { wave: slot, op, parts: Vec::new(), left: 0, flat });
                 self.coalescing.push_back((now + decode + spec.coalesce.0, number));
                 Ok(())
             }

@@ -2,13 +2,13 @@
 
 use super::{
     Ends, Report, Unit,
-    wave::{Busy, Waits, put},
+    wave::{Busy, Waits},
 };
 use crate::gather::{Op, Part};
 use engine::{Inlet, Lane};
 use gcn3::error::ExecError;
 use interconnect::HEADER;
-use mem::{Access, Asid, Block, LINE, PhysAddr, Reply, Request, RequestId, Scope, VirtAddr};
+use mem::{Access, Asid, Block, PhysAddr, Reply, Request, RequestId, Scope, VirtAddr};
 
 /// Lines of one access that can be told apart in the number of a request.
 const PARTS: u64 = 1 << 16;
@@ -118,6 +118,7 @@ impl Unit {
         let wave = self.waves[slot].as_mut().expect("a wavefront waits for its access");
         wave.waits = None;
         wave.ready_at = wave.ready_at.max(now + 1);
+        self.slots.note(slot, wave);
         if lines == 0 {
             // No lane takes part.
             return self.complete(number);
@@ -138,7 +139,7 @@ impl Unit {
             Err(fault) => return Err(self.located(slot, fault)),
         };
         let left = parts.len();
-        let number = put(&mut self.accesses, AccessUnderWay { wave: slot, op: Some(op), parts, left, flat: false });
+        let number = self.under_way(AccessUnderWay { wave: slot, op: Some(op), parts, left, flat: false });
         if left == 0 {
             return self.complete(number);
         }
@@ -152,8 +153,7 @@ impl Unit {
 
     /// Tells the vector or the scalar cache to forget all it holds.
     pub fn order(&mut self, slot: usize, scalar: bool) {
-        let access = AccessUnderWay { wave: slot, op: None, parts: Vec::new(), left: 1, flat: false };
-        let number = put(&mut self.accesses, access);
+        let number = self.under_way(AccessUnderWay { wave: slot, op: None, parts: Vec::new(), left: 1, flat: false });
         let wave = self.waves[slot].as_mut().expect("it has just been stepped");
         if scalar {
             wave.scalar += 1;
@@ -164,6 +164,20 @@ impl Unit {
             self.lines_under_way += 1;
             // Behind everything that was asked for before it.
             self.transactions.push_back(Transaction { access: number, part: 0 });
+        }
+    }
+
+    /// Gives an access a number.
+    pub fn under_way(&mut self, access: AccessUnderWay) -> usize {
+        match self.free_numbers.pop() {
+            Some(number) => {
+                self.accesses[number] = Some(access);
+                number
+            }
+            None => {
+                self.accesses.push(Some(access));
+                self.accesses.len() - 1
+            }
         }
     }
 
@@ -188,7 +202,7 @@ impl Unit {
             virt: VirtAddr(line.0),
             // There is no translation: addresses are what memory knows them by.
             phys: Some(PhysAddr(line.0)),
-            data: if store || atomic.is_some() { access.parts[part].block() } else { Block::of([0; LINE], mask) },
+            data: if store || atomic.is_some() { access.parts[part].block() } else { Block::zeros(mask) },
         }
     }
 
@@ -231,12 +245,14 @@ impl Unit {
             wave.ready_at = wave.ready_at.max(now);
             wave.kind_of_wait = Busy::Scalar;
         }
+        self.slots.note(access.wave, wave);
         self.complete(number)
     }
 
     /// Completes an instruction whose lines have all come.
     fn complete(&mut self, number: usize) -> Result<(), Box<ExecError>> {
         let access = self.accesses[number].take().expect("it was under way");
+        self.free_numbers.push(number);
         let Some(mut op) = access.op else { return Ok(()) };
         op.fill(&access.parts);
         let wave = self.waves[access.wave].as_mut().expect("a wavefront waits for its accesses");

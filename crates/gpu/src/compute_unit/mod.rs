@@ -13,6 +13,7 @@ mod account;
 mod fetch;
 mod issue;
 mod memory;
+mod slots;
 mod wave;
 
 use crate::{
@@ -27,6 +28,7 @@ use gcn3::error::ExecError;
 use interconnect::{HEADER, Wire};
 use mem::{Access, Reply, Request};
 use memory::{AccessUnderWay, Transaction};
+use slots::{NEVER, Slots};
 use std::{collections::VecDeque, sync::Arc};
 use wave::{Wave, Workgroup};
 
@@ -109,6 +111,7 @@ struct Unit {
     leader: bool,
     spec: ComputeUnitSpec,
     waves: Vec<Option<Wave>>,
+    slots: Slots,
     /// The slots of each SIMD's wavefronts, the oldest first.
     by_simd: Vec<Vec<usize>>,
     groups: Vec<Option<Workgroup>>,
@@ -120,6 +123,7 @@ struct Unit {
     /// Vector accesses on their way to becoming lines, in order: when, and which.
     coalescing: VecDeque<(u64, usize)>,
     accesses: Vec<Option<AccessUnderWay>>,
+    free_numbers: Vec<usize>,
     /// Lines to be asked for, one a cycle.
     transactions: VecDeque<Transaction>,
     /// Scalar requests that did not fit the wire yet.
@@ -180,6 +184,8 @@ pub struct ComputeUnit {
     /// Rung when something comes in: for a unit at rest, and for one that an access without slots for its lines holds up.
     bell: EventCount,
     slots: EventCount,
+    /// Which of the two is rung.
+    held_up: bool,
 }
 
 impl ComputeUnit {
@@ -218,6 +224,7 @@ impl ComputeUnit {
             leader,
             spec,
             waves: (0..spec.wavefronts()).map(|_| None).collect(),
+            slots: Slots::new(spec.wavefronts()),
             by_simd: vec![Vec::new(); spec.simds],
             groups: Vec::new(),
             turn: 0,
@@ -225,6 +232,7 @@ impl ComputeUnit {
             unit_free: [0; Category::COUNT],
             coalescing: VecDeque::new(),
             accesses: Vec::new(),
+            free_numbers: Vec::new(),
             transactions: VecDeque::new(),
             scalar_requests: VecDeque::new(),
             lines_under_way: 0,
@@ -238,12 +246,12 @@ impl ComputeUnit {
             spare: Vec::new(),
         };
         let slots = scope.eventcount_for("line_slots", Reason::Resource);
-        Self { unit, ends, commands, reports, bell, slots }
+        Self { unit, ends, commands, reports, bell, slots, held_up: false }
     }
 
     pub async fn run(mut self, cx: Context) {
         loop {
-            let (seen, now) = (self.bell.count(), cx.now().0);
+            let (seen, now) = (self.bell().count(), cx.now().0);
             while let Some(command) = self.commands.try_recv(Lane::Request) {
                 if let Err(message) = self.unit.obey(command, &self.ends, now).await {
                     return cx.fail(message);
@@ -260,26 +268,34 @@ impl ComputeUnit {
                 Ok(next) => next,
                 Err(error) => return cx.fail(error.to_string()),
             };
-            let bell = if self.unit.lacks_slots(now) { &self.slots } else { &self.bell };
             match next {
                 Next::Soon => cx.pause(1).await,
                 // Reporting took time.
-                _ if cx.now().0 > now || self.bell.count() > seen => {}
+                _ if cx.now().0 > now || self.bell().count() > seen => {}
                 next => {
-                    self.ring(bell);
-                    let seen = bell.count();
+                    self.held_up(self.unit.lacks_slots(now));
+                    let (bell, seen) = (self.bell(), self.bell().count());
                     match next {
                         Next::At(cycle) => _ = bell.wait_for(seen + 1, cycle - now).await,
                         _ => bell.wait(seen + 1).await,
                     }
-                    self.ring(&self.bell);
                 }
             }
         }
     }
 
-    /// From now on, whatever comes in rings this bell.
-    fn ring(&self, bell: &EventCount) {
+    /// What rings when something comes in.
+    fn bell(&self) -> &EventCount {
+        if self.held_up { &self.slots } else { &self.bell }
+    }
+
+    /// From now on, whatever comes in rings the bell of a unit at rest, or of one that is held up.
+    fn held_up(&mut self, held_up: bool) {
+        if held_up == self.held_up {
+            return;
+        }
+        self.held_up = held_up;
+        let bell = self.bell();
         self.commands.ring(bell);
         for from in [&self.ends.vector.0, &self.ends.scalar.0, &self.ends.code.0] {
             from.ring(bell);
@@ -295,7 +311,8 @@ impl Unit {
         let issued = self.issue(now)?;
         self.issued = issued;
         let fetching = self.fetch(ends);
-        self.account.cycle(now, issued, &self.waves, &self.vector_free, &self.coalescing);
+        let vector = self.vector_free.iter().any(|free| *free > now);
+        self.account.cycle(now, issued, vector, !self.coalescing.is_empty(), &self.slots.kept);
         if issued || sending || fetching {
             return Ok(Next::Soon);
         }
@@ -333,13 +350,13 @@ impl Unit {
 
     /// The first cycle in which something happens by itself.
     fn idle_until(&self, now: u64) -> Next {
-        let ready = self.waves.iter().flatten().filter(|wave| wave.can_issue()).map(|wave| wave.ready_at.max(now + 1));
+        let ready = self.slots.ready_at.iter().fold(NEVER, |first, ready_at| first.min(*ready_at));
         // One that is due already waits for slots.
         let coalesced = self.coalescing.front().map(|(at, _)| *at).filter(|at| *at > now);
-        match ready.chain(coalesced).min() {
-            Some(cycle) if cycle <= now + 1 => Next::Soon,
-            Some(cycle) => Next::At(cycle),
-            None => Next::Whenever,
+        match coalesced.map_or(ready, |at| ready.min(at)) {
+            NEVER => Next::Whenever,
+            cycle if cycle <= now + 1 => Next::Soon,
+            cycle => Next::At(cycle),
         }
     }
 }

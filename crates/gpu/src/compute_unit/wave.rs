@@ -60,11 +60,6 @@ pub enum Busy {
 }
 
 impl Wave {
-    /// Nothing holds it up but time.
-    pub fn can_issue(&self) -> bool {
-        self.waits.is_none()
-    }
-
     /// Whether the accesses outstanding are few enough.
     pub fn reached(&self, vector: u8, other: u8) -> bool {
         self.vector.len() <= vector.into() && self.scalar + self.flat <= other.into()
@@ -131,6 +126,11 @@ impl Unit {
                 fetching: None,
                 kind_of_wait: Busy::Scalar,
             });
+            let wave = self.waves[slot].as_ref().expect("it has just been put there");
+            self.slots.category[slot] = running.briefs.at(pc).category;
+            self.slots.has_code[slot] = false;
+            self.slots.note(slot, wave);
+            self.slots.look_at(slot);
             self.by_simd[simd].push(slot);
             self.counts.wavefronts.increment();
         }
@@ -141,6 +141,7 @@ impl Unit {
     /// A wavefront has ended.
     pub fn end(&mut self, slot: usize, now: u64) {
         let wave = self.waves[slot].take().expect("it has just been looked at");
+        self.slots.clear(slot);
         self.by_simd[wave.simd].retain(|other| *other != slot);
         self.spare.push(wave.wavefront);
         self.note_resident();
@@ -166,10 +167,13 @@ impl Unit {
             return;
         }
         workgroup.at_barrier = 0;
-        for wave in self.waves.iter_mut().flatten() {
-            if wave.group == group && wave.waits == Some(Waits::Barrier) {
+        for (slot, wave) in self.waves.iter_mut().enumerate() {
+            if let Some(wave) = wave.as_mut().filter(|wave| wave.group == group)
+                && wave.waits == Some(Waits::Barrier)
+            {
                 wave.waits = None;
                 wave.ready_at = now + 1;
+                self.slots.note(slot, wave);
             }
         }
     }

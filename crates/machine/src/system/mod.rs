@@ -195,7 +195,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
                 above.from.push(from);
                 above.to.push((vec![node], to));
             }
-            let memory = Memory::new(spec, above, store, &scope);
+            let memory = Memory::new(spec, above, store, None, &scope);
             scope.serve("control", |cx| memory.run(cx));
         });
     }

@@ -45,6 +45,11 @@ impl Stdio {
         Stdio { input: RefCell::new(Box::new(input)), ..self }
     }
 
+    /// The same with other outputs, which lead to where these led in the end.
+    pub fn with_outputs(self, output: impl Write + 'static, error: impl Write + 'static) -> Stdio {
+        Stdio { output: RefCell::new(Box::new(output)), error: RefCell::new(Box::new(error)), ..self }
+    }
+
     pub fn is_terminal(&self, stream: Stream) -> bool {
         self.terminals[stream as usize]
     }

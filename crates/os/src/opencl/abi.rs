@@ -77,6 +77,11 @@ impl Rect {
         Self { to, from, size: [bytes, 1, 1], to_pitch: [0, 0], from_pitch: [0, 0] }
     }
 
+    /// All of them.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.size.iter().fold(1, |all: u64, along| all.saturating_mul(*along)))
+    }
+
     /// The rows: where each goes to and comes from.
     pub fn rows(self) -> impl Iterator<Item = (VirtAddr, VirtAddr)> {
         (0..self.size[2]).flat_map(move |slice| {

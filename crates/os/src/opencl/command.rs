@@ -15,7 +15,7 @@ use super::{
     driver::Driver,
     error::{Cl, ensure},
     event::{Callback, Event},
-    gpu::Launch,
+    launch::{Launch, NotStarted},
 };
 use crate::guest::{Fault, GuestMemory};
 
@@ -32,6 +32,8 @@ pub enum Step {
         rows: Rect,
     },
     Kernel(Box<Launch>),
+    /// So many bytes go over the wire between host and device, which takes its time.
+    Transfer(Bytes),
     /// The driver gives memory of its own back.
     Unmap(VirtAddr, Bytes),
     /// The driver frees shared virtual memory.
@@ -146,15 +148,19 @@ impl Driver {
 
     fn submit(&mut self, event: u64, now: Time) {
         self.set_status(event, cl::SUBMITTED as i32, now);
-        self.ready.push_back(event);
+        self.ready.push_back((event, now));
     }
 
     /// Takes every step that can be taken now; says whether there was one.
     pub(super) fn pump(&mut self, guest: &mut dyn GuestMemory, now: Time) -> bool {
         let mut moved = false;
-        while let Some(event) = self.ready.pop_front() {
+        while let Some((time, event)) = self.in_transfer.first().copied().filter(|(time, _)| *time <= now) {
+            self.in_transfer.pop_first();
+            self.ready.push_back((event, time));
+        }
+        while let Some((event, time)) = self.ready.pop_front() {
             moved = true;
-            self.advance(event, guest, now);
+            self.advance(event, guest, time);
         }
         for memory in std::mem::take(&mut self.let_go) {
             self.unhold_memory(memory, guest);
@@ -165,7 +171,7 @@ impl Driver {
         moved
     }
 
-    /// Takes the steps of a command until one takes time.
+    /// Takes the steps of a command, from `now` on, until one takes time.
     fn advance(&mut self, handle: u64, guest: &mut dyn GuestMemory, now: Time) {
         loop {
             let Ok(event) = self.events.held_mut(handle) else { return };
@@ -186,9 +192,22 @@ impl Driver {
                     self.work.push_back(Work { action, event: Some(handle), held: None });
                     return;
                 }
-                Some(Step::Kernel(launch)) => match self.gpu.start(handle, *launch, guest) {
+                Some(Step::Kernel(launch)) => match self.start_kernel(handle, *launch, guest, now) {
                     Ok(()) => return,
-                    Err(text) => Err(text),
+                    Err(NotStarted::Refused(text)) => Err(text),
+                    Err(NotStarted::Broken(broken)) => {
+                        self.broken.get_or_insert(broken);
+                        return;
+                    }
+                },
+                Some(Step::Transfer(size)) => match self.settings.costs.transfer(size) {
+                    Time::ZERO => Ok(()),
+                    length => {
+                        // One after another: there is one wire.
+                        self.wire_free = self.wire_free.max(now) + length;
+                        self.in_transfer.insert((self.wire_free, handle));
+                        return;
+                    }
                 },
                 Some(Step::Copy(rect)) => copy(guest, rect).map_err(|fault| fault.to_string()),
                 Some(Step::Fill { pattern, rows }) => fill(guest, &pattern, rows).map_err(|fault| fault.to_string()),
@@ -220,9 +239,9 @@ impl Driver {
     }
 
     /// The library has done something for the driver.
-    pub(super) fn finish_work(&mut self, work: Work) {
+    pub(super) fn finish_work(&mut self, work: Work, now: Time) {
         if let Some(event) = work.event {
-            self.ready.push_back(event);
+            self.ready.push_back((event, now));
         }
         if let Some(event) = work.held {
             self.unhold_event(event);

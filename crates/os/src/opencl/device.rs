@@ -125,7 +125,8 @@ impl Driver {
 
     pub(super) fn get_device_info(&mut self, call: &mut Call) -> Cl<Outcome> {
         let device = self.device(call.word(0))?;
-        let value = describe(device, self.settings.shares_memory(), u64::from(call.uint(1)))?;
+        let value =
+            describe(device, self.settings.shares_memory(), self.gpus.is_fine_grained(), u64::from(call.uint(1)))?;
         call.info(2, &value)
     }
 
@@ -140,7 +141,7 @@ impl Driver {
     }
 }
 
-fn describe(device: &Device, shares_memory: bool, what: u64) -> Cl<Vec<u8>> {
+fn describe(device: &Device, shares_memory: bool, fine_grained: bool, what: u64) -> Cl<Vec<u8>> {
     // The compiler flushes single-precision denormals for this GPU, which is slow with them.
     let single = cl::FP_INF_NAN | cl::FP_ROUND_TO_NEAREST | cl::FP_FMA;
     let double = single | cl::FP_DENORM | cl::FP_ROUND_TO_ZERO | cl::FP_ROUND_TO_INF;
@@ -227,7 +228,8 @@ fn describe(device: &Device, shares_memory: bool, what: u64) -> Cl<Vec<u8>> {
         cl::DEVICE_PRINTF_BUFFER_SIZE => word(PRINTF_BYTES),
         cl::DEVICE_PREFERRED_INTEROP_USER_SYNC => flag(true),
         cl::DEVICE_SVM_CAPABILITIES => {
-            word(cl::DEVICE_SVM_COARSE_GRAIN_BUFFER | cl::DEVICE_SVM_FINE_GRAIN_BUFFER | cl::DEVICE_SVM_ATOMICS)
+            let fine = cl::DEVICE_SVM_FINE_GRAIN_BUFFER | cl::DEVICE_SVM_ATOMICS;
+            word(cl::DEVICE_SVM_COARSE_GRAIN_BUFFER | if fine_grained { fine } else { 0 })
         }
         cl::DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
         | cl::DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT

@@ -6,7 +6,7 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     rc::Rc,
 };
 
@@ -14,7 +14,7 @@ use engine::Time;
 use mem::VirtAddr;
 
 use super::{
-    Settings,
+    Settings, Usage,
     abi::{self, Action, Record},
     call::{Call, Outcome},
     cl,
@@ -24,8 +24,10 @@ use super::{
     error::Code,
     event::Event,
     function::{Function, Returns, SERVE},
-    gpu::Gpu,
+    functional::Functional,
+    gpu::{Broken, Gpus},
     kernel::Kernel,
+    launch::{Arena, Running},
     memory::MemObject,
     policy::MemoryPolicy,
     program::Program,
@@ -67,9 +69,18 @@ pub struct Driver {
     pub(super) svm: Allocations,
     /// Descriptions of images and samplers in memory.
     pub(super) slots: Slots,
-    pub(super) gpu: Gpu,
-    /// Events whose next step can be taken.
-    pub(super) ready: VecDeque<u64>,
+    pub(super) gpus: Box<dyn Gpus>,
+    /// Kernels that run, by their events.
+    pub(super) running: BTreeMap<u64, Running>,
+    pub(super) arena: Arena,
+    pub(super) usage: Rc<RefCell<Usage>>,
+    /// The GPUs can't go on.
+    pub(super) broken: Option<Broken>,
+    /// Events whose next step can be taken, and since when.
+    pub(super) ready: VecDeque<(u64, Time)>,
+    /// Events whose bytes are on the wire, by when they will have arrived.
+    pub(super) in_transfer: BTreeSet<(Time, u64)>,
+    pub(super) wire_free: Time,
     /// What threads of the program are to do.
     pub(super) work: VecDeque<Work>,
     /// Whether a thread of the program serves the driver.
@@ -78,17 +89,30 @@ pub struct Driver {
     pub(super) let_go: Vec<u64>,
     pub(super) let_go_programs: Vec<u64>,
     calls: BTreeMap<u64, Pending>,
+    /// Calls on their way into the driver, and when they get there.
+    entering: BTreeMap<u64, Time>,
     last_call: u64,
     waiting: BTreeMap<Tid, String>,
 }
 
 impl Driver {
+    /// A driver whose kernels run without time.
     pub fn new(settings: Settings) -> Self {
+        let gpus = Functional::new(settings.kernel_limit);
+        Self::with_gpus(settings, Box::new(gpus))
+    }
+
+    pub fn with_gpus(settings: Settings, gpus: Box<dyn Gpus>) -> Self {
         let devices = Device::all(&settings);
+        let usage = Usage { groups: vec![0; settings.gpus.max(1) as usize], ..Usage::default() };
         Self {
             policy: settings.policy.make(),
             compiler: Compiler::new(settings.compiler.clone()),
-            gpu: Gpu::new(settings.gpus.max(1), settings.kernel_limit),
+            gpus,
+            running: BTreeMap::new(),
+            arena: Arena::default(),
+            usage: Rc::new(RefCell::new(usage)),
+            broken: None,
             settings,
             devices,
             contexts: Table::new(2, cl::INVALID_CONTEXT),
@@ -101,11 +125,14 @@ impl Driver {
             svm: Allocations::default(),
             slots: Slots::default(),
             ready: VecDeque::new(),
+            in_transfer: BTreeSet::new(),
+            wire_free: Time::ZERO,
             work: VecDeque::new(),
             serving: false,
             let_go: Vec::new(),
             let_go_programs: Vec::new(),
             calls: BTreeMap::new(),
+            entering: BTreeMap::new(),
             last_call: 0,
             waiting: BTreeMap::new(),
         }
@@ -117,8 +144,8 @@ impl Driver {
     }
 
     /// What the GPUs have done so far, to be looked at whenever wanted.
-    pub fn usage(&self) -> Rc<RefCell<super::Usage>> {
-        self.gpu.usage.clone()
+    pub fn usage(&self) -> Rc<RefCell<Usage>> {
+        self.usage.clone()
     }
 
     /// Runs the function of a new call.
@@ -163,7 +190,7 @@ impl Driver {
         now: Time,
     ) -> Answer {
         if let Some(work) = pending.work.take() {
-            self.finish_work(work);
+            self.finish_work(work, now);
         }
         self.pump(guest, now);
         let next = pending.actions.pop_front().or_else(|| {
@@ -253,13 +280,27 @@ impl Trap for Driver {
         let Ok(record) = Record::read(guest, VirtAddr(address)) else {
             return Answer::Return(abi::REFUSED);
         };
-        if record.token == 0 {
+        let mut token = record.token;
+        if token == 0 {
             self.last_call += 1;
-            let pending = self.begin(&record, guest, now);
-            return self.go_on(&record, self.last_call, pending, guest, thread, now);
+            token = self.last_call;
+            // Whoever serves the driver has called long ago.
+            let length = if record.function == SERVE { Time::ZERO } else { self.settings.costs.call };
+            self.entering.insert(token, now + length);
         }
-        match self.calls.remove(&record.token) {
-            Some(pending) => self.go_on(&record, record.token, pending, guest, thread, now),
+        if let Some(until) = self.entering.get(&token).copied() {
+            if now < until {
+                return match record.set_token(guest, token) {
+                    Ok(()) => Answer::Wait { until },
+                    Err(_) => Answer::Return(abi::REFUSED),
+                };
+            }
+            self.entering.remove(&token);
+            let pending = self.begin(&record, guest, now);
+            return self.go_on(&record, token, pending, guest, thread, now);
+        }
+        match self.calls.remove(&token) {
+            Some(pending) => self.go_on(&record, token, pending, guest, thread, now),
             None => Answer::Return(abi::REFUSED),
         }
     }
@@ -269,6 +310,15 @@ impl Trap for Driver {
         let executed = self.run_kernels(guest, now, budget);
         let moved = self.pump(guest, now) || moved;
         executed.max(moved.into())
+    }
+
+    fn next_event(&self) -> Time {
+        let transfer = self.in_transfer.first().map_or(Time::NEVER, |(time, _)| *time);
+        transfer.min(self.gpus.next_end())
+    }
+
+    fn broken(&self) -> Option<String> {
+        self.broken.as_ref().map(|Broken(text)| text.clone())
     }
 
     fn waits_for(&self, thread: Tid) -> String {

@@ -49,6 +49,13 @@ pub struct Event {
     pub samplers: Vec<u64>,
 }
 
+impl Event {
+    /// Its work has not begun when it was handed over, but then.
+    pub fn started(&mut self, start: Time) {
+        self.times[2] = self.times[2].max(start);
+    }
+}
+
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {

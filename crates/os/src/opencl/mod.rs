@@ -6,8 +6,8 @@
 //! program's functions) it hands back to the library, which does it in the program's code.
 //!
 //! How a call flows: [`driver`](Driver) reads the record, `dispatch` picks the function, the function checks and answers
-//! or enqueues; `command` takes commands step by step; `gpu` runs kernels a while at a time, whenever whoever drives the
-//! process calls [`Trap::work`](crate::guest::Trap::work). The memory policy says what map, unmap, read, write and
+//! or enqueues; `command` takes commands step by step; `launch` hands kernels to the [GPUs](gpu::Gpus), which get on
+//! whenever whoever drives the process calls [`Trap::work`](crate::guest::Trap::work). The memory policy says what map, unmap, read, write and
 //! launch do.
 //!
 //! The program is not trusted: handles are numbers that are looked up, pointers are read through the guest's own
@@ -24,10 +24,12 @@ mod driver;
 pub mod error;
 mod event;
 mod function;
-mod gpu;
+mod functional;
+pub mod gpu;
 mod image;
 mod image_transfer;
 mod kernel;
+mod launch;
 mod memory;
 mod ndrange;
 mod policy;
@@ -48,6 +50,8 @@ pub use driver::Driver;
 pub use policy::PolicyKind;
 
 use crate::compiler::{self, Folder};
+use engine::Time;
+use mem::Bytes;
 
 /// How the driver is set up.
 pub struct Settings {
@@ -58,6 +62,7 @@ pub struct Settings {
     pub compute_units: u32,
     pub policy: PolicyKind,
     pub compiler: compiler::Settings,
+    pub costs: Costs,
     /// The most instructions that one wavefront may execute.
     pub kernel_limit: Option<u64>,
     /// The folders that the program may read, its working folder last.
@@ -74,6 +79,7 @@ impl Default for Settings {
             compute_units: 64,
             policy: PolicyKind::default(),
             compiler: compiler::Settings::default(),
+            costs: Costs::default(),
             kernel_limit: None,
             folders: Box::new(Vec::new),
             say: Box::new(|_| {}),
@@ -85,6 +91,24 @@ impl Settings {
     /// Whether host and device use the same memory.
     fn shares_memory(&self) -> bool {
         self.policy == PolicyKind::Shared
+    }
+}
+
+/// What the host's side of a machine takes beside its instructions. By default nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// Each call of a function of OpenCL.
+    pub call: Time,
+    /// How much goes between host and device memory in a second; none: as much as you like.
+    pub bandwidth: Option<Bytes>,
+}
+
+impl Costs {
+    /// How long so many bytes take.
+    fn transfer(&self, size: Bytes) -> Time {
+        const SECOND: u128 = 1_000_000_000_000_000;
+        let length = |rate: Bytes| u128::from(size.0) * SECOND / u128::from(rate.0.max(1));
+        Time(self.bandwidth.map_or(0, |rate| u64::try_from(length(rate)).unwrap_or(u64::MAX / 4)))
     }
 }
 

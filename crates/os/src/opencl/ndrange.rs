@@ -11,8 +11,8 @@ use super::{
     command::{Command, Step},
     driver::Driver,
     error::{Cl, Code, ensure},
-    gpu::Launch,
     kernel::Kernel,
+    launch::Launch,
 };
 
 /// The work-group that is chosen when the program leaves it open is not larger.

@@ -5,6 +5,8 @@
 //! `shared` gives host and device one and the same bytes. Shared virtual memory (`clSVMAlloc`) is one piece of memory
 //! under both: its addresses mean the same everywhere.
 
+use std::collections::BTreeMap;
+
 use mem::{Bytes, VirtAddr};
 
 use super::{
@@ -143,14 +145,18 @@ pub enum PolicyKind {
 impl PolicyKind {
     pub fn make(self) -> Box<dyn MemoryPolicy> {
         match self {
-            Self::Memcpy => Box::new(Memcpy),
+            Self::Memcpy => Box::new(Memcpy::default()),
             Self::Shared => Box::new(Shared),
         }
     }
 }
 
 /// The device has memory of its own.
-struct Memcpy;
+#[derive(Default)]
+struct Memcpy {
+    /// Shared virtual memory that is mapped to be written, by address.
+    written: BTreeMap<VirtAddr, Bytes>,
+}
 
 impl MemoryPolicy for Memcpy {
     fn name(&self) -> &'static str {
@@ -166,6 +172,26 @@ impl MemoryPolicy for Memcpy {
             Brought::Used(from) => (Some(from), copy(from)),
         };
         Ok((Placement { size, device, owned: true, host }, actions))
+    }
+
+    fn read(&mut self, rect: Rect) -> Vec<Step> {
+        vec![Step::Transfer(rect.bytes()), Step::Guest(Action::Copy(rect))]
+    }
+
+    fn write(&mut self, rect: Rect) -> Vec<Step> {
+        vec![Step::Guest(Action::Copy(rect)), Step::Transfer(rect.bytes())]
+    }
+
+    /// What is mapped to be read comes over the wire; what was mapped to be written goes back.
+    fn svm_map(&mut self, address: VirtAddr, size: Bytes, access: MapAccess) -> Vec<Step> {
+        if access.write {
+            self.written.insert(address, size);
+        }
+        access.fetch.then_some(Step::Transfer(size)).into_iter().collect()
+    }
+
+    fn svm_unmap(&mut self, address: VirtAddr, _: Bytes) -> Vec<Step> {
+        self.written.remove(&address).map(Step::Transfer).into_iter().collect()
     }
 
     fn map(

@@ -62,7 +62,7 @@ pub struct Loaded {
     pub object: Rc<CodeObject>,
     pub program: Arc<gcn3::functional::Program>,
     pub formats: Arc<Vec<String>>,
-    memory: (VirtAddr, Bytes),
+    pub memory: (VirtAddr, Bytes),
 }
 
 #[derive(Debug)]
@@ -78,7 +78,7 @@ pub struct Program {
     /// Kernels that are attached: while there are, it is not built anew.
     pub kernels: u32,
     /// For work-groups as large as the compiler assumes, and for larger ones.
-    loaded: [Option<Loaded>; 2],
+    pub loaded: [Option<Loaded>; 2],
 }
 
 impl Program {

@@ -42,6 +42,11 @@ impl Allocations {
         (address.0 - allocation.base.0 < allocation.size.0).then_some(allocation)
     }
 
+    /// All pieces, by address.
+    pub fn all(&self) -> impl Iterator<Item = (VirtAddr, Bytes)> {
+        self.0.values().map(|allocation| (allocation.base, allocation.size))
+    }
+
     pub fn free(&mut self, guest: &mut dyn GuestMemory, pointer: u64) {
         if let Some(allocation) = self.0.remove(&pointer) {
             guest.unmap(allocation.base, allocation.size);
@@ -58,6 +63,13 @@ impl Driver {
         self.contexts.get(context)?;
         ensure(flags & !KNOWN == 0 && size > 0 && size <= LARGEST_BUFFER, cl::INVALID_VALUE)?;
         ensure(flags & cl::MEM_SVM_ATOMICS == 0 || flags & cl::MEM_SVM_FINE_GRAIN_BUFFER != 0, cl::INVALID_VALUE)?;
+        if flags & cl::MEM_SVM_FINE_GRAIN_BUFFER != 0 && !self.gpus.is_fine_grained() {
+            self.say(
+                "fine-grained shared virtual memory is refused: on this machine host and kernels see what the other \
+                 has written when a kernel starts and ends, not while it runs",
+            );
+            return Err(cl::INVALID_VALUE);
+        }
         // Pages are aligned to more than any type needs.
         ensure(alignment == 0 || alignment.is_power_of_two() && alignment <= 128, cl::INVALID_VALUE)?;
         let base = call.guest.map_anonymous(Bytes(size))?;

@@ -61,6 +61,11 @@ impl<T> Table<T> {
         self.entries.get_mut(&handle).map(|entry| &mut entry.value).ok_or(self.invalid)
     }
 
+    /// Every object that lives, in the order in which they were made.
+    pub fn all(&self) -> impl Iterator<Item = &T> {
+        self.entries.values().map(|entry| &entry.value)
+    }
+
     pub fn retain(&mut self, handle: u64) -> Cl<()> {
         self.entry(handle)?.references += 1;
         Ok(())

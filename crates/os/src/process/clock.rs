@@ -94,6 +94,26 @@ fn nanoseconds(time: Time) -> u64 {
     time.0 / Time::nanos(1).0
 }
 
+/// The region of interest of a program: from the first mark of its begin to the last of its end, in nanoseconds.
+#[derive(Default)]
+pub struct Marked {
+    begin: Option<u64>,
+    end: Option<u64>,
+}
+
+impl Marked {
+    /// Takes down what a CPU has passed.
+    pub fn note(&mut self, marks: &mut [Option<u64>; 2]) {
+        let [begin, end] = std::mem::take(marks);
+        self.begin = self.begin.or(begin);
+        self.end = end.or(self.end);
+    }
+
+    pub fn length(&self) -> Option<Time> {
+        Some(Time::nanos(self.end?.checked_sub(self.begin?)?))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

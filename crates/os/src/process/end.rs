@@ -16,6 +16,10 @@ pub enum End {
     Deadlock { threads: Vec<(Tid, String)> },
     /// More memory was touched than the limit allows.
     OutOfMemory { limit: Bytes },
+    /// The machine that it ran on can't go on: it is stuck, a check failed, or a kernel did something wrong.
+    MachineBroken { report: String },
+    /// Somebody stopped the simulation.
+    Interrupted { time: Time },
     /// It executed as many instructions as it may.
     InstructionLimit { instructions: u64 },
     /// It ran for as long as it may, in simulated time.
@@ -25,6 +29,7 @@ pub enum End {
 impl End {
     /// The exit code of the command, as a shell would give it.
     pub fn exit_code(&self) -> u8 {
+        const SIGINT: u8 = 2;
         const SIGKILL: u8 = 9;
         const SIGXCPU: u8 = 24;
         match self {
@@ -32,7 +37,8 @@ impl End {
             End::Killed { signal, .. } => 128 + signal,
             End::OutOfMemory { .. } => 128 + SIGKILL,
             End::InstructionLimit { .. } | End::TimeLimit { .. } => 128 + SIGXCPU,
-            End::Deadlock { .. } => 125,
+            End::Interrupted { .. } => 128 + SIGINT,
+            End::Deadlock { .. } | End::MachineBroken { .. } => 125,
         }
     }
 }
@@ -49,6 +55,8 @@ impl fmt::Display for End {
             End::OutOfMemory { limit } => {
                 write!(f, "out of memory: the program touched more than its limit of {limit} (raise it with --memory)")
             }
+            End::MachineBroken { report } => write!(f, "the machine came to a stop: {report}"),
+            End::Interrupted { time } => write!(f, "interrupted after {time} of simulated time"),
             End::InstructionLimit { instructions } => {
                 write!(f, "stopped after {instructions} instructions (--max-instructions)")
             }

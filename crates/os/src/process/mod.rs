@@ -10,6 +10,7 @@ mod start;
 mod thread;
 mod wait;
 
+use clock::Marked;
 pub use clock::{Clock, TimeSpec};
 pub use end::End;
 pub use futex::WakeOp;
@@ -23,6 +24,7 @@ use crate::{
     program::Symbols,
     signal::{Actions, SigInfo},
 };
+use engine::Monitor;
 use mem::Bytes;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
@@ -55,6 +57,10 @@ pub struct Process {
     /// When SIGALRM is due, and how long after that again.
     pub(crate) alarm: Option<Alarm>,
     pub(crate) end: Option<End>,
+    /// Where somebody may ask for the end.
+    monitor: Monitor,
+    /// The region of interest, if the program marks one.
+    region: Marked,
     limits: Limits,
     symbols: Symbols,
     /// Unknown system calls that have been named.
@@ -96,6 +102,8 @@ pub struct Totals {
     pub page_faults: u64,
     pub memory: Bytes,
     pub time: engine::Time,
+    /// Of which this much lies in the region of interest that the program marked.
+    pub region: Option<engine::Time>,
 }
 
 impl Process {
@@ -108,6 +116,7 @@ impl Process {
             page_faults: self.space.faults(),
             memory: self.space.used(),
             time: self.clock.now(),
+            region: self.region.length(),
         }
     }
 

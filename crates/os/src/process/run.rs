@@ -33,6 +33,12 @@ impl Process {
             if let Some(end) = self.end.take() {
                 return end;
             }
+            if self.monitor.is_stopped() {
+                return End::Interrupted { time: self.clock.now() };
+            }
+            if let Some(report) = self.driver.broken() {
+                return End::MachineBroken { report };
+            }
         }
     }
 
@@ -54,9 +60,10 @@ impl Process {
         let tid = self.threads[index].tid;
         let alone = self.threads.iter().filter(|thread| thread.can_run()).count() == 1;
         let mut left = if alone { LONE_TURN } else { SHARED_TURN };
-        left = left.min(self.clock.instructions_until(self.next_deadline().min(self.limits.time)));
         left = left.min(self.limits.instructions.saturating_sub(self.clock.instructions()));
-        while left > 0 && self.end.is_none() {
+        while left > 0 && self.end.is_none() && self.driver.broken().is_none() {
+            // What the thread does may bring something about that happens before its turn would end.
+            left = left.min(self.clock.instructions_until(self.next_deadline().min(self.limits.time)));
             // The list changes when threads begin and end.
             let Some(index) = self.thread_index(tid) else { return };
             self.turn = index;
@@ -88,6 +95,7 @@ impl Process {
         let exit = cpu.run(&mut self.space, &mut self.blocks, budget);
         let executed = cpu.instructions - before;
         self.clock.executed(executed);
+        self.region.note(&mut cpu.marks);
         match exit {
             Exit::Limit => {}
             Exit::Wait => unreachable!("an address space never waits for lines"),
@@ -131,6 +139,7 @@ impl Process {
     /// The next moment at which something happens by itself.
     fn next_deadline(&self) -> Time {
         let waits = self.threads.iter().map(|thread| thread.deadline()).min().unwrap_or(Time::NEVER);
+        let waits = waits.min(self.driver.next_event());
         self.alarm.map_or(waits, |alarm| waits.min(alarm.at))
     }
 

@@ -9,7 +9,7 @@ use crate::{
     program::{Image, ProgramError, StackError, Start, set_up_stack},
     signal::Actions,
 };
-use engine::Time;
+use engine::{Monitor, Time};
 use mem::Bytes;
 use rand_pcg::{Pcg64Mcg, rand_core::RngCore};
 use std::path::PathBuf;
@@ -39,6 +39,8 @@ pub struct Options {
     pub max_instructions: u64,
     pub max_time: Time,
     pub driver: Box<dyn Trap>,
+    /// To stop the process from outside.
+    pub monitor: Monitor,
 }
 
 impl Options {
@@ -59,6 +61,7 @@ impl Options {
             max_instructions: u64::MAX,
             max_time: Time::NEVER,
             driver: Box::new(NoDriver),
+            monitor: Monitor::default(),
         }
     }
 }
@@ -126,6 +129,8 @@ impl Process {
             cpus: options.cpus.max(1),
             alarm: None,
             end: None,
+            monitor: options.monitor,
+            region: Default::default(),
             limits: Limits { instructions: options.max_instructions, time: options.max_time },
             symbols: image.symbols,
             command_line,

@@ -10,7 +10,7 @@ mod select;
 mod vector;
 
 pub(crate) use code::{Bytes, Code};
-pub(crate) use select::fuse;
+pub(crate) use select::{fuse, is_mark};
 
 use crate::exec::system;
 use crate::insn::Insn;

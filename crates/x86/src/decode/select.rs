@@ -2,6 +2,7 @@
 
 use super::operands::{form, is_memory, of_bytes, segment, size};
 use super::vector;
+use crate::cpu::MARKS;
 use crate::exec::operand::{Destination, Mem, Source};
 use crate::exec::{alu, atomic, bits, condition, control, cpuid, fused, moves, multiply, shift, stack, string, system};
 use crate::insn::{HIGH, Handler, Insn, NARROW};
@@ -332,8 +333,17 @@ fn flow<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     }
 }
 
+/// Whether a `nop` marks the begin or the end of a region of interest.
+pub(crate) fn is_mark(i: &Instruction) -> bool {
+    i.mnemonic() == Op::Nop && i.memory_base() != Register::None && MARKS.contains(&i.memory_displacement64())
+}
+
 fn machine<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     match i.mnemonic() {
+        Op::Nop if is_mark(i) => {
+            insn.displacement = i.memory_displacement64();
+            immediate(insn, 0, system::mark::<M>)
+        }
         Op::Nop
         | Op::Reservednop
         | Op::Endbr64

@@ -1,5 +1,6 @@
 //! Instructions that concern the machine rather than the program's data.
 
+use crate::cpu::MARKS;
 use crate::exit::Trouble;
 use crate::insn::{Halted, Insn, NEXT, Outcome};
 use crate::{Cpu, Fault, Memory, Reg};
@@ -41,6 +42,14 @@ pub(crate) fn rdtsc<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outc
     let now = cpu.tsc_offset.wrapping_add(cpu.instructions).wrapping_add(insn.immediate);
     cpu.gpr[Reg::Rax] = now & 0xffff_ffff;
     cpu.gpr[Reg::Rdx] = now >> 32;
+    NEXT
+}
+
+/// A `nop` that marks the begin or the end of a region of interest: which, lies where a displacement would. The immediate is
+/// as that of `rdtsc`.
+pub(crate) fn mark<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
+    let now = cpu.tsc_offset.wrapping_add(cpu.instructions).wrapping_add(insn.immediate);
+    cpu.marks[usize::from(insn.displacement == MARKS[1])] = Some(now);
     NEXT
 }
 

@@ -36,6 +36,25 @@ fn the_time_stamp_counts_instructions_from_where_the_driver_says() {
 }
 
 #[test]
+fn a_program_marks_its_region_of_interest_with_two_nops() {
+    let code = [
+        0x90, // nop
+        0x0f, 0x1f, 0x84, 0x00, 0xb0, 0x51, 0x0e, 0x0c, // nopl 0x0c0e51b0(%rax,%rax,1)
+        0x90, // nop
+        0x0f, 0x1f, 0x84, 0x00, 0x00, 0x51, 0x0e, 0x0c, // nopl 0x0c0e5100(%rax,%rax,1)
+        0x0f, 0x1f, 0x84, 0x00, 0xb1, 0x51, 0x0e, 0x0c, // nopl 0x0c0e51b1(%rax,%rax,1)
+    ];
+    for budget in [5, 1] {
+        let mut m = machine(&code);
+        m.cpu.tsc_offset = 1000;
+        for _ in 0..5 / budget {
+            m.run_for(budget);
+        }
+        assert_eq!(m.cpu.marks, [Some(1001), Some(1004)]);
+    }
+}
+
+#[test]
 fn more_than_sse2_is_announced_only_if_asked_for() {
     for sse4 in [false, true] {
         let mut m = machine(&[0xb8, 0x01, 0x00, 0x00, 0x00, 0x0f, 0xa2]); // mov eax, 1; cpuid

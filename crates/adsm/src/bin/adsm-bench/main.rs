@@ -11,10 +11,13 @@ mod programs;
 mod selftest;
 mod store;
 
-use adsm::{Config, DeviceKind, Size};
+use adsm::{Config, DeviceKind, Size, accel::sim::SimSpec};
 use clap::Parser;
 use measure::Plan;
-use std::{process::ExitCode, time::Instant};
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 /// Measures shared memory for CPU and GPU against explicit copies and managed memory.
 #[derive(Parser)]
@@ -23,6 +26,12 @@ struct Options {
     /// sim, opencl or cuda.
     #[arg(long, default_value = "cuda")]
     device: DeviceKind,
+    /// Microseconds that the simulated device takes before each transfer and each kernel.
+    #[arg(long, default_value_t = 0)]
+    latency: u64,
+    /// Bytes a second between host and simulated device.
+    #[arg(long)]
+    bandwidth: Option<Size>,
     /// Small inputs and few runs.
     #[arg(long)]
     quick: bool,
@@ -63,20 +72,22 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
     let config = Config::from_env()?;
+    let latency = Duration::from_micros(options.latency);
+    let bandwidth = options.bandwidth.map(|Size(bytes)| bytes as u64);
+    let opened = measure::open(options.device, SimSpec { latency, bandwidth, ..SimSpec::default() })?;
     if options.selftest {
-        return selftest::run(options.device, options.quick);
+        return selftest::run(&opened, options.quick);
     }
     let plan = Plan {
-        device: options.device,
         config,
         quick: options.quick,
         runs: options.runs.unwrap_or(if options.quick { 5 } else { 15 }),
         only: options.only.clone(),
         blocks: options.blocks.iter().map(|size| size.0).collect(),
         figures: options.figure.clone(),
-        end: options.seconds.map(|seconds| Instant::now() + std::time::Duration::from_secs(seconds)),
+        end: options.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
     };
-    let report = measure::run(&plan)?;
+    let report = measure::run(&plan, &opened)?;
     if options.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {

@@ -7,14 +7,17 @@ use crate::{
 };
 use adsm::{
     Config, DeviceKind, Protocol, Stats,
-    accel::{Accelerator, cuda::Cuda},
+    accel::{
+        Accelerator,
+        cuda::Cuda,
+        sim::{Sim, SimSpec},
+    },
 };
 use serde::Serialize;
 use std::{fmt::Write, sync::Arc, time::Instant};
 
 /// What is to be measured.
 pub struct Plan {
-    pub device: DeviceKind,
     pub config: Config,
     pub quick: bool,
     pub runs: usize,
@@ -117,7 +120,10 @@ pub struct Opened {
     pub cuda: Option<Arc<Cuda>>,
 }
 
-pub fn open(kind: DeviceKind) -> Outcome<Opened> {
+pub fn open(kind: DeviceKind, simulated: SimSpec) -> Outcome<Opened> {
+    if matches!(kind, DeviceKind::Sim(_)) {
+        return Ok(Opened { accel: Arc::new(Sim::new(simulated)), cuda: None });
+    }
     if kind == DeviceKind::Cuda {
         let first = Cuda::all()?.into_iter().next().ok_or("there is no CUDA device")?;
         let cuda = Arc::new(first);
@@ -155,8 +161,7 @@ pub fn library<'a>(accel: &'a Arc<dyn Accelerator>, config: Config) -> Make<'a> 
     Box::new(move |sizes| Ok(Box::new(Adsm::new(accel, config.clone(), sizes)?)))
 }
 
-pub fn run(plan: &Plan) -> Outcome<Report> {
-    let opened = open(plan.device)?;
+pub fn run(plan: &Plan, opened: &Opened) -> Outcome<Report> {
     let mut report = Report {
         device: opened.accel.name(),
         machine: machine(),
@@ -166,12 +171,12 @@ pub fn run(plan: &Plan) -> Outcome<Report> {
         missing: Vec::new(),
     };
     if !plan.figures.is_empty() {
-        figures::run(plan, &opened, &mut report)?;
+        figures::run(plan, opened, &mut report)?;
         return Ok(report);
     }
     for program in programs::all(if plan.quick { 1 } else { 2 }) {
         if plan.only.is_empty() || plan.only.iter().any(|part| program.name.contains(part.as_str())) {
-            compare(plan, &program, program.name, ways(&opened, &plan.config, &plan.blocks), &mut report);
+            compare(plan, &program, program.name, ways(opened, &plan.config, &plan.blocks), &mut report);
         }
     }
     Ok(report)

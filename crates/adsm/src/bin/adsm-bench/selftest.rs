@@ -4,12 +4,12 @@
 //! threads at once, and misuse. It stops at nothing, and says what failed.
 
 use crate::{
-    measure::{Opened, open},
+    measure::Opened,
     programs,
     store::{Adsm, Arg, Copies, Managed, Outcome, Store},
 };
 use adsm::{
-    Config, DeviceKind, Faults, Protocol, Runtime,
+    Config, Faults, Protocol, Runtime, Schedule,
     accel::{
         Accelerator,
         sim::{Sim, SimSpec},
@@ -19,13 +19,8 @@ use std::{sync::Arc, time::Instant};
 
 const PAGE: usize = 4096;
 
-pub fn run(kind: DeviceKind, quick: bool) -> Outcome<bool> {
-    println!("{}", crate::measure::machine());
-    run_on(&open(kind)?, quick)
-}
-
-fn run_on(opened: &Opened, quick: bool) -> Outcome<bool> {
-    println!("device: {}", opened.accel.name());
+pub fn run(opened: &Opened, quick: bool) -> Outcome<bool> {
+    println!("{}\ndevice: {}", crate::measure::machine(), opened.accel.name());
     for file in ["/proc/sys/vm/unprivileged_userfaultfd", "/proc/sys/vm/max_map_count"] {
         println!("{file}: {}", std::fs::read_to_string(file).unwrap_or_default().trim());
     }
@@ -51,7 +46,7 @@ fn run_on(opened: &Opened, quick: bool) -> Outcome<bool> {
                     let config = Config { protocol, block, faults, ahead, ..Config::default() };
                     let begin = Instant::now();
                     let rounds = if quick { 4 } else { 12 };
-                    let outcome = random(&opened.accel, &config, rounds);
+                    let outcome = random(std::slice::from_ref(&opened.accel), &config, rounds);
                     check(
                         format!("random accesses: {faults:?} {protocol} block {block} ahead {ahead}"),
                         outcome,
@@ -59,6 +54,17 @@ fn run_on(opened: &Opened, quick: bool) -> Outcome<bool> {
                     );
                 }
             }
+        }
+    }
+    if let Some(cuda) = &opened.cuda {
+        for protocol in [Protocol::Batch, Protocol::Lazy, Protocol::Rolling] {
+            let config = Config { protocol, block: 4 * PAGE, schedule: Schedule::RoundRobin, ..Config::default() };
+            let begin = Instant::now();
+            let outcome = cuda.open_again().map_err(Into::into).and_then(|again| {
+                let both: [Arc<dyn Accelerator>; 2] = [Arc::clone(&opened.accel), Arc::new(again)];
+                random(&both, &config, 12)
+            });
+            check(format!("random accesses: {protocol}, the GPU as two devices, kernels in turns"), outcome, begin);
         }
     }
     let begin = Instant::now();
@@ -117,13 +123,13 @@ impl Random {
     }
 }
 
-fn random(accel: &Arc<dyn Accelerator>, config: &Config, rounds: usize) -> Outcome<String> {
+fn random(accels: &[Arc<dyn Accelerator>], config: &Config, rounds: usize) -> Outcome<String> {
     let stir = programs::stir();
     let mut seed = Random(0x9E37_79B9_7F4A_7C15);
     let mut faults = 0;
     for round in 0..rounds {
         let bytes = 1 + seed.below(200 * PAGE);
-        let mut store = Adsm::new(accel, Config { rolling: seed.below(4), ..config.clone() }, &[bytes; 3])?;
+        let mut store = Adsm::on(accels, Config { rolling: seed.below(4), ..config.clone() }, &[bytes; 3])?;
         let mut model = vec![vec![0u8; bytes]; 3];
         for act in 0..60 {
             let (object, at, value) = (seed.below(3), seed.below(bytes), seed.below(256) as u8);
@@ -254,7 +260,7 @@ mod tests {
     use adsm::accel::opencl::OpenCl;
 
     fn on(accel: Arc<dyn Accelerator>) {
-        assert!(run_on(&Opened { accel, cuda: None }, true).unwrap());
+        assert!(run(&Opened { accel, cuda: None }, true).unwrap());
     }
 
     #[test]

@@ -4,3 +4,4 @@ mod commands;
 mod kernels;
 mod objects;
 mod support;
+mod timing;

@@ -5,7 +5,7 @@ use std::{cell::RefCell, rc::Rc};
 use engine::Time;
 use mem::{Bytes, VirtAddr};
 
-use super::super::{Driver, Settings, abi, cl, error::Code, function::Function};
+use super::super::{Driver, Settings, abi, cl, error::Code, function::Function, functional::Functional, gpu::Gpus};
 use crate::{
     compiler,
     guest::{Answer, Fault, GuestMemory, NoRoom, Tid, Trap},
@@ -50,8 +50,9 @@ impl GuestMemory for Memory {
         Ok(VirtAddr(base))
     }
 
-    fn unmap(&mut self, address: VirtAddr, _: Bytes) {
-        self.pieces.retain(|piece| piece.0 != address.0);
+    /// Parts of pieces stay.
+    fn unmap(&mut self, address: VirtAddr, size: Bytes) {
+        self.pieces.retain(|(base, bytes)| *base != address.0 || size.0 < bytes.len() as u64);
     }
 }
 
@@ -63,6 +64,10 @@ pub struct Program {
     pub called: Vec<(u64, [u64; 4])>,
     pub printed: Vec<u8>,
     pub said: Rc<RefCell<Vec<String>>>,
+    /// Until when it waits at most.
+    until: Time,
+    /// The time, as far as the driver has any.
+    pub now: Time,
     pub copies: usize,
 }
 
@@ -72,14 +77,29 @@ impl Program {
     }
 
     pub fn with(settings: Settings) -> Self {
+        let gpus = Functional::new(settings.kernel_limit);
+        Self::with_gpus(settings, Box::new(gpus))
+    }
+
+    pub fn with_gpus(settings: Settings, gpus: Box<dyn Gpus>) -> Self {
         let said = Rc::<RefCell<Vec<String>>>::default();
         let heard = said.clone();
-        let driver = Driver::new(Settings {
+        let settings = Settings {
             say: Box::new(move |text| heard.borrow_mut().push(text.into())),
             compiler: compiler::Settings { cache: None, ..compiler::Settings::default() },
             ..settings
-        });
-        Self { driver, memory: Memory::default(), called: vec![], printed: vec![], said, copies: 0 }
+        };
+        let driver = Driver::with_gpus(settings, gpus);
+        Self {
+            driver,
+            memory: Memory::default(),
+            called: vec![],
+            printed: vec![],
+            said,
+            until: Time::NEVER,
+            now: Time::ZERO,
+            copies: 0,
+        }
     }
 
     /// Memory with these bytes.
@@ -126,25 +146,32 @@ impl Program {
         let record = self.put(&bytes);
         let result = loop {
             match self.trap(record) {
-                None => assert_ne!(
-                    self.driver.work(&mut self.memory, Time::ZERO, 1 << 20),
-                    0,
-                    "nothing to do, and yet {}",
-                    self.driver.waits_for(Tid(1))
-                ),
+                None => self.wait(),
                 Some(0) => break self.get_word(record + 16),
                 Some(answer) => self.act(answer, record + 24 + 8 * abi::ARGUMENTS as u64),
             }
         };
-        self.memory.unmap(VirtAddr(record), Bytes(0));
+        self.memory.unmap(VirtAddr(record), Bytes(u64::MAX));
         result
+    }
+
+    /// Lets the GPUs work, or time pass.
+    fn wait(&mut self) {
+        if self.driver.work(&mut self.memory, self.now, 1 << 20) == 0 {
+            let next = self.until.min(self.driver.next_event());
+            assert_ne!(next, Time::NEVER, "nothing to do, and yet {}", self.driver.waits_for(Tid(1)));
+            self.now = self.now.max(next);
+        }
     }
 
     pub fn trap(&mut self, record: u64) -> Option<u64> {
         let args = [record, abi::VERSION, 0, 0, 0, 0];
-        match self.driver.trap(args, Tid(1), &mut self.memory, Time::ZERO) {
+        match self.driver.trap(args, Tid(1), &mut self.memory, self.now) {
             Answer::Return(answer) => Some(answer),
-            Answer::Wait { .. } => None,
+            Answer::Wait { until } => {
+                self.until = until;
+                None
+            }
         }
     }
 

@@ -1,0 +1,61 @@
+//! `cohesim compare`: one program on several machines, side by side.
+
+use crate::{
+    guest::{Guest, Output},
+    progress::{catch_interrupts, interrupted},
+    system::System,
+    ui::Ui,
+};
+use miette::bail;
+use os::End;
+use report::Comparison;
+
+/// Run a program on several machines and compare them: time, speedup, and where compute units' cycles went.
+///
+/// The exit code is 0 only if the program ended well, by its own account, on every machine.
+#[derive(clap::Args)]
+pub struct Compare {
+    #[command(flatten)]
+    guest: Guest,
+    /// The machines: names (see `cohesim list systems`) or files. Speedups are against the first.
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',', default_values = DEFAULT)]
+    systems: Vec<String>,
+    #[command(flatten)]
+    how: System,
+}
+
+/// Those that differ most.
+const DEFAULT: [&str; 2] = ["r9nano", "skeleton"];
+
+impl Compare {
+    pub fn run(self, ui: &Ui) -> miette::Result<()> {
+        // What is wrong with a machine is said before anything takes time.
+        let machines = self.systems.iter().map(|name| self.how.load(name)).collect::<miette::Result<Vec<_>>>()?;
+        catch_interrupts()?;
+        let arguments: Vec<String> = self.guest.arguments.iter().map(|word| word.to_string_lossy().into()).collect();
+        let mut comparison = Comparison::new(self.guest.name(), &arguments);
+        let mut wrong = Vec::new();
+        for (name, machine) in self.systems.iter().zip(&machines) {
+            let folder = self.how.out.as_ref().map(|folder| folder.join(&machine.name));
+            let (ran, summary) = self.how.run(&self.guest, machine, Output::Kept, folder.as_deref(), ui)?;
+            match (ran.end, summary) {
+                (End::Exited { code: 0 }, Some(summary)) => comparison.add(summary),
+                (end, _) => {
+                    let printed = ran.output.trim_end();
+                    comparison
+                        .failed(&machine.name, format!("{end}{}{printed}", if printed.is_empty() { "" } else { ": " }));
+                    wrong.push(name.as_str());
+                }
+            }
+            if interrupted() {
+                break;
+            }
+        }
+        ui.print(&comparison.to_string())?;
+        ui.report(&comparison)?;
+        if !wrong.is_empty() {
+            bail!("'{}' did not end well on {}", self.guest.name(), wrong.join(", "));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,247 @@
+//! A program inside the simulator: what `cohesim run` and `cohesim compare` both start.
+
+use crate::{files, progress::Progress};
+use engine::{Monitor, Run, Time};
+use machine::{Gpus, Machine};
+use mem::Bytes;
+use miette::{IntoDiagnostic, WrapErr, bail, miette};
+use os::{
+    End, Options, Process,
+    files::{Mount, Stdio},
+    opencl::Usage,
+    process::Totals,
+};
+use std::{
+    borrow::Cow,
+    cell::RefCell,
+    io::{self, Write},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::Instant,
+};
+
+/// A program, and what it may do.
+#[derive(clap::Args)]
+pub struct Guest {
+    /// The program: the name of a workload (see `cohesim list workloads`), or an ELF file made with gcc -static or
+    /// musl-gcc -static.
+    pub program: PathBuf,
+    /// Show a folder to the program, at its own path or at GUEST, to read or (with :rw) to write.
+    #[arg(long, value_name = "HOST[:GUEST][:rw]")]
+    mount: Vec<Mount>,
+    /// How much memory the program may use.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
+    memory: Bytes,
+    /// How many processors the program is told there are.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    cpus: u32,
+    /// Stop the program after so many instructions.
+    #[arg(long, value_name = "N")]
+    max_instructions: Option<u64>,
+    /// Stop the program after so much simulated time, such as 10s, 5ms or 100us.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub max_time: Option<Time>,
+    /// How long a file that the program writes may become.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
+    max_file: Bytes,
+    /// How much the program may write to files in all.
+    #[arg(long, value_name = "SIZE", default_value = "16GiB", value_parser = size)]
+    max_written: Bytes,
+    /// A variable for the program's environment, which is otherwise empty but for PATH and HOME.
+    #[arg(long, value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    #[command(flatten)]
+    opencl: crate::opencl::OpenCl,
+    /// Arguments for the program, after `--`.
+    #[arg(last = true, value_name = "ARGUMENT")]
+    pub arguments: Vec<std::ffi::OsString>,
+}
+
+/// What kernels run on.
+pub enum On<'a> {
+    /// GPUs without time.
+    Nothing,
+    Machine(&'a Machine, &'a machine::Options),
+}
+
+/// Where the program's output goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// To standard output.
+    Shown,
+    /// Nowhere but into the report.
+    Kept,
+}
+
+/// What a run of a program brought.
+pub struct Ran {
+    pub end: End,
+    pub totals: Totals,
+    pub usage: Usage,
+    /// What it printed, if that was kept.
+    pub output: String,
+    /// What the machine did.
+    pub run: Option<Run>,
+    /// How long it took on this computer.
+    pub seconds: f64,
+}
+
+impl Guest {
+    /// What it is called.
+    pub fn name(&self) -> String {
+        self.program.display().to_string()
+    }
+
+    /// The program's bytes, and where it believes to lie. A workload's name goes before a file's: `./NAME` is a file.
+    pub fn image(&self) -> miette::Result<(Cow<'static, [u8]>, PathBuf)> {
+        if let Some(workload) = self.program.to_str().and_then(workloads::find) {
+            return Ok((workloads::guest().into(), Path::new("/workloads").join(workload.name)));
+        }
+        if !self.program.exists() {
+            return Err(miette!(
+                help = "`cohesim list workloads` names what is built in",
+                "there is neither a file nor a workload '{}'",
+                self.program.display()
+            ));
+        }
+        let path = self.program.canonicalize().into_diagnostic()?;
+        Ok((files::read(&self.program)?.into(), path))
+    }
+
+    /// Runs the program to its end.
+    pub fn run(&self, on: On, output: Output, monitor: &Monitor, progress: &Progress) -> miette::Result<Ran> {
+        let start = Instant::now();
+        let (image, path) = self.image()?;
+        let here = std::env::current_dir().into_diagnostic().wrap_err("the working folder is gone")?;
+        let kept = Captured::default();
+        let mut options = self.options(&path, &here)?;
+        options.monitor = monitor.clone();
+        options.stdio = match output {
+            Output::Shown => {
+                Stdio::inherit().with_outputs(progress.around(io::stdout()), progress.around(io::stderr()))
+            }
+            Output::Kept => Stdio::new(io::stdin(), kept.clone(), progress.around(io::stderr())),
+        };
+        if let (On::Machine(..), Some(option)) = (&on, self.opencl.functional_only()) {
+            bail!("{option} is for runs without time: add --functional");
+        }
+        let gpus = match on {
+            On::Nothing => None,
+            On::Machine(machine, options) => Some((machine, Gpus::new(machine, options))),
+        };
+        let driver = self.opencl.driver(&options.mounts, &here, gpus.as_ref().map(|(machine, gpus)| (*machine, gpus)));
+        let usage = driver.usage();
+        options.driver = Box::new(driver);
+        let mut process = Process::start(&image, options)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("can't run '{}'", self.name()))?;
+        let end = process.run();
+        let totals = process.totals();
+        drop(process);
+        let run = gpus.and_then(|(_, gpus)| gpus.finish()).map(without_checks);
+        let seconds = start.elapsed().as_secs_f64();
+        let output = String::from_utf8_lossy(&kept.0.borrow()).into_owned();
+        Ok(Ran { end, totals, usage: usage.take(), output, run, seconds })
+    }
+
+    fn options(&self, path: &Path, here: &Path) -> miette::Result<Options> {
+        let mut options = Options::new(path.display().to_string());
+        options.arguments = vec![self.program.as_os_str().as_bytes().to_vec()];
+        options.arguments.extend(self.arguments.iter().map(|argument| argument.clone().into_vec()));
+        options.environment = self.environment(here)?;
+        options.mounts = vec![Mount { host: here.into(), guest: Some(here.into()), writable: false }];
+        options.mounts.extend(self.mount.iter().cloned());
+        options.folder = here.into();
+        options.memory = self.memory;
+        options.longest_file = self.max_file;
+        options.most_written = self.max_written;
+        options.cpus = self.cpus;
+        options.max_instructions = self.max_instructions.unwrap_or(u64::MAX);
+        options.max_time = self.max_time.unwrap_or(Time::NEVER);
+        Ok(options)
+    }
+
+    fn environment(&self, here: &Path) -> miette::Result<Vec<Vec<u8>>> {
+        let mut variables = vec![b"PATH=/usr/bin:/bin".to_vec(), [b"HOME=", here.as_os_str().as_bytes()].concat()];
+        for variable in &self.env {
+            let Some((name, _)) = variable.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+                bail!("'--env {variable}' is not NAME=VALUE");
+            };
+            let start = format!("{name}=");
+            variables.retain(|other| !other.starts_with(start.as_bytes()));
+            variables.push(variable.clone().into_bytes());
+        }
+        Ok(variables)
+    }
+}
+
+/// Who checks is not part of the machine.
+pub fn without_checks(mut run: Run) -> Run {
+    for region in &mut run.regions {
+        region.statistics.0.retain(|path, _| !path.starts_with("check"));
+    }
+    run
+}
+
+/// The program's output, kept for the report.
+#[derive(Clone, Default)]
+struct Captured(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Captured {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A size: `4GiB`, `512 MiB`, `1000`.
+fn size(text: &str) -> Result<Bytes, String> {
+    let (number, unit) = split(text)?;
+    let shift = match unit {
+        "" | "B" => 0,
+        "K" | "KiB" => 10,
+        "M" | "MiB" => 20,
+        "G" | "GiB" => 30,
+        _ => return Err(format!("'{unit}' is not a unit: write KiB, MiB or GiB")),
+    };
+    number.checked_mul(1 << shift).map(Bytes).ok_or_else(|| format!("{text} is too large"))
+}
+
+/// A length of time: `10s`, `5 ms`.
+fn time(text: &str) -> Result<Time, String> {
+    let (number, unit) = split(text)?;
+    let scale: u64 = match unit {
+        "s" => 1_000_000_000_000_000,
+        "ms" => 1_000_000_000_000,
+        "us" => 1_000_000_000,
+        "ns" => 1_000_000,
+        "" => return Err("a time needs a unit: write s, ms, us or ns".into()),
+        _ => return Err(format!("'{unit}' is not a unit: write s, ms, us or ns")),
+    };
+    number.checked_mul(scale).map(Time).ok_or_else(|| format!("{text} is more than five hours"))
+}
+
+fn split(text: &str) -> Result<(u64, &str), String> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let number = text[..end].parse().map_err(|_| format!("'{text}' does not begin with a whole number"))?;
+    Ok((number, text[end..].trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_have_units() {
+        assert_eq!((size("4GiB"), size("12"), size("1 KiB")), (Ok(Bytes(4 << 30)), Ok(Bytes(12)), Ok(Bytes(1024))));
+        assert_eq!((time("10s"), time("5 ms")), (Ok(Time(10_000_000_000_000_000)), Ok(Time(5_000_000_000_000))));
+        assert!(size("1TB").unwrap_err().contains("KiB, MiB or GiB"));
+        assert!(time("10").unwrap_err().contains("needs a unit"));
+        assert!(time("99999999999s").unwrap_err().contains("five hours"));
+    }
+}

@@ -1,0 +1,72 @@
+//! How a machine is chosen, changed and run, and what is told of a run on it.
+
+use crate::{
+    guest::{Guest, On, Output, Ran},
+    progress::Progress,
+    ui::Ui,
+};
+use engine::Monitor;
+use machine::{Machine, Options};
+use miette::IntoDiagnostic;
+use report::{HostFacts, Program, Subject, Summary};
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+};
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Machine")]
+pub struct System {
+    /// Change a key of the machine: gpu.l2.size=1MiB.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    /// Run in this many threads; the result is the same.
+    #[arg(long, value_name = "N", default_value = "1")]
+    threads: NonZero<usize>,
+    /// Compare every read, and memory in the end, with what it must hold; ends at the first that is wrong.
+    #[arg(long)]
+    check: bool,
+    /// Write statistics, the machine and a page to look at (report.html) to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write a trace of at most so many events too, for ui.perfetto.dev.
+    #[arg(long, value_name = "EVENTS", num_args = 0..=1, default_missing_value = "1000000", requires = "out")]
+    trace: Option<usize>,
+}
+
+impl System {
+    /// The machine of that name, with what the user changed.
+    pub fn load(&self, name: &str) -> miette::Result<Machine> {
+        Machine::load(name, &self.sets).into_diagnostic()
+    }
+
+    /// Runs a program on a machine; what it brought goes to `folder` too.
+    pub fn run(
+        &self,
+        guest: &Guest,
+        machine: &Machine,
+        output: Output,
+        folder: Option<&Path>,
+        ui: &Ui,
+    ) -> miette::Result<(Ran, Option<Summary>)> {
+        let monitor = Monitor::default();
+        let (threads, check) = (self.threads.get(), self.check);
+        let options = Options { threads, check, until: guest.max_time, trace: self.trace, monitor: monitor.clone() };
+        let what = format!("{} on {}", guest.name(), machine.name);
+        let progress = Progress::start(&what, &monitor, Some(machine.clock), ui);
+        let ran = guest.run(On::Machine(machine, &options), output, &monitor, &progress)?;
+        drop(progress);
+        let Some(run) = &ran.run else { return Ok((ran, None)) };
+        let program = Program::new(guest.name(), &guest.image()?.0);
+        let arguments: Vec<String> = guest.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let host = HostFacts { seconds: ran.seconds, threads, checked: check };
+        // What comes before and after the region of interest (inputs, the check of results) is not what the program is about.
+        let total = ran.totals.region.unwrap_or(ran.totals.time);
+        let subject = Subject { program: &program, arguments: &arguments, machine, run, total, host };
+        if let Some(folder) = folder {
+            report::write(folder, &subject).into_diagnostic()?;
+        }
+        let summary = Summary::of(&subject);
+        Ok((ran, Some(summary)))
+    }
+}

@@ -1,0 +1,110 @@
+//! Whole programs on machines, in time.
+
+use std::{fs, process::Command, thread, time::Duration};
+
+use ::workloads::ALL;
+
+use crate::{Ran, ran, support::Folder};
+
+fn cohesim(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
+    command.args(arguments);
+    command
+}
+
+/// A workload at its tiny size on a machine.
+fn tiny(name: &str, system: &str, options: &[&str]) -> Ran {
+    let start = ["run", name, "--system", system];
+    ran(&mut cohesim(&[&start, options, &["--", "--size", "tiny"]].concat()))
+}
+
+#[test]
+fn every_workload_is_right_and_every_read_of_it() {
+    for workload in ALL {
+        let Ran { code, out } = tiny(workload.name, "skeleton", &["--check"]);
+        assert_eq!(code, Some(0), "{}: {out}", workload.name);
+        assert!(out.contains(": right"), "{out}");
+    }
+}
+
+/// Those that launch once, often, with atomic accesses, with barriers, and with control flow that diverges.
+const HANDFUL: [&str; 5] = ["matmul", "bitonic-sort", "histogram", "reduction", "bfs"];
+
+#[test]
+fn threads_change_no_statistic_and_no_instruction() {
+    for name in HANDFUL {
+        let results = ["1", "2"].map(|threads| {
+            let folder = Folder::new(&format!("threads-{threads}-{name}"));
+            let out = folder.file("");
+            let Ran { code, out } = tiny(name, "r9nano", &["--json", "--threads", threads, "--out", &out]);
+            assert_eq!(code, Some(0), "{name}: {out}");
+            let stats = fs::read(folder.file("stats.json")).expect("it has been written");
+            (stats, out)
+        });
+        assert!(results[0] == results[1], "{name}: two threads give other results");
+    }
+}
+
+#[test]
+fn a_machine_that_is_stuck_says_who_waits_for_whom() {
+    let mut command = cohesim(&["run", "vecadd", "--system", "skeleton", "--set", "gpu.compute_unit.line_slots=2"]);
+    let output = command.args(["--", "--size", "tiny"]).output().expect("the command was built");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("kernel 'vecadd' did not come to its end: deadlock"), "{said}");
+    assert!(said.contains("cu0.line_slots"), "{said}");
+}
+
+#[test]
+fn an_interrupted_run_tells_what_is_known_so_far() {
+    let mut command = cohesim(&["run", "matmul", "--system", "skeleton", "--", "--size", "512"]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = command.spawn().expect("the command was built");
+    // Before its first breath it would simply be gone.
+    thread::sleep(Duration::from_millis(1500));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("it is ours");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
+}
+
+#[test]
+fn a_time_limit_ends_a_kernel_too() {
+    let mut command = cohesim(&["run", "matmul", "--system", "skeleton", "--max-time", "5ms", "--", "--size", "256"]);
+    let output = command.output().expect("the command was built");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_ne!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("time"), "{said}");
+}
+
+#[test]
+fn options_of_other_modes_are_refused() {
+    for (arguments, message) in [
+        (&["run", "vecadd", "--gpus", "4"][..], "--gpus is for runs without time"),
+        (&["run", "vecadd", "--functional", "--check"], "cannot be used with"),
+        (&["run", "vecadd", "--system", "r9nanno"], "did you mean 'r9nano'"),
+        (&["compare", "vecadd", "--systems", "skeleton,r9nanno"], "did you mean 'r9nano'"),
+        (&["run", "vecadd", "--set", "gpu.l2.siez=1MiB"], "did you mean 'size'"),
+    ] {
+        let output = cohesim(arguments).output().expect("the command was built");
+        let said = String::from_utf8_lossy(&output.stderr).replace('\n', " ");
+        let words: Vec<&str> = said.split_whitespace().filter(|word| *word != "│").collect();
+        assert!(!output.status.success() && words.join(" ").contains(message), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn machines_are_compared_with_the_first() {
+    let folder = Folder::new("compare");
+    let out = folder.file("");
+    let arguments = ["compare", "matmul", "--json", "--systems", "skeleton,r9nano", "--out", &out];
+    let Ran { code, out } = ran(cohesim(&arguments).args(["--", "--size", "tiny"]));
+    assert_eq!(code, Some(0), "{out}");
+    let comparison: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
+    let runs = comparison["runs"].as_array().expect("a list");
+    assert_eq!((runs[0]["system"].as_str(), runs[0]["speedup"].as_f64()), (Some("skeleton"), Some(1.0)));
+    assert!(runs[1]["kernel_speedup"].as_f64() > Some(1.0), "64 compute units are faster than one: {out}");
+    assert_eq!(folder.names(), ["r9nano", "skeleton"]);
+}

@@ -1,0 +1,97 @@
+//! What the scheduler has to know of every wavefront in every cycle, slot by slot and packed: wavefronts themselves are
+//! large, and most of them wait.
+
+use super::{
+    account::{REASONS, Reason},
+    wave::{Busy, Waits, Wave},
+};
+use crate::category::Category;
+
+/// Of a slot that can't issue, and of one that nobody has.
+pub const NEVER: u64 = u64::MAX;
+
+pub struct Slots {
+    /// The first cycle in which the wavefront can issue.
+    pub ready_at: Vec<u64>,
+    /// The unit its next instruction goes to.
+    pub category: Vec<Category>,
+    /// Whether it has the code of that instruction.
+    pub has_code: Vec<bool>,
+    /// What keeps it from issuing, for the account; and how many are kept by each reason.
+    reason: Vec<Option<Reason>>,
+    pub kept: [u32; REASONS],
+    /// Slots whose instruction buffer has to be looked at, a bit each.
+    buffers: Vec<u64>,
+}
+
+impl Slots {
+    pub fn new(count: usize) -> Self {
+        Self {
+            ready_at: vec![NEVER; count],
+            category: vec![Category::Scheduler; count],
+            has_code: vec![false; count],
+            reason: vec![None; count],
+            kept: [0; REASONS],
+            buffers: vec![0; count.div_ceil(64)],
+        }
+    }
+
+    /// The wavefront of a slot has changed: it was held up, goes on, or has got answers.
+    pub fn note(&mut self, slot: usize, wave: &Wave) {
+        self.ready_at[slot] = if wave.waits.is_none() { wave.ready_at } else { NEVER };
+        self.keep(slot, Some(kept_by(wave)));
+    }
+
+    /// Nobody has the slot any more.
+    pub fn clear(&mut self, slot: usize) {
+        self.ready_at[slot] = NEVER;
+        self.keep(slot, None);
+        self.looked_at(slot);
+    }
+
+    fn keep(&mut self, slot: usize, reason: Option<Reason>) {
+        let before = std::mem::replace(&mut self.reason[slot], reason);
+        if before != reason {
+            before.inspect(|reason| self.kept[*reason as usize] -= 1);
+            reason.inspect(|reason| self.kept[*reason as usize] += 1);
+        }
+    }
+
+    /// The instruction buffer of a slot has to be looked at, or need not be before something changes.
+    pub fn look_at(&mut self, slot: usize) {
+        self.buffers[slot / 64] |= 1 << (slot % 64);
+    }
+
+    pub fn looked_at(&mut self, slot: usize) {
+        self.buffers[slot / 64] &= !(1 << (slot % 64));
+    }
+
+    /// The first slot from `from` on whose instruction buffer has to be looked at.
+    pub fn buffer(&self, from: usize) -> Option<usize> {
+        let mut bits = self.buffers.get(from / 64)? & u64::MAX << (from % 64);
+        for word in from / 64.. {
+            if bits != 0 {
+                return Some(word * 64 + bits.trailing_zeros() as usize);
+            }
+            bits = *self.buffers.get(word + 1)?;
+        }
+        None
+    }
+}
+
+/// What keeps a wavefront from issuing.
+fn kept_by(wave: &Wave) -> Reason {
+    match wave.waits {
+        Some(Waits::Count { .. } | Waits::End) if !wave.vector.is_empty() => Reason::VectorMemory,
+        Some(Waits::Count { .. } | Waits::End) => Reason::Scalar,
+        Some(Waits::Coalescer) => Reason::VectorMemory,
+        Some(Waits::Code) => Reason::Code,
+        Some(Waits::Barrier) => Reason::Barrier,
+        None => match wave.kind_of_wait {
+            Busy::Vector => Reason::Vector,
+            Busy::Scalar => Reason::Scalar,
+            Busy::Local => Reason::Local,
+            Busy::Memory => Reason::VectorMemory,
+        },
+    }
+}

@@ -1,0 +1,262 @@
+//! Kernels on their way through the driver: what they need is put into memory, the GPUs run them, and it is taken away.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
+
+use engine::Time;
+use gcn3::{dispatch::Dispatch, functional::Program};
+use mem::{Bytes, LINE, VirtAddr};
+
+use super::{
+    abi::Action,
+    command::Step,
+    device::PRINTF_BYTES,
+    driver::Driver,
+    gpu::{Broken, Ended, Gpus, Ready},
+    printf,
+};
+use crate::guest::GuestMemory;
+
+/// A kernel that is to run.
+#[derive(Debug)]
+pub struct Launch {
+    pub program: Arc<Program>,
+    /// What its `printf`s print; empty if it has none.
+    pub formats: Arc<Vec<String>>,
+    pub dispatch: Dispatch,
+    /// The GPU that runs it, if it is one alone.
+    pub gpu: Option<usize>,
+}
+
+/// A kernel that runs: what is to be looked at and taken away when it has ended.
+#[derive(Debug)]
+pub struct Running {
+    formats: Arc<Vec<String>>,
+    printf: VirtAddr,
+    parts: Parts,
+}
+
+/// Where arguments and the like of launches lie: each on pages that no launch had before, so that no cache of a GPU can hold
+/// what was there.
+#[derive(Debug, Default)]
+pub struct Arena {
+    next: u64,
+    end: u64,
+}
+
+const PAGE: u64 = 4096;
+/// How much is asked for at a time. Only what is in use takes up memory.
+const ARENA: u64 = 64 << 20;
+
+impl Arena {
+    fn take(&mut self, guest: &mut dyn GuestMemory, size: u64) -> Result<VirtAddr, String> {
+        if self.end - self.next < size {
+            let all = size.max(ARENA);
+            self.next = guest.map_anonymous(Bytes(all)).map_err(|error| error.to_string())?.0;
+            self.end = self.next + all;
+        }
+        let taken = VirtAddr(self.next);
+        self.next += size;
+        Ok(taken)
+    }
+}
+
+/// Memory that a kernel needs while it runs.
+#[derive(Debug, Default)]
+struct Parts(Vec<(VirtAddr, Bytes)>);
+
+impl Parts {
+    fn map(&mut self, guest: &mut dyn GuestMemory, size: Bytes) -> Result<VirtAddr, String> {
+        let address = guest.map_anonymous(size).map_err(|error| error.to_string())?;
+        self.0.push((address, size));
+        Ok(address)
+    }
+
+    /// Places for arguments, packet, queue and scratch. All but the last lie together in the arena.
+    fn place(
+        &mut self,
+        guest: &mut dyn GuestMemory,
+        arena: &mut Arena,
+        sizes: [Bytes; 4],
+    ) -> Result<[VirtAddr; 4], String> {
+        let [kernarg, packet, queue, scratch] = sizes.map(|size| size.0.next_multiple_of(LINE as u64));
+        let size = (kernarg + packet + queue).next_multiple_of(PAGE);
+        let base = arena.take(guest, size)?;
+        self.0.push((base, Bytes(size)));
+        // A kernel that has no scratch memory still has an address for it, where nothing is.
+        let scratch = self.map(guest, Bytes(scratch.max(PAGE)))?;
+        Ok([base, base + Bytes(kernarg), base + Bytes(kernarg + packet), scratch])
+    }
+
+    fn unmap(self, guest: &mut dyn GuestMemory) {
+        for (address, size) in self.0 {
+            guest.unmap(address, size);
+        }
+    }
+}
+
+/// Why a kernel does not run.
+pub enum NotStarted {
+    /// There is no room for what it needs.
+    Refused(String),
+    Broken(Broken),
+}
+
+/// Puts what a kernel needs into memory.
+fn place(
+    launch: Launch,
+    gpus: &dyn Gpus,
+    arena: &mut Arena,
+    guest: &mut dyn GuestMemory,
+    running: &mut Running,
+) -> Result<Ready, String> {
+    let Launch { program, formats, mut dispatch, gpu } = launch;
+    if !formats.is_empty() {
+        let printf = running.parts.map(guest, Bytes(PRINTF_BYTES))?;
+        let head = [0, PRINTF_BYTES as u32 - printf::HEAD as u32];
+        let bytes: Vec<u8> = head.iter().flat_map(|word| word.to_le_bytes()).collect();
+        guest.write(printf, &bytes).map_err(|fault| fault.to_string())?;
+        dispatch = dispatch.with_printf_buffer(printf);
+        running.printf = printf;
+    }
+    running.formats = formats;
+    let plan = gpus.plan(&dispatch);
+    let parts = running.parts.place(guest, arena, plan.part_sizes(&dispatch))?;
+    let places = plan.places(program.image.base, parts);
+    let contents = [
+        (places.kernarg, dispatch.kernarg(&places)),
+        (places.packet, dispatch.packet(&places).to_vec()),
+        (places.queue, dispatch.queue(&places).to_vec()),
+    ];
+    for (address, bytes) in contents {
+        guest.write(address, &bytes).map_err(|fault| fault.to_string())?;
+    }
+    Ok(Ready { program, dispatch, plan, places, gpu, reach: Vec::new() })
+}
+
+impl Driver {
+    /// Puts what a kernel needs into memory, and hands it to the GPUs.
+    pub(super) fn start_kernel(
+        &mut self,
+        event: u64,
+        launch: Launch,
+        guest: &mut dyn GuestMemory,
+        now: Time,
+    ) -> Result<(), NotStarted> {
+        self.note_launch(&launch);
+        let mut running = Running { formats: Arc::default(), printf: VirtAddr(0), parts: Parts::default() };
+        let mut ready = match place(launch, &*self.gpus, &mut self.arena, guest, &mut running) {
+            Ok(ready) => ready,
+            Err(text) => {
+                running.parts.unmap(guest);
+                return Err(NotStarted::Refused(text));
+            }
+        };
+        ready.reach = self.reach(&running.parts, ready.places.scratch);
+        self.running.insert(event, running);
+        self.gpus.start(event, ready, guest, now).map_err(NotStarted::Broken)
+    }
+
+    fn note_launch(&mut self, launch: &Launch) {
+        let groups = launch.dispatch.groups().iter().map(|count| u64::from(*count)).product::<u64>();
+        let mut usage = self.usage.borrow_mut();
+        usage.kernels += 1;
+        if let Some(gpu) = launch.gpu {
+            usage.groups[gpu] += groups;
+            return;
+        }
+        // Workgroup n goes to GPU n modulo their number.
+        let gpus = usage.groups.len() as u64;
+        for (n, dealt) in usage.groups.iter_mut().enumerate() {
+            *dealt += (groups + gpus - 1 - n as u64) / gpus;
+        }
+    }
+
+    /// The memory that a kernel can reach: buffers, shared virtual memory, code, and what belongs to the launch but for its
+    /// scratch memory.
+    fn reach(&self, parts: &Parts, scratch: VirtAddr) -> Vec<(VirtAddr, Bytes)> {
+        let parts = parts.0.iter().copied().filter(|(base, _)| *base != scratch);
+        let buffers = self.memories.all().map(|memory| (memory.placement.device, memory.placement.size));
+        let code = self.programs.all().flat_map(|program| program.loaded.iter().flatten().map(|loaded| loaded.memory));
+        let all = buffers.chain(self.svm.all()).chain(code).chain(self.slots.all()).chain(parts);
+        whole_pages(all)
+    }
+
+    /// Lets the GPUs go on for about `budget` instructions; gives the instructions executed.
+    pub(super) fn run_kernels(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> u64 {
+        let done = self.gpus.work(guest, now, budget);
+        self.usage.borrow_mut().instructions += done.instructions;
+        for ended in done.ended {
+            self.end_kernel(ended, guest);
+        }
+        done.instructions
+    }
+
+    fn end_kernel(&mut self, ended: Ended, guest: &mut dyn GuestMemory) {
+        let Ended { launch: event, start, end, error } = ended;
+        let Some(running) = self.running.remove(&event) else { return };
+        let text =
+            if running.printf.0 == 0 { Vec::new() } else { printf::output(guest, running.printf, &running.formats) };
+        running.parts.unmap(guest);
+        if let Some(error) = error {
+            return self.fail(event, &error, end);
+        }
+        if let Ok(event) = self.events.held_mut(event) {
+            event.started(start);
+        }
+        if !text.is_empty() {
+            self.print(event, &text, guest);
+        }
+        self.ready.push_back((event, end));
+    }
+
+    /// Lets the program print what its kernel printed.
+    fn print(&mut self, event: u64, text: &[u8], guest: &mut dyn GuestMemory) {
+        let size = Bytes(text.len() as u64);
+        let Ok(address) = guest.map_anonymous(size) else {
+            return self.say("there is no room left in the program's memory for what a kernel prints");
+        };
+        if guest.write(address, text).is_ok()
+            && let Ok(event) = self.events.held_mut(event)
+        {
+            event.steps.push_front(Step::Unmap(address, size));
+            event.steps.push_front(Step::Guest(Action::Print { address, size }));
+        }
+    }
+}
+
+/// The pages of all regions, those that touch or overlap as one.
+fn whole_pages(regions: impl Iterator<Item = (VirtAddr, Bytes)>) -> Vec<(VirtAddr, Bytes)> {
+    let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
+    for (address, size) in regions.filter(|(_, size)| size.0 > 0) {
+        let start = address.0 / PAGE * PAGE;
+        let last = address.0.saturating_add(size.0 - 1).min(u64::MAX - PAGE);
+        let end = (last / PAGE + 1) * PAGE;
+        match ends.entry(start) {
+            Entry::Vacant(entry) => _ = entry.insert(end),
+            Entry::Occupied(mut entry) => *entry.get_mut() = end.max(*entry.get()),
+        }
+    }
+    let mut joined: Vec<(VirtAddr, Bytes)> = Vec::new();
+    for (start, end) in ends {
+        match joined.last_mut() {
+            Some((base, size)) if start <= base.0 + size.0 => size.0 = size.0.max(end - base.0),
+            _ => joined.push((VirtAddr(start), Bytes(end - start))),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_become_whole_pages_and_those_that_touch_become_one() {
+        let regions = [(0x5010, 0x10), (0x1ff0, 0x20), (0x3000, 1), (0x5000, 0x800), (0x8000, 0)];
+        let pages = whole_pages(regions.map(|(address, size)| (VirtAddr(address), Bytes(size))).into_iter());
+        assert_eq!(pages, [(VirtAddr(0x1000), Bytes(0x3000)), (VirtAddr(0x5000), Bytes(0x1000))]);
+    }
+}

@@ -229,7 +229,7 @@ impl Host {
         let seen = lock(&flight.failed).take();
         let waited = self.accels[flight.device].wait(flight.ticket).and(seen.map_or(Ok(()), Err));
         add(&self.stats.wait_nanoseconds, begin.elapsed().as_nanos() as u64);
-        self.trace.span(What::Kernel, flight.begin, 0);
+        self.trace.kernel(flight.device, flight.begin);
         let sent = std::mem::take(&mut *lock(&flight.sent));
         self.land_sent(sent, flight.device, waited.is_ok());
         let returned = waited.and(self.acquire(flight).map_err(|error| match error {

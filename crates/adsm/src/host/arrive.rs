@@ -81,6 +81,7 @@ impl Host {
             }
             let run = lock_alike(object, index, blocks.end, self.rules.invalid);
             index = run.end;
+            object.handover.mark(&run);
             // A kernel may be writing it: looked at after the lock, since a call looks at the lock after it says so.
             if object.in_flight.load(Ordering::SeqCst) > in_flight {
                 unlock(object, &run, self.rules.invalid);

@@ -151,6 +151,7 @@ impl Host {
             return Err(error.into());
         }
         self.forget(object, &block);
+        object.handover.mark(&block);
         object.holders[index].only(device);
         unlock(object, &block, self.rules.invalid);
         if object.blocks.len() == 1 {

@@ -229,7 +229,7 @@ impl Host {
         let seen = lock(&flight.failed).take();
         let waited = self.accels[flight.device].wait(flight.ticket).and(seen.map_or(Ok(()), Err));
         add(&self.stats.wait_nanoseconds, begin.elapsed().as_nanos() as u64);
-        self.trace.span(What::Kernel, flight.begin, 0);
+        self.trace.kernel(flight.device, flight.begin);
         let sent = std::mem::take(&mut *lock(&flight.sent));
         self.land_sent(sent, flight.device, waited.is_ok());
         let returned = waited.and(self.acquire(flight).map_err(|error| match error {
@@ -260,8 +260,9 @@ impl Host {
         if mode == Mode::Reads && self.rules.detects() {
             return self.release_for_reading(object, device, handed);
         }
-        let mut index = 0;
-        while index < object.blocks.len() {
+        let look = object.handover.begin(device, object.blocks.len());
+        let mut index = look.start;
+        while index < look.end {
             let holders = &object.holders[index];
             let handed_over = object.blocks[index].peek() == Some(self.rules.invalid) && holders.is_only(device);
             if self.rules.detects() && handed_over {
@@ -308,6 +309,9 @@ impl Host {
         }
         if object.blocks.len() > 1 {
             lock(&self.dirty).forget(object);
+        }
+        if self.rules.detects() {
+            object.handover.end(device);
         }
         Ok(())
     }
@@ -387,6 +391,7 @@ impl Host {
 
     /// Blocks whose host copy counts again.
     fn reopen(&self, object: &Object, blocks: &Range<usize>, state: u8) {
+        object.handover.mark(blocks);
         for index in blocks.clone() {
             let now = object.blocks[index].lock();
             let _ = object.protect(index..index + 1, self.rules.protection(now), self.rules.protection(state));
@@ -432,6 +437,7 @@ impl Host {
                 } else {
                     let open = self.rules.protection(self.rules.dirty);
                     let _ = object.protect(index..index + 1, Protection::Closed, open);
+                    object.handover.mark(&(index..index + 1));
                     object.holders[index].none();
                     object.blocks[index].unlock(self.rules.dirty);
                 }

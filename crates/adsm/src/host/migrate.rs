@@ -33,6 +33,7 @@ impl Host {
             super::access::unlock(object, &blocks, self.rules.invalid);
             return Err(error.into());
         }
+        object.handover.mark(&blocks);
         let (_, len) = object.bytes(&blocks);
         self.trace.span(What::Migration, begin, len);
         add(&self.stats.migrations, 1);

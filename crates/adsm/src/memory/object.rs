@@ -1,6 +1,6 @@
 //! A shared object: bytes of the host, bytes of devices, and a state for each block of them.
 
-use super::{Habit, Holders, Streak, Word};
+use super::{Habit, Handover, Holders, Streak, Word};
 use crate::{
     accel::{Accelerator, DeviceError, DeviceMemory},
     coherence::Rules,
@@ -35,6 +35,7 @@ pub struct Object {
     pub loads: Streak,
     pub stores: Streak,
     pub habit: Habit,
+    pub handover: Handover,
     /// The device that used it last.
     last: AtomicUsize,
     /// Its memory on each device that has used it.
@@ -95,6 +96,7 @@ impl Object {
             loads: Streak::default(),
             stores: Streak::default(),
             habit: Habit::new(count),
+            handover: Handover::default(),
             last: AtomicUsize::new(home),
             places,
             base: memory.host.unwrap_or_default(),

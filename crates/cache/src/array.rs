@@ -112,6 +112,17 @@ impl Array {
         (set * ways..(set + 1) * ways).map(move |way| way * sectors + sector)
     }
 
+    /// How many lines a set holds.
+    pub fn ways(&self) -> usize {
+        self.shape.ways
+    }
+
+    /// The lines that are held in the set of a line.
+    pub fn beside(&self, line: LineAddr) -> impl Iterator<Item = Way> {
+        let held = |way: &usize| self.tags[*way] != FREE;
+        self.places(line).flat_map(|place| self.sectors(place)).filter(held).map(Way)
+    }
+
     pub fn find(&self, line: LineAddr) -> Option<Way> {
         self.places(line).find(|place| self.tags[*place] == line).map(Way)
     }

@@ -43,6 +43,9 @@ pub struct BankSpec {
     pub mshrs: usize,
     /// How many messages may wait here.
     pub waiting: usize,
+    /// Caches beside this one that are homes of lines. Their lines never take the last way, miss register or place to wait: what
+    /// peers ask of this one must get through whatever it asks of them.
+    pub peers: Vec<Node>,
 }
 
 /// What came of a message that was offered.
@@ -98,13 +101,15 @@ pub struct Bank {
     nothing: Line<LINE>,
     keeps_time: bool,
     aside: FxHashMap<LineAddr, Line<LINE>>,
-    /// Lines with something under way.
+    /// Lines with something under way, and those of them whose home is a peer.
     busy: usize,
+    busy_away: usize,
     waiting: FxHashMap<LineAddr, Queue>,
     /// Queues that are empty, to be used again.
     spare: Vec<Queue>,
-    /// How many messages wait.
+    /// How many messages wait, and how many of those for lines whose home is a peer.
     waits: usize,
+    waits_away: usize,
     /// Lines of each set whose first message needs a way; lines whose first message needs a miss register.
     need_way: FxHashMap<usize, Vec<LineAddr>>,
     need_mshr: VecDeque<LineAddr>,
@@ -143,9 +148,11 @@ impl Bank {
             array: Array::new(spec.shape),
             aside: FxHashMap::default(),
             busy: 0,
+            busy_away: 0,
             waiting: FxHashMap::default(),
             spare: Vec::new(),
             waits: 0,
+            waits_away: 0,
             need_way: FxHashMap::default(),
             need_mshr: VecDeque::new(),
             again: VecDeque::new(),
@@ -179,7 +186,8 @@ impl Bank {
                 })),
             };
         }
-        if self.waits >= self.spec.waiting {
+        let own_place = self.is_away(msg.line) && self.waits_away + 1 >= self.spec.waiting;
+        if own_place || self.waits >= self.spec.waiting {
             // It could be answered at once only if nothing waits before it.
             if self.is_awaited(msg.line) || self.attempt(&msg)?.is_err() {
                 return Ok(Offer::Refused);
@@ -292,12 +300,15 @@ impl Bank {
         let spare = &mut self.spare;
         self.waiting.entry(msg.line).or_insert_with(|| spare.pop().unwrap_or_default()).push_back(msg);
         self.waits += 1;
+        self.waits_away += usize::from(self.is_away(msg.line));
     }
 
     fn unpark(&mut self, line: LineAddr) {
+        let away = self.is_away(line);
         let queue = self.waiting.get_mut(&line).expect("the message that was tried waits here");
         queue.pop_front();
         self.waits -= 1;
+        self.waits_away -= usize::from(away);
         if queue.is_empty() {
             self.spare.extend(self.waiting.remove(&line));
         } else {
@@ -311,6 +322,22 @@ impl Bank {
             Wait::Way => self.need_way.entry(self.array.set(line)).or_default().push(line),
             Wait::Mshr => self.need_mshr.push_back(line),
         }
+    }
+
+    /// Whether a line's home is a peer.
+    fn is_away(&self, line: LineAddr) -> bool {
+        !self.spec.peers.is_empty() && self.spec.peers.contains(&self.spec.below.of(line))
+    }
+
+    fn lacks_mshr(&self, line: LineAddr) -> bool {
+        self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away + 1 >= self.spec.mshrs
+    }
+
+    /// Whether every other way of the set is taken by lines that wait for peers.
+    fn would_take_last_way(&self, line: LineAddr) -> bool {
+        let waits =
+            |way: &Way| !self.at_rest[self.array.line(*way).state as usize] && self.is_away(self.array.tag(*way));
+        self.is_away(line) && self.array.beside(line).filter(waits).count() + 1 >= self.array.ways()
     }
 
     /// Where this bank stands for a line.
@@ -360,11 +387,15 @@ impl Bank {
         if let Some((_, Cell::Go(next, _))) = met {
             let next = *next as usize;
             let waits = msg.lane() != Lane::Reply;
-            if waits && self.at_rest[line.state as usize] && !self.at_rest[next] && self.busy >= self.spec.mshrs {
+            if waits && self.at_rest[line.state as usize] && !self.at_rest[next] && self.lacks_mshr(msg.line) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
             }
             if self.takes_room[next] && !matches!(place, Where::Way(_)) {
+                if self.would_take_last_way(msg.line) {
+                    self.no_way.increment();
+                    return Ok(Err(Wait::Way));
+                }
                 match self.make_room(msg.line)? {
                     Ok(way) => {
                         let line = self.aside.remove(&msg.line).unwrap_or(self.nothing);
@@ -435,6 +466,9 @@ impl Bank {
             Where::Aside | Where::Nowhere => {}
         }
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
+        if self.is_away(tag) {
+            self.busy_away = self.busy_away + usize::from(is_busy) - usize::from(was_busy);
+        }
         let came_free = matches!(place, Where::Way(_)) && (!room || (was_busy && !is_busy));
         if came_free
             && !self.need_way.is_empty()

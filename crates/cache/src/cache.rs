@@ -28,8 +28,6 @@ pub struct CacheSpec {
     pub ports: usize,
     pub atomics: Atomics,
     pub acquire: Acquire,
-    /// Caches beside this one that may be homes of lines: a release has to see to it that they have told everybody.
-    pub peers: Vec<Node>,
 }
 
 /// Where atomic accesses are performed.
@@ -61,6 +59,8 @@ struct Top {
     /// Which of them have sent something.
     ready: Ready,
     wires: Vec<(Node, Inlet<Request>, Sender<Reply>)>,
+    /// Whether the protocol says when a store has been performed.
+    says_stored: bool,
 }
 
 /// Somebody who wants every line flushed or invalidated.
@@ -116,7 +116,11 @@ pub struct Cache {
     homes: Homes,
     meet: Atomics,
     acquire: Acquire,
+    /// Caches beside this one that may be homes of lines: a release has to see to it that they have told everybody. The numbers of
+    /// the wires from them, and what could not be sent to them.
     peers: Vec<Node>,
+    beside: Vec<usize>,
+    to_peers: Pending,
     /// Atomic accesses to be performed here, in order; those on their way down, and back up, whose line is to be forgotten first.
     atomics: VecDeque<Packet>,
     passing: VecDeque<Packet>,
@@ -156,7 +160,8 @@ impl Cache {
             let front = Front::new(me, scope.histogram("load_cycles"), scope.histogram("store_cycles"));
             let ready = Ready::new(wires.len());
             wires.iter().enumerate().for_each(|(number, (_, inlet, _))| inlet.note_in(&ready, number));
-            Top { front, ready, wires }
+            let says_stored = spec.bank.controller.table().actions.contains(&"Stored");
+            Top { front, ready, wires, says_stored }
         });
         let askers = top.as_ref().map_or(neighbours.from.len(), |top| top.wires.len());
         let ready = Ready::new(neighbours.from.len());
@@ -164,7 +169,12 @@ impl Cache {
             inlet.ring(&bell);
             inlet.note_in(&ready, number);
         }
-        let to = Router::new(neighbours.to, &pending, &scope.scope("neighbours"), &bell);
+        let (peers, to_peers) = (spec.bank.peers.clone(), Pending::default());
+        let leads_beside = |nodes: &[Node]| nodes.iter().any(|node| peers.contains(node));
+        let beside = neighbours.to.iter().enumerate().filter(|(_, (nodes, _))| leads_beside(nodes));
+        let beside = beside.map(|(number, _)| number).collect();
+        let count = |nodes: &[Node]| if leads_beside(nodes) { to_peers.clone() } else { pending.clone() };
+        let to = Router::with(neighbours.to, count, &scope.scope("neighbours"), &bell);
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         // Where accesses have logical times, it is memory that says what was written when.
         let tells = spec.acquire == Acquire::Forget;
@@ -179,7 +189,9 @@ impl Cache {
             homes,
             meet: spec.atomics,
             acquire: spec.acquire,
-            peers: spec.peers,
+            peers,
+            beside,
+            to_peers,
             atomics: VecDeque::new(),
             passing: VecDeque::new(),
             returning: VecDeque::new(),
@@ -221,7 +233,13 @@ impl Cache {
     /// Does one thing, if there is one to be done.
     fn turn(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
         let now = cx.now().0;
-        let did = self.answer(now)? || (self.pending.is_clear() && self.next(now)?);
+        let did = self.answer(now)?
+            || match (self.pending.is_clear(), self.to_peers.is_clear()) {
+                (true, true) => self.next(now)?,
+                // Peers that wait for each other's wires would wait for ever if neither took what the other asks.
+                (true, false) => self.next_of_peers()?,
+                (false, _) => false,
+            };
         if did {
             self.send_out(now);
             self.observe();
@@ -246,6 +264,21 @@ impl Cache {
             let taken = if self.top.is_some() { self.request(port, now)? } else { self.message(port)? };
             if taken {
                 self.turns.grant(|turn| turn == port);
+                self.requests.increment();
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What is done while something can't be sent to a peer.
+    fn next_of_peers(&mut self) -> Result<bool, Box<Impossible>> {
+        if self.bank.has_work() {
+            self.bank.work()?;
+            return Ok(true);
+        }
+        for number in 0..self.beside.len() {
+            if self.message(self.beside[number])? {
                 self.requests.increment();
                 return Ok(true);
             }
@@ -284,6 +317,7 @@ impl Cache {
         }
         self.bank.offer(msg)?;
         if let (Some(top), Kind::Ack) = (&mut self.top, msg.kind)
+            && !top.says_stored
             && let Some(answer) = top.front.landed(&msg, now)
         {
             top.reply(answer);
@@ -382,7 +416,8 @@ impl Cache {
             }
             queue.extend(from.try_recv(Lane::Request));
             return Ok(true);
-        } else if self.bank.offer(msg)? == Offer::Refused {
+        } else if !(coherence.is_some() && self.bank.at_once(&msg)?) && self.bank.offer(msg)? == Offer::Refused {
+            // A probe does not wait behind requests for its line if it need not.
             self.refused.increment();
             return Ok(false);
         }

@@ -219,6 +219,9 @@ impl Partition {
             }
             domain.reset_busy(cycle);
         }
+        if self.boundaries.get() > 1 {
+            statistics.drop_nothing();
+        }
         statistics
     }
 

@@ -154,13 +154,24 @@ const NO_WAY: u8 = u8::MAX;
 
 impl<T: 'static> Router<T> {
     pub fn new(to: Vec<(Vec<Node>, Outlet<T>)>, pending: &Pending, scope: &Scope, bell: &EventCount) -> Self {
+        Self::with(to, |_| pending.clone(), scope, bell)
+    }
+
+    /// The same, with a count of what has not gone out for each kind of way.
+    pub fn with(
+        to: Vec<(Vec<Node>, Outlet<T>)>,
+        pending: impl Fn(&[Node]) -> Pending,
+        scope: &Scope,
+        bell: &EventCount,
+    ) -> Self {
         let mut routes = [NO_WAY; 256];
         assert!(to.len() < NO_WAY.into(), "an element has fewer neighbours than can be told apart");
         let senders = to.into_iter().enumerate().map(|(number, (nodes, outlet))| {
+            let pending = pending(&nodes);
             for node in nodes {
                 routes[usize::from(node.0)] = number as u8;
             }
-            Sender::new(outlet, pending, &scope.scope(("way", number)), bell)
+            Sender::new(outlet, &pending, &scope.scope(("way", number)), bell)
         });
         let senders = senders.collect();
         Self { senders, routes }

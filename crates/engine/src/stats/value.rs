@@ -54,6 +54,17 @@ pub enum Value {
 }
 
 impl Value {
+    /// Whether adding it to the same statistic of another region changes nothing.
+    fn is_nothing(&self) -> bool {
+        match self {
+            Value::Count(count) | Value::Histogram { count, .. } => *count == 0,
+            Value::Matrix { counts, .. } => counts.iter().all(|count| *count == 0),
+            Value::Energy { passive, active } => *passive == 0 && *active == 0,
+            // Over which time it was nothing counts.
+            Value::Level { .. } | Value::Series(_) => false,
+        }
+    }
+
     /// Adds the same statistic of a region that follows.
     fn add(&mut self, other: &Value) {
         match (self, other) {
@@ -130,6 +141,11 @@ impl Statistics {
             Value::Energy { passive: p, active: a } => (passive + p, active + a),
             _ => (passive, active),
         })
+    }
+
+    /// Leaves out what did not happen: the first region of a run has every path, those that follow what there was in them.
+    pub(crate) fn drop_nothing(&mut self) {
+        self.0.retain(|_, value| !value.is_nothing());
     }
 
     /// Adds the statistics of a region that follows.

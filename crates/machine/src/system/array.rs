@@ -119,10 +119,11 @@ impl FirstLevel {
             shape: spec.shape,
             mshrs: spec.mshrs,
             waiting: spec.waiting,
+            peers: Vec::new(),
         };
         let neighbours = Side { from: vec![from], to: self.ways.clone() };
-        let (ports, acquire, peers) = (spec.ports, self.roles.acquire, Vec::new());
-        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics: Atomics::Below, acquire, peers };
+        let (ports, acquire) = (spec.ports, self.roles.acquire);
+        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics: Atomics::Below, acquire };
         let cache = Cache::new(spec, requesters, neighbours, observer, scope);
         scope.serve("control", |cx| cache.run(cx));
     }

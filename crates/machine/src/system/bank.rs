@@ -44,6 +44,7 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             shape: l2.shape,
             mshrs: l2.mshrs,
             waiting: l2.waiting,
+            peers: peers.iter().map(|(other, _)| layout.l2(*other, bank)).collect(),
         };
         let mut neighbours = Side::one(memory, wire(below, &scope));
         for (caches, ends) in above {
@@ -51,16 +52,14 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             neighbours.from.push(from);
             neighbours.to.push((caches, to));
         }
-        let mut beside = Vec::new();
         for (other, ends) in peers {
             let Wire { from, to } = wire(ends, &scope);
             neighbours.from.push(from);
             neighbours.to.push((vec![layout.l2(other, bank)], to));
-            beside.push(layout.l2(other, bank));
         }
         let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
-        let (ports, atomics, acquire, peers) = (l2.ports, roles.atomics, roles.acquire, beside);
-        let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports, atomics, acquire, peers };
+        let (ports, atomics, acquire) = (l2.ports, roles.atomics, roles.acquire);
+        let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports, atomics, acquire };
         let cache = Cache::new(spec, Vec::new(), neighbours, observer, &scope);
         scope.serve("control", |cx| cache.run(cx));
     });

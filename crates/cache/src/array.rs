@@ -73,7 +73,7 @@ impl Shape {
         let number = (self.inside(line) / LINE as u64) as usize;
         match self.sectors {
             1 => (number & (self.sets - 1), 0),
-            sectors => (number / sectors & (self.sets - 1), number % sectors),
+            sectors => ((number / sectors) & (self.sets - 1), number % sectors),
         }
     }
 }

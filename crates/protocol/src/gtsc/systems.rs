@@ -35,6 +35,9 @@ pub fn forget(caches: usize, lines: usize) -> System {
 pub fn one_gpu(caches: usize, lines: usize) -> System {
     let mut system = system(&[caches], &HOME, &Memory, lines);
     system.whims = fences(&[node(caches)]);
+    // Far enough for a lease of what was written to end.
+    let end = if caches > 2 { 3 } else { 4 };
+    system.horizon = system.horizon.map(|horizon| Horizon { end, ..horizon });
     system
 }
 

@@ -6,7 +6,7 @@ use crate::{
     system::System,
     ui::Ui,
 };
-use miette::bail;
+use miette::{IntoDiagnostic, bail};
 use os::End;
 use report::Comparison;
 
@@ -50,6 +50,9 @@ impl Compare {
             if interrupted() {
                 break;
             }
+        }
+        if let Some(folder) = &self.how.out {
+            comparison.write(folder).into_diagnostic()?;
         }
         ui.print(&comparison.to_string())?;
         ui.report(&comparison)?;

@@ -226,7 +226,7 @@ impl Tester {
     }
 
     fn below(&mut self, end: u32) -> u32 {
-        (u64::from(self.random.next_u32()) * u64::from(end) >> 32) as u32
+        ((u64::from(self.random.next_u32()) * u64::from(end)) >> 32) as u32
     }
 
     fn one_in(&mut self, count: u32) -> bool {

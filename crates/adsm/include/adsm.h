@@ -29,9 +29,16 @@ const char *adsm_error(void);
 /* Finds the devices and settings that the ADSM_* variables name. Optional: the first other call does it. */
 int adsm_init(void);
 
+/* How many devices there are, numbered from 0; -1 on an error. */
+int adsm_devices(void);
+
 /* Shared memory: zeroes that CPU and kernels know by one address. */
 void *adsm_alloc(size_t bytes);
 int adsm_free(void *object);
+
+/* The same with its home on a device of the program's choice. Kernels on any device may be given it; inside other objects its
+ * address means its home. */
+void *adsm_alloc_on(int device, size_t bytes);
 
 /* The same where one address is not possible: the CPU's address, and what a kernel is given for it. */
 void *adsm_safe_alloc(size_t bytes);
@@ -75,8 +82,16 @@ typedef struct adsm_dim {
     uint32_t x, y, z;
 } adsm_dim;
 
-/* Starts a kernel. With an ADSM_SHARED argument and nothing bound, it may use every shared object of its device. */
+/* Starts a kernel where the schedule says. With an ADSM_SHARED argument and nothing bound it runs at that object's home, and may
+ * use every shared object that has its home there. */
 int adsm_call(adsm_kernel *kernel, adsm_dim grid, adsm_dim block, const adsm_arg *arguments, size_t count);
+
+/* Starts a kernel on a device of the program's choice. */
+int adsm_call_on(int device, adsm_kernel *kernel, adsm_dim grid, adsm_dim block, const adsm_arg *arguments, size_t count);
+
+/* Where kernels go from now on: "affinity" (where the fewest bytes are missing), "round-robin", "least-loaded", or a device's
+ * number. */
+int adsm_schedule(const char *policy);
 
 /* Waits for every kernel so far, and tells the first error of any. */
 int adsm_sync(void);
@@ -90,7 +105,8 @@ int adsm_touch(void *address, size_t bytes, int write);
 
 typedef struct adsm_totals {
     uint64_t load_faults, store_faults, fault_nanoseconds, fault_transfer_nanoseconds, uploads, upload_bytes, downloads,
-        download_bytes, evictions, failed_evictions, calls, implicit_syncs, coarsened;
+        download_bytes, evictions, failed_evictions, calls, implicit_syncs, coarsened, early_downloads, migrations,
+        migration_bytes, call_nanoseconds, wait_nanoseconds;
 } adsm_totals;
 
 /* Totals since the start. */

@@ -68,7 +68,7 @@ pub struct Config {
     /// `ADSM_AHEAD=4M`: how many bytes at most are opened at once when faults follow each other; 0 for a block a time.
     pub ahead: usize,
     /// `ADSM_READ_BACK=8M`: how many bytes at most are fetched after a call before the program asks, where it looked at them after
-    /// the last two calls, or is going through them; 0 for none.
+    /// the last few calls, or is going through them; 0 for none.
     pub read_back: usize,
     /// `ADSM_PLACE=first|round-robin|least-filled`.
     pub placement: Placement,
@@ -84,7 +84,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             protocol: Protocol::Rolling,
-            block: 128 << 10,
+            block: 256 << 10,
             rolling: 0,
             ahead: 4 << 20,
             read_back: 8 << 20,

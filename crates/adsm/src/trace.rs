@@ -32,7 +32,8 @@ struct Event {
     begin: u64,
     end: u64,
     bytes: usize,
-    thread: i64,
+    /// The thread, or a device's number.
+    row: i64,
 }
 
 /// The events so far.
@@ -52,15 +53,24 @@ impl Trace {
         Self { file, origin: Instant::now(), events, left_out: AtomicU64::new(0) }
     }
 
-    /// Something that began at `begin` and ends now.
+    /// Something that this thread began at `begin` and that ends now.
     pub fn span(&self, what: What, begin: Instant, bytes: usize) {
-        if self.file.is_none() {
-            return;
+        if self.file.is_some() {
+            // SAFETY: asks for a number of this thread.
+            self.note(what, begin, bytes, unsafe { libc::syscall(libc::SYS_gettid) });
         }
+    }
+
+    /// A kernel of a device that began at `begin`, or later, and has ended: devices have rows of their own.
+    pub fn kernel(&self, device: usize, begin: Instant) {
+        if self.file.is_some() {
+            self.note(What::Kernel, begin, 0, device as i64);
+        }
+    }
+
+    fn note(&self, what: What, begin: Instant, bytes: usize, row: i64) {
         let since = |at: Instant| at.saturating_duration_since(self.origin).as_nanos() as u64;
-        // SAFETY: asks for a number of this thread.
-        let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-        let event = Event { what, begin: since(begin), end: since(Instant::now()), bytes, thread };
+        let event = Event { what, begin: since(begin), end: since(Instant::now()), bytes, row };
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         if events.len() == events.capacity() {
             self.left_out.fetch_add(1, Ordering::Relaxed);
@@ -76,8 +86,7 @@ impl Trace {
         for (number, event) in self.events.lock().unwrap_or_else(PoisonError::into_inner).iter().enumerate() {
             let comma = if number == 0 { "" } else { ",\n" };
             let (begin, long) = (event.begin as f64 / 1e3, (event.end - event.begin) as f64 / 1e3);
-            // Kernels have a row of their own; the rest stands where it happened.
-            let row = if event.what == What::Kernel { 0 } else { event.thread };
+            let row = event.row;
             let (name, bytes) = (format!("{:?}", event.what).to_lowercase(), event.bytes);
             let _ = write!(
                 text,

@@ -86,6 +86,15 @@ fn misuse_is_refused_with_words_for_it() {
 }
 
 #[test]
+fn objects_follow_kernels_to_other_devices() {
+    let Some(program) = compile("tests/c/devices.c", "devices") else { return };
+    for protocol in ["batch", "lazy", "rolling"] {
+        let output = run(&program, &[("ADSM_DEVICE", "sim:3"), ("ADSM_PROTOCOL", protocol), ("ADSM_BLOCK", "16K")]);
+        assert_eq!(text(&output), "right\n", "{protocol}");
+    }
+}
+
+#[test]
 fn a_setting_that_makes_no_sense_is_told_by_the_first_call() {
     let Some(program) = compile("examples/vecadd.c", "vecadd-setting") else { return };
     let output = run(&program, &[("ADSM_BLOCK", "12")]);
@@ -173,7 +182,11 @@ fn valgrind_finds_neither_bad_accesses_nor_leaks() {
         eprintln!("skipped: no valgrind");
         return;
     }
-    for (source, name) in [("examples/vecadd.c", "vecadd-valgrind"), ("tests/c/misuse.c", "misuse-valgrind")] {
+    for (source, name, device) in [
+        ("examples/vecadd.c", "vecadd-valgrind", "sim"),
+        ("tests/c/misuse.c", "misuse-valgrind", "sim"),
+        ("tests/c/devices.c", "devices-valgrind", "sim:3"),
+    ] {
         let Some(program) = compile(source, name) else { return };
         let mut valgrind = Command::new("valgrind");
         // The thread of the simulated device runs to the end of the process: what it has is possibly lost, not lost. And
@@ -182,7 +195,7 @@ fn valgrind_finds_neither_bad_accesses_nor_leaks() {
         valgrind
             .args(["--show-leak-kinds=definite", "--vex-iropt-register-updates=allregs-at-mem-access"])
             .arg(&program);
-        valgrind.env("LD_LIBRARY_PATH", libraries()).env("ADSM_DEVICE", "sim").env("ADSM_BLOCK", "64K");
+        valgrind.env("LD_LIBRARY_PATH", libraries()).env("ADSM_DEVICE", device).env("ADSM_BLOCK", "64K");
         assert_eq!(text(&valgrind.output().expect("valgrind was found")), "right\n", "{source}");
     }
 }

@@ -86,3 +86,36 @@ fn a_fault_and_a_call_agree() {
         assert_eq!(block.word.peek(), Some(INVALID));
     });
 }
+
+/// A call says that it is in flight and then looks at the block; whoever starts a download early locks the block and then looks
+/// for calls. One of them must see the other, or a kernel would write what is being fetched.
+#[test]
+fn an_early_download_and_a_call_never_miss_each_other() {
+    const FETCHING: u8 = 4;
+    loom::model(|| {
+        let block = Block::new(INVALID);
+        // A mutex in place of the counter: loom takes no notice of the order that `SeqCst` gives.
+        let in_flight = Arc::new(loom::sync::Mutex::new(false));
+        let (other, seen) = (Arc::clone(&block), Arc::clone(&in_flight));
+        let early = thread::spawn(move || {
+            if !other.word.try_lock_in(INVALID) {
+                return false;
+            }
+            let fetches = !*seen.lock().unwrap();
+            other.word.unlock(if fetches { FETCHING } else { INVALID });
+            fetches
+        });
+        *in_flight.lock().unwrap() = true;
+        // As a call does: what is invalid and not being changed is left alone.
+        let met = match block.word.peek() {
+            Some(INVALID) => INVALID,
+            _ => {
+                let state = block.word.lock();
+                block.word.unlock(INVALID);
+                state
+            }
+        };
+        let fetched = early.join().unwrap();
+        assert_eq!(met == FETCHING, fetched, "a download under way is met by the call, which waits for it");
+    });
+}

@@ -10,8 +10,8 @@ const PAGE: usize = 4096;
 const THREADS: usize = 4;
 const PART: usize = 7 * PAGE / 2;
 
-fn stress(config: Config, latency: Duration) {
-    let spec = SimSpec { poison: true, latency, ..SimSpec::default() };
+fn stress(config: Config, jitter: Duration) {
+    let spec = SimSpec { poison: true, jitter, ..SimSpec::default() };
     let runtime = Runtime::with(vec![Arc::new(Sim::new(spec))], config.clone()).unwrap();
     let add_one = runtime.kernel(KernelSource::new("add_one").native(|call| {
         call.memory[0].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
@@ -55,8 +55,8 @@ fn threads_that_share_blocks_lose_nothing() {
     for protocol in [Protocol::Lazy, Protocol::Rolling] {
         for faults in [Faults::Mprotect, Faults::Userfaultfd] {
             for (block, rolling, ahead) in [(PAGE, 2, 0), (PAGE, 0, 16 * PAGE), (4 * PAGE, 3, 0)] {
-                for latency in [Duration::ZERO, Duration::from_micros(30)] {
-                    stress(Config { protocol, faults, block, rolling, ahead, ..Config::default() }, latency);
+                for jitter in [Duration::ZERO, Duration::from_micros(60)] {
+                    stress(Config { protocol, faults, block, rolling, ahead, ..Config::default() }, jitter);
                 }
             }
         }

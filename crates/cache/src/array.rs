@@ -1,5 +1,9 @@
-//! Where a cache keeps its lines: sets of ways, the least recently used first to go.
+//! Where a cache keeps its lines: sets of ways, each with a tag.
+//!
+//! A way holds one line, or several neighbours: a line of 128 or 256 B is made of sectors of 64 B under one tag. Sectors come
+//! and go one by one, as the protocol and the wires know them; only when the tag goes do all of them.
 
+use crate::replacement::{History, Replacement, Victims};
 use mem::{Bytes, LINE, LineAddr};
 use protocol::Line;
 
@@ -8,23 +12,43 @@ use protocol::Line;
 pub struct Shape {
     sets: usize,
     ways: usize,
+    /// Sectors of a line.
+    sectors: usize,
+    replacement: Replacement,
     banks: u64,
     /// So many bytes go to one bank before it is the next one's turn.
     interleave: u64,
 }
 
 impl Shape {
-    /// A cache of `size` bytes in sets of `ways` lines.
+    /// A cache of `size` bytes in sets of `ways` lines, the least recently used first to go.
     pub fn new(size: Bytes, ways: usize) -> Result<Self, String> {
-        let lines = size.0 as usize / LINE;
-        if ways == 0 || !(size.0 as usize).is_multiple_of(LINE) || !lines.is_multiple_of(ways) || lines == 0 {
-            return Err(format!("{size} can't be cut into sets of {ways} lines of {LINE} B"));
+        Self::of_lines(size, ways, Bytes(LINE as u64))
+    }
+
+    /// The same with lines of so many bytes.
+    pub fn of_lines(size: Bytes, ways: usize, line: Bytes) -> Result<Self, String> {
+        if ![1, 2, 4].contains(&(line.0 / LINE as u64)) || !line.0.is_multiple_of(LINE as u64) {
+            return Err(format!("a line of {line} is not made of 1, 2 or 4 sectors of {LINE} B"));
+        }
+        let lines = (size.0 / line.0) as usize;
+        if ways == 0 || !size.0.is_multiple_of(line.0) || !lines.is_multiple_of(ways) || lines == 0 {
+            return Err(format!("{size} can't be cut into sets of {ways} lines of {line}"));
         }
         let sets = lines / ways;
         if !sets.is_power_of_two() {
             return Err(format!("{size} in {ways} ways make {sets} sets; their number must be a power of two"));
         }
-        Ok(Self { sets, ways, banks: 1, interleave: LINE as u64 })
+        let (sectors, replacement) = ((line.0 / LINE as u64) as usize, Replacement::Lru);
+        Ok(Self { sets, ways, sectors, replacement, banks: 1, interleave: LINE as u64 })
+    }
+
+    /// The same with another policy.
+    pub fn replacing(self, replacement: Replacement) -> Result<Self, String> {
+        if replacement == Replacement::Plru && !(self.ways.is_power_of_two() && self.ways <= 64) {
+            return Err(format!("a tree needs a power of two of ways, 64 at most, not {}", self.ways));
+        }
+        Ok(Self { replacement, ..self })
     }
 
     /// The same as one of `banks` over which addresses are dealt, `interleave` bytes at a time.
@@ -32,20 +56,29 @@ impl Shape {
         Self { banks: banks as u64, interleave, ..self }
     }
 
-    fn set(&self, line: LineAddr) -> usize {
-        let here = match self.banks {
+    /// The address of a line as this bank numbers its bytes.
+    fn inside(&self, line: LineAddr) -> u64 {
+        match self.banks {
             1 => line.0,
             _ if self.banks.is_power_of_two() && self.interleave.is_power_of_two() => {
                 let (bits, banks) = (self.interleave.trailing_zeros(), self.banks.trailing_zeros());
                 (line.0 >> (bits + banks) << bits) | (line.0 & (self.interleave - 1))
             }
             _ => line.0 / (self.interleave * self.banks) * self.interleave + line.0 % self.interleave,
-        };
-        (here / LINE as u64) as usize & (self.sets - 1)
+        }
+    }
+
+    /// The set of a line, and its sector.
+    fn place(&self, line: LineAddr) -> (usize, usize) {
+        let number = (self.inside(line) / LINE as u64) as usize;
+        match self.sectors {
+            1 => (number & (self.sets - 1), 0),
+            sectors => (number / sectors & (self.sets - 1), number % sectors),
+        }
     }
 }
 
-/// A place in the array.
+/// A place in the array: that of a sector of a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way(usize);
 
@@ -54,47 +87,66 @@ const FREE: LineAddr = LineAddr(u64::MAX);
 /// Lines with their tags.
 pub struct Array {
     shape: Shape,
+    /// Of each sector the address, and what is known of it.
     tags: Vec<LineAddr>,
     lines: Vec<Line<LINE>>,
-    /// When each was used last, in uses.
-    used: Vec<u64>,
-    uses: u64,
+    history: History,
 }
 
 impl Array {
     pub fn new(shape: Shape) -> Self {
-        let count = shape.sets * shape.ways;
-        Self { shape, tags: vec![FREE; count], lines: vec![Line::new(0); count], used: vec![0; count], uses: 0 }
+        let count = shape.sets * shape.ways * shape.sectors;
+        let history = History::new(shape.replacement, shape.sets, shape.ways);
+        Self { shape, tags: vec![FREE; count], lines: vec![Line::new(0); count], history }
     }
 
     /// The number of the set that a line belongs to.
     pub fn set(&self, line: LineAddr) -> usize {
-        self.shape.set(line)
+        self.shape.place(line).0
     }
 
-    fn ways(&self, line: LineAddr) -> std::ops::Range<usize> {
-        let first = self.shape.set(line) * self.shape.ways;
-        first..first + self.shape.ways
+    /// Where the line could be: its sector in each way of its set.
+    fn places(&self, line: LineAddr) -> impl Iterator<Item = usize> + use<> {
+        let Shape { ways, sectors, .. } = self.shape;
+        let (set, sector) = self.shape.place(line);
+        (set * ways..(set + 1) * ways).map(move |way| way * sectors + sector)
     }
 
     pub fn find(&self, line: LineAddr) -> Option<Way> {
-        self.ways(line).find(|way| self.tags[*way] == line).map(Way)
+        self.places(line).find(|place| self.tags[*place] == line).map(Way)
     }
 
-    /// A way of the line's set that holds nothing.
+    /// The sectors of the way that a place belongs to.
+    fn sectors(&self, place: usize) -> std::ops::Range<usize> {
+        let first = place / self.shape.sectors * self.shape.sectors;
+        first..first + self.shape.sectors
+    }
+
+    /// A place for a line that is not here: in the way that has its tag already, or in one that holds nothing.
     pub fn free(&self, line: LineAddr) -> Option<Way> {
-        self.ways(line).find(|way| self.tags[*way] == FREE).map(Way)
+        if self.shape.sectors == 1 {
+            return self.places(line).find(|place| self.tags[*place] == FREE).map(Way);
+        }
+        let number = |line: LineAddr| self.shape.inside(line) / (LINE * self.shape.sectors) as u64;
+        let has_tag = |place: &usize| {
+            let held = self.tags[self.sectors(*place)].iter().find(|tag| **tag != FREE);
+            held.is_some_and(|tag| number(*tag) == number(line))
+        };
+        let is_free = |place: &usize| self.tags[self.sectors(*place)].iter().all(|tag| *tag == FREE);
+        self.places(line).find(has_tag).or_else(|| self.places(line).find(is_free)).map(Way)
     }
 
-    /// The least recently used way of the line's set.
-    pub fn oldest(&self, line: LineAddr) -> Option<Way> {
-        self.ways(line).min_by_key(|way| self.used[*way]).map(Way)
+    /// Begins to name the ways of the line's set in the order in which they should go.
+    pub fn victims(&self, line: LineAddr) -> Victims {
+        self.history.victims(self.shape.place(line).0 * self.shape.ways, self.shape.ways)
     }
 
-    /// The way of the line's set that was used next after `way`.
-    pub fn next_oldest(&self, line: LineAddr, way: Way) -> Option<Way> {
-        let after = self.used[way.0];
-        self.ways(line).filter(|way| self.used[*way] > after).min_by_key(|way| self.used[*way]).map(Way)
+    /// The sectors held by the next way that should go.
+    pub fn next_victim(&mut self, victims: &mut Victims) -> Option<impl Iterator<Item = Way> + Clone + use<>> {
+        let way = self.history.next(victims)?;
+        let sectors = self.sectors(way * self.shape.sectors);
+        let held: [bool; 4] = std::array::from_fn(|n| n < sectors.len() && self.tags[sectors.start + n] != FREE);
+        Some((0..4).filter(move |n| held[*n]).map(move |n| Way(sectors.start + n)))
     }
 
     pub fn line(&self, way: Way) -> &Line<LINE> {
@@ -109,7 +161,7 @@ impl Array {
         self.tags[way.0]
     }
 
-    /// Puts a line in a way.
+    /// Puts a line in its place.
     pub fn put(&mut self, way: Way, tag: LineAddr, line: Line<LINE>) {
         self.tags[way.0] = tag;
         self.lines[way.0] = line;
@@ -117,8 +169,7 @@ impl Array {
 
     /// The line was used.
     pub fn touch(&mut self, way: Way) {
-        self.uses += 1;
-        self.used[way.0] = self.uses;
+        self.history.touch(way.0 / self.shape.sectors, self.shape.ways);
     }
 
     pub fn clear(&mut self, way: Way) {
@@ -137,9 +188,12 @@ mod tests {
 
     #[test]
     fn lines_that_are_dealt_over_banks_fill_every_set_of_each() {
-        let shape = Shape::new(Bytes(1024), 4).unwrap().of_banks(16, 128);
-        let sets: Vec<usize> = [0, 64, 2048, 2112, 4096].map(|address| shape.set(LineAddr(address))).to_vec();
-        assert_eq!(sets, [0, 1, 2, 3, 0]);
+        for banks in [16, 12] {
+            let shape = Shape::new(Bytes(1024), 4).unwrap().of_banks(banks, 128);
+            let round = 128 * banks as u64;
+            let addresses = [0, 64, round, round + 64, 2 * round];
+            assert_eq!(addresses.map(|address| shape.place(LineAddr(address)).0), [0, 1, 2, 3, 0]);
+        }
     }
 
     #[test]
@@ -147,5 +201,27 @@ mod tests {
         assert!(Shape::new(Bytes(1000), 4).is_err());
         assert!(Shape::new(Bytes(3 * 1024), 4).is_err());
         assert!(Shape::new(Bytes(1024), 0).is_err());
+        assert!(Shape::of_lines(Bytes(1024), 4, Bytes(96)).is_err());
+        assert!(Shape::of_lines(Bytes(1024), 4, Bytes(512)).is_err());
+        assert!(Shape::new(Bytes(3 * 64), 3).unwrap().replacing(Replacement::Plru).is_err());
+    }
+
+    #[test]
+    fn sectors_of_a_line_share_a_way_and_go_together() {
+        // One set of two ways, each with a tag for 256 B.
+        let mut array = Array::new(Shape::of_lines(Bytes(512), 2, Bytes(256)).unwrap());
+        let mut bring = |address: u64| {
+            let place = array.free(LineAddr(address))?;
+            array.put(place, LineAddr(address), Line::new(1));
+            array.touch(place);
+            Some(place.0)
+        };
+        assert_eq!([0, 192, 64, 1024].map(&mut bring), [Some(0), Some(3), Some(1), Some(4)]);
+        // A third tag has no way, a further sector of the first has.
+        assert_eq!([2048, 128].map(&mut bring), [None, Some(2)]);
+        array.clear(Way(1));
+        let mut victims = array.victims(LineAddr(2048));
+        let mut gone = || array.next_victim(&mut victims).map(|held| held.map(|way| way.0).collect::<Vec<_>>());
+        assert_eq!((gone(), gone(), gone()), (Some(vec![4]), Some(vec![0, 2, 3]), None));
     }
 }

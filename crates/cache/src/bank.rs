@@ -11,8 +11,8 @@
 use crate::array::{Array, Shape, Way};
 use engine::{Counter, Matrix, Scope};
 use interconnect::WHOLE;
-use mem::{Block, LINE, LineAddr};
-use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Table, look, perform};
+use mem::{Block, LINE, LineAddr, Stamp};
+use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamps, Table, look, perform};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -81,9 +81,6 @@ enum Where {
     Nowhere,
 }
 
-/// A line of which nothing is here.
-const NOTHING: Line<LINE> = Line::new(0);
-
 /// A line's messages that wait, in their order.
 type Queue = VecDeque<Msg<LINE>>;
 
@@ -97,6 +94,9 @@ pub struct Bank {
     at_rest: Vec<bool>,
     takes_room: Vec<bool>,
     array: Array,
+    /// A line of which nothing is here, and whether all lines have one time, which is in it.
+    nothing: Line<LINE>,
+    keeps_time: bool,
     aside: FxHashMap<LineAddr, Line<LINE>>,
     /// Lines with something under way.
     busy: usize,
@@ -138,6 +138,8 @@ impl Bank {
             table,
             at_rest: states.clone().map(|state| table.at_rest(state)).collect(),
             takes_room: states.map(|state| spec.controller.takes_room(state)).collect(),
+            nothing: Line::new(0),
+            keeps_time: spec.controller.keeps_time(),
             array: Array::new(spec.shape),
             aside: FxHashMap::default(),
             busy: 0,
@@ -209,16 +211,15 @@ impl Bank {
         }
     }
 
-    /// Shows the bank a message if it can be answered now; says whether it was.
+    /// Shows the bank a message if it can be answered now, before any that wait for the line; says whether it was.
     pub fn at_once(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
-        Ok(!self.is_awaited(msg.line) && self.attempt(msg)?.is_ok())
+        Ok(self.attempt(msg)?.is_ok())
     }
 
-    /// The bytes of a line, if all of them are here, nothing is under way, and nobody waits for it.
+    /// The bytes of a line, if all of them are here and nothing is under way.
     pub fn whole(&self, line: LineAddr) -> Option<[u8; LINE]> {
         let found = self.line(self.find(line), line);
-        let rests = self.at_rest[found.state as usize] && !self.is_awaited(line);
-        (rests && found.data.is_full()).then(|| *found.data.bytes())
+        (self.at_rest[found.state as usize] && found.data.is_full()).then(|| *found.data.bytes())
     }
 
     /// Whether a line has something under way, or messages wait for it.
@@ -261,14 +262,19 @@ impl Bank {
     }
 
     /// Starts to flush or invalidate every line; [`is_swept`](Bank::is_swept) says when that is done. What has nothing to
-    /// write back and nothing under way goes at once.
-    pub fn sweep(&mut self, kind: Kind) -> Result<(), Box<Impossible>> {
+    /// write back and nothing under way goes at once. `time`: what time it is at least, in protocols that have one.
+    pub fn sweep(&mut self, kind: Kind, time: Stamp) -> Result<(), Box<Impossible>> {
         let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
         lines.sort_unstable();
+        if lines.is_empty() && self.keeps_time {
+            // Even a cache that holds nothing has to know the time.
+            lines.push(LineAddr(0));
+        }
         for line in lines {
             let found = self.line(self.find(line), line);
             let at_once = self.at_rest[found.state as usize] && !found.is_dirty();
-            let msg = Msg::new(self.spec.me, self.spec.me, kind, line, Block::EMPTY);
+            let stamps = Stamps::now(time);
+            let msg = Msg { stamps, ..Msg::new(self.spec.me, self.spec.me, kind, line, Block::EMPTY) };
             self.swept += 1;
             if !(at_once && self.attempt(&msg)?.is_ok()) {
                 self.sweep.push_back(msg);
@@ -324,7 +330,19 @@ impl Bank {
         match place {
             Where::Way(way) => self.array.line(way),
             Where::Aside => &self.aside[&tag],
-            Where::Nowhere => &NOTHING,
+            Where::Nowhere => &self.nothing,
+        }
+    }
+
+    /// Tells a line what time it is in the whole cache.
+    fn set_time(&mut self, place: Where, tag: LineAddr) {
+        if self.keeps_time {
+            let now = self.nothing.stamps.cts;
+            match place {
+                Where::Way(way) => self.array.line_mut(way).stamps.cts = now,
+                Where::Aside => self.aside.get_mut(&tag).expect("it has just been found").stamps.cts = now,
+                Where::Nowhere => {}
+            }
         }
     }
 
@@ -336,6 +354,7 @@ impl Bank {
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Result<(), Wait>, Box<Impossible>> {
         debug_assert!(msg.line != WHOLE, "orders for all lines are swept");
         let mut place = self.find(msg.line);
+        self.set_time(place, msg.line);
         let line = self.line(place, msg.line);
         let met = self.look(line, msg);
         if let Some((_, Cell::Go(next, _))) = met {
@@ -348,7 +367,7 @@ impl Bank {
             if self.takes_room[next] && !matches!(place, Where::Way(_)) {
                 match self.make_room(msg.line)? {
                     Ok(way) => {
-                        let line = self.aside.remove(&msg.line).unwrap_or(NOTHING);
+                        let line = self.aside.remove(&msg.line).unwrap_or(self.nothing);
                         self.array.put(way, msg.line, line);
                         place = Where::Way(way);
                     }
@@ -362,7 +381,7 @@ impl Bank {
 
     /// One step of the protocol; what it sends goes to `out`. Says whether it was no stall.
     fn step(&mut self, place: Where, met: Met, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
-        let mut nothing = NOTHING;
+        let mut nothing = self.nothing;
         let (controller, table, way) = (self.spec.controller, self.table, self.place(msg.line));
         let line = match place {
             Where::Way(way) => self.array.line_mut(way),
@@ -377,6 +396,9 @@ impl Bank {
             return Ok(false);
         }
         let after = line.state;
+        if self.keeps_time {
+            self.nothing.stamps.cts = line.stamps.cts;
+        }
         if matches!(place, Where::Nowhere) && !self.at_rest[after as usize] {
             self.aside.insert(msg.line, nothing);
         }
@@ -425,27 +447,32 @@ impl Bank {
         }
     }
 
-    /// A free way for a line, made free if need be by giving up the least recently used line that can go.
+    /// A free place for a line, made free if need be by giving up the first way that can go; all that it holds goes.
     fn make_room(&mut self, line: LineAddr) -> Result<Result<Way, Wait>, Box<Impossible>> {
         if let Some(way) = self.array.free(line) {
             return Ok(Ok(way));
         }
-        let mut oldest = self.array.oldest(line);
-        while let Some(way) = oldest {
-            let (tag, victim) = (self.array.tag(way), self.array.line(way));
-            let evict = Msg::new(self.spec.me, self.spec.me, Kind::Evict, tag, Block::EMPTY);
-            let met = self.look(victim, &evict);
-            let Some((_, Cell::Go(next, _))) = met else {
-                oldest = self.array.next_oldest(line, way);
-                continue;
-            };
-            let rests = self.at_rest[victim.state as usize];
-            if rests && !self.at_rest[*next as usize] && self.busy >= self.spec.mshrs {
+        let mut victims = self.array.victims(line);
+        'way: while let Some(held) = self.array.next_victim(&mut victims) {
+            let mut busy = self.busy;
+            for way in held.clone() {
+                let victim = self.array.line(way);
+                let Some((_, Cell::Go(next, _))) = self.look(victim, &self.evict(way)) else { continue 'way };
+                if self.at_rest[victim.state as usize] && !self.at_rest[*next as usize] {
+                    busy += 1;
+                }
+            }
+            // A line of many sectors may need more registers than there are: it goes when all are free.
+            if self.busy > 0 && busy > self.spec.mshrs.max(self.busy) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
             }
-            self.evictions.increment();
-            self.step(Where::Way(way), met, &evict)?;
+            for way in held {
+                self.evictions.increment();
+                let evict = self.evict(way);
+                let met = self.look(self.array.line(way), &evict);
+                self.step(Where::Way(way), met, &evict)?;
+            }
             match self.array.free(line) {
                 Some(free) => return Ok(Ok(free)),
                 None => break,
@@ -453,5 +480,9 @@ impl Bank {
         }
         self.no_way.increment();
         Ok(Err(Wait::Way))
+    }
+
+    fn evict(&self, way: Way) -> Msg<LINE> {
+        Msg::new(self.spec.me, self.spec.me, Kind::Evict, self.array.tag(way), Block::EMPTY)
     }
 }

@@ -1,4 +1,4 @@
-//! A cache in time: a context that shows its bank one message a cycle.
+//! A cache in time: a context that shows its bank as many messages a cycle as it has ports.
 //!
 //! Answers come first, for they free what others wait for; then messages that waited here, then new requests, in turn. New
 //! requests are left where they are, and so hold their senders up, while something could not be sent or no more can wait
@@ -11,8 +11,8 @@ use crate::{
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Ready, RoundRobin, Scope};
 use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, lane};
-use mem::{Access, Block, Observation, Observer, Reply, Request, Seen};
-use protocol::{Impossible, Kind, Msg, Node};
+use mem::{Access, Block, LINE, Observation, Observer, Reply, Request, Seen, Stamp};
+use protocol::{Impossible, Kind, Msg, Node, Stamps};
 use std::collections::VecDeque;
 
 /// Atomic accesses that may wait at a cache.
@@ -24,6 +24,32 @@ pub struct CacheSpec {
     pub bank: BankSpec,
     /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
     pub history: usize,
+    /// How many messages it can take in a cycle.
+    pub ports: usize,
+    pub atomics: Atomics,
+    pub acquire: Acquire,
+    /// Caches beside this one that may be homes of lines: a release has to see to it that they have told everybody.
+    pub peers: Vec<Node>,
+}
+
+/// Where atomic accesses are performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomics {
+    /// Here, unless a peer is the line's home.
+    Here,
+    /// Farther below.
+    Below,
+}
+
+/// What an acquire does: whoever acquires must not see anything older than what was released before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquire {
+    /// The cache forgets what it holds.
+    Forget,
+    /// Memory is asked how late it is, and the cache's time goes on to that.
+    Raise,
+    /// Memory is asked how late it is; the time of the one who asks goes on to that.
+    Ask,
 }
 
 /// Cores and compute units that ask a first-level cache, and the wires to them.
@@ -42,10 +68,33 @@ struct Order {
     kind: Kind,
     /// What is answered when it has been done.
     answer: Answer,
-    /// It goes on to the caches below when it is done here; so many have not answered.
-    further: bool,
+    /// What is still to be done, the next thing first.
+    stages: VecDeque<Stage>,
+    /// So many have not answered.
+    awaited: usize,
+    /// The latest time that has been heard of.
+    time: Stamp,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It is done to all lines here.
+    Sweep,
+    /// Those below do it.
+    Below,
+    /// Peers see to it that what they have told others has arrived.
+    Peers,
+}
+
+/// A peer wants to know that whatever was told to anybody has arrived: everybody is asked to say so, behind all else.
+struct Fence {
+    asker: Node,
+    number: u8,
     awaited: usize,
 }
+
+/// Nobody: who asks a line to do something on no one's behalf, and is told that it is done.
+const NOBODY: Node = Node(u8::MAX);
 
 enum Answer {
     /// To the requester on this wire.
@@ -65,9 +114,17 @@ pub struct Cache {
     to: Router<Packet>,
     /// Everybody who is asked.
     homes: Homes,
-    /// Atomic accesses to be performed here, in order.
+    meet: Atomics,
+    acquire: Acquire,
+    peers: Vec<Node>,
+    /// Atomic accesses to be performed here, in order; those on their way down, and back up, whose line is to be forgotten first.
     atomics: VecDeque<Packet>,
+    passing: VecDeque<Packet>,
+    returning: VecDeque<Packet>,
+    fences: Vec<Fence>,
+    fenced: u8,
     pending: Pending,
+    ports: usize,
     turns: RoundRobin,
     order: Option<Order>,
     bell: EventCount,
@@ -109,7 +166,9 @@ impl Cache {
         }
         let to = Router::new(neighbours.to, &pending, &scope.scope("neighbours"), &bell);
         let mut bank = Bank::new(spec.bank, spec.history, scope);
-        bank.performed = observer.as_ref().map(|_| Vec::new());
+        // Where accesses have logical times, it is memory that says what was written when.
+        let tells = spec.acquire == Acquire::Forget;
+        bank.performed = observer.as_ref().filter(|_| tells).map(|_| Vec::new());
         Self {
             me,
             bank,
@@ -118,8 +177,16 @@ impl Cache {
             ready,
             to,
             homes,
+            meet: spec.atomics,
+            acquire: spec.acquire,
+            peers: spec.peers,
             atomics: VecDeque::new(),
+            passing: VecDeque::new(),
+            returning: VecDeque::new(),
+            fences: Vec::new(),
+            fenced: 0,
             pending,
+            ports: spec.ports,
             turns: RoundRobin::new(askers),
             order: None,
             bell,
@@ -131,12 +198,24 @@ impl Cache {
 
     pub async fn run(mut self, cx: Context) {
         loop {
-            match self.turn(&cx) {
+            match self.cycle(&cx) {
                 Ok(true) => cx.pause(1).await,
                 Ok(false) => self.bell.next().await,
                 Err(hole) => return cx.fail(hole.to_string()),
             }
         }
+    }
+
+    /// Does something on each port, as long as there is something to be done; says whether there was.
+    fn cycle(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
+        let mut did = false;
+        for _ in 0..self.ports {
+            if !self.turn(cx)? {
+                break;
+            }
+            did = true;
+        }
+        Ok(did)
     }
 
     /// Does one thing, if there is one to be done.
@@ -152,7 +231,7 @@ impl Cache {
 
     /// What is done when no answer has come: what waited here, probes, and new requests.
     fn next(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if self.atomic()? {
+        if self.atomic_returns(now)? || self.atomic_passes()? || self.atomic()? {
             return Ok(true);
         }
         if self.bank.has_work() {
@@ -194,14 +273,13 @@ impl Cache {
     fn answer(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         let Some(number) = self.ready.first(&[Lane::Reply], 0) else { return Ok(false) };
         let Some(Packet { msg, atomic }) = self.from[number].try_recv(Lane::Reply) else { return Ok(false) };
-        if let (Some(top), Some(_)) = (&mut self.top, atomic) {
-            let answer = top.front.changed(&msg, now);
-            top.reply(answer);
+        if atomic.is_some() {
+            self.returning.push_back(Packet { msg, atomic });
+            self.atomic_returns(now)?;
             return Ok(true);
         }
         if msg.line == WHOLE {
-            let order = self.order.as_mut().expect("only an order for all lines is answered for all lines");
-            order.awaited -= 1;
+            self.heard(&msg);
             return Ok(true);
         }
         self.bank.offer(msg)?;
@@ -219,22 +297,17 @@ impl Cache {
         let (node, from, _) = &wires[port];
         let Some(request) = from.front(Lane::Request).map(|request| *request) else { return Ok(false) };
         match request.access {
-            Access::Atomic(_) => {
-                if self.bank.offer(front.forget(&request, *node))? == Offer::Refused {
-                    self.refused.increment();
-                    return Ok(false);
-                }
-                front.forgetting(&request, *node, now);
+            Access::Atomic(_) if self.passing.len() == ATOMICS => {
+                self.refused.increment();
+                return Ok(false);
+            }
+            Access::Atomic(atomic) => {
+                front.passing(&request, *node, now);
+                let stamps = Stamps::now(request.stamp);
+                let msg = Msg { stamps, ..Msg::new(*node, self.me, Kind::Read, request.line(), request.data) };
+                self.passing.push_back(Packet { msg, atomic: Some(atomic) });
             }
             Access::Load | Access::Store => {
-                if request.access == Access::Load && request.scope > mem::Scope::Group {
-                    // What lies here may be stale, and the requester wants what everybody sees.
-                    if self.bank.offer(front.forget(&request, *node))? == Offer::Refused {
-                        self.refused.increment();
-                        return Ok(false);
-                    }
-                    front.forgetting(&request, *node, now);
-                }
                 if self.bank.offer(front.message(&request, *node))? == Offer::Refused {
                     self.refused.increment();
                     return Ok(false);
@@ -244,13 +317,47 @@ impl Cache {
             Access::Invalidate | Access::Flush if self.order.is_some() => return Ok(false),
             Access::Invalidate | Access::Flush => {
                 let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
-                let answer = Answer::Reply(port, Reply { id: request.id, data: Block::EMPTY });
-                let further = request.scope == mem::Scope::System;
-                self.order = Some(Order { kind, answer, further, awaited: 0 });
-                self.bank.sweep(kind)?;
+                let answer = Answer::Reply(port, Reply { id: request.id, data: Block::EMPTY, stamp: 0 });
+                from.try_recv(Lane::Request);
+                self.take_order(kind, answer, self.stages_of_request(kind, request.scope))?;
+                return Ok(true);
             }
         }
         from.try_recv(Lane::Request);
+        Ok(true)
+    }
+
+    /// What an order to a first-level cache takes, one after another.
+    fn stages_of_request(&self, kind: Kind, scope: mem::Scope) -> &'static [Stage] {
+        match (kind, self.acquire, scope) {
+            (Kind::Invalidate, Acquire::Raise, _) => &[Stage::Below, Stage::Sweep],
+            (Kind::Invalidate, Acquire::Ask, _) => &[Stage::Below],
+            (.., mem::Scope::System) => &[Stage::Sweep, Stage::Below],
+            _ => &[Stage::Sweep],
+        }
+    }
+
+    /// Takes an order of another cache for all lines; says whether it could.
+    fn order(&mut self, order: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        if order.kind == Kind::Inval {
+            let done = Msg::new(self.me, order.from, Kind::Done, WHOLE, Block::EMPTY);
+            self.to.send(Msg { acks: order.acks, ..done }.into());
+            return Ok(true);
+        }
+        if self.peers.contains(&order.from) {
+            self.fence(order.from);
+            return Ok(true);
+        }
+        if self.order.is_some() {
+            return Ok(false);
+        }
+        let stages: &[Stage] = match (order.kind, self.acquire) {
+            (Kind::Invalidate, Acquire::Raise) => &[Stage::Below, Stage::Sweep],
+            (Kind::Invalidate, Acquire::Ask) => &[Stage::Below],
+            (Kind::Flush, _) => &[Stage::Sweep, Stage::Peers],
+            _ => &[Stage::Sweep],
+        };
+        self.take_order(order.kind, Answer::Done(order.from), stages)?;
         Ok(true)
     }
 
@@ -262,17 +369,18 @@ impl Cache {
             return Ok(false);
         };
         if coherence.is_some() && msg.line == WHOLE {
-            if self.order.is_some() {
-                return Ok(false);
+            let taken = self.order(&msg)?;
+            if taken {
+                self.from[port].try_recv(Lane::Coherence);
             }
-            let (kind, answer) = (msg.kind, Answer::Done(msg.from));
-            self.order = Some(Order { kind, answer, further: false, awaited: 0 });
-            self.bank.sweep(kind)?;
+            return Ok(taken);
         } else if coherence.is_none() && from.front(Lane::Request).is_some_and(|packet| packet.atomic.is_some()) {
-            if self.atomics.len() == ATOMICS {
+            let here = self.meet == Atomics::Here && !self.peers.contains(&self.homes.of(msg.line));
+            let queue = if here { &mut self.atomics } else { &mut self.passing };
+            if queue.len() == ATOMICS {
                 return Ok(false);
             }
-            self.atomics.extend(from.try_recv(Lane::Request));
+            queue.extend(from.try_recv(Lane::Request));
             return Ok(true);
         } else if self.bank.offer(msg)? == Offer::Refused {
             self.refused.increment();
@@ -296,7 +404,7 @@ impl Cache {
                 let seen = Seen::Changed { found, new };
                 tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
             }
-            let answer = Msg::new(self.me, msg.from, Kind::Data, msg.line, found);
+            let answer = Msg { of: msg.of, ..Msg::new(self.me, msg.from, Kind::Data, msg.line, found) };
             self.to.send(Packet { msg: answer, atomic: Some(atomic) });
             self.atomics.pop_front();
             return Ok(true);
@@ -309,28 +417,105 @@ impl Cache {
         Ok(self.bank.offer(fetch)? == Offer::Taken)
     }
 
-    /// Answers an order for all lines when it has been carried out, here and if need be below.
+    /// Sends the first atomic access that is to be performed elsewhere on its way, once nothing of its line is held here.
+    fn atomic_passes(&mut self) -> Result<bool, Box<Impossible>> {
+        let Some(Packet { msg, atomic }) = self.passing.front().copied() else { return Ok(false) };
+        if !self.bank.at_once(&Msg::new(NOBODY, self.me, Kind::Invalidate, msg.line, Block::EMPTY))? {
+            return Ok(false);
+        }
+        self.passing.pop_front();
+        let of = self.top.is_none().then_some(msg.from);
+        let msg = Msg { from: self.me, to: self.homes.of(msg.line), of, ..msg };
+        self.to.send(Packet { msg, atomic });
+        Ok(true)
+    }
+
+    /// Hands on what an atomic access found, once nothing older of its line is held here and it is no earlier than the access.
+    fn atomic_returns(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
+        let Some(Packet { msg, atomic }) = self.returning.front().copied() else { return Ok(false) };
+        let stamps = Stamps::now(msg.stamps.wts);
+        let forget = Msg { stamps, ..Msg::new(NOBODY, self.me, Kind::Invalidate, msg.line, Block::EMPTY) };
+        if !self.bank.at_once(&forget)? {
+            return Ok(false);
+        }
+        self.returning.pop_front();
+        match &mut self.top {
+            Some(top) => {
+                let answer = top.front.changed(&msg, now);
+                top.reply(answer);
+            }
+            None => {
+                let to = msg.of.expect("an atomic access is passed on for somebody");
+                self.to.send(Packet { msg: Msg { from: self.me, to, of: None, ..msg }, atomic });
+            }
+        }
+        Ok(true)
+    }
+
+    fn take_order(&mut self, kind: Kind, answer: Answer, stages: &[Stage]) -> Result<(), Box<Impossible>> {
+        let stages = stages.iter().copied().filter(|stage| *stage != Stage::Peers || !self.peers.is_empty());
+        self.order = Some(Order { kind, answer, stages: stages.collect(), awaited: 0, time: 0 });
+        self.carry_on_order().map(|_| ())
+    }
+
+    /// Somebody has done what was ordered, or says that what it was told before has arrived.
+    fn heard(&mut self, done: &Msg<LINE>) {
+        if done.acks > 0 {
+            let place = self.fences.iter().position(|fence| fence.number == done.acks);
+            let place = place.expect("only what was asked is answered");
+            self.fences[place].awaited -= 1;
+            if self.fences[place].awaited == 0 {
+                let asker = self.fences.remove(place).asker;
+                self.to.send(Msg::new(self.me, asker, Kind::Done, WHOLE, Block::EMPTY).into());
+            }
+            return;
+        }
+        let order = self.order.as_mut().expect("only an order for all lines is answered for all lines");
+        order.awaited -= 1;
+        order.time = order.time.max(done.stamps.cts);
+    }
+
+    /// Asks all peers to say so when whatever was told to them before has arrived.
+    fn fence(&mut self, asker: Node) {
+        self.fenced = self.fenced % 254 + 1;
+        for peer in &self.peers {
+            let mark = Msg { acks: self.fenced, ..Msg::new(self.me, *peer, Kind::Inval, WHOLE, Block::EMPTY) };
+            self.to.send(mark.into());
+        }
+        self.fences.push(Fence { asker, number: self.fenced, awaited: self.peers.len() });
+    }
+
+    /// Goes on with an order for all lines, and answers it when it has been carried out.
     fn carry_on_order(&mut self) -> Result<bool, Box<Impossible>> {
         let Some(order) = &mut self.order else { return Ok(false) };
         if !self.bank.is_swept() || order.awaited > 0 {
             return Ok(false);
         }
-        if order.further {
-            order.further = false;
-            order.awaited = self.homes.nodes.len();
-            for home in &self.homes.nodes {
-                let msg = Msg::new(self.me, *home, order.kind, WHOLE, Block::EMPTY);
-                self.to.send(msg.into());
+        match order.stages.pop_front() {
+            Some(Stage::Sweep) => {
+                let (kind, time) = (order.kind, order.time);
+                self.bank.sweep(kind, time)?;
             }
-            return Ok(true);
-        }
-        let order = self.order.take().expect("it was there a moment ago");
-        match order.answer {
-            Answer::Reply(port, reply) => {
-                let top = self.top.as_ref().expect("only a first-level cache is given requests");
-                top.wires[port].2.send(Lane::Reply, reply, HEADER);
+            Some(stage) => {
+                let told = if stage == Stage::Below { &self.homes.nodes } else { &self.peers };
+                order.awaited = told.len();
+                for node in told {
+                    self.to.send(Msg::new(self.me, *node, order.kind, WHOLE, Block::EMPTY).into());
+                }
             }
-            Answer::Done(node) => self.to.send(Msg::new(self.me, node, Kind::Done, WHOLE, Block::EMPTY).into()),
+            None => {
+                let order = self.order.take().expect("it was there a moment ago");
+                match order.answer {
+                    Answer::Reply(port, reply) => {
+                        let top = self.top.as_ref().expect("only a first-level cache is given requests");
+                        top.wires[port].2.send(Lane::Reply, Reply { stamp: order.time, ..reply }, HEADER);
+                    }
+                    Answer::Done(node) => {
+                        let done = Msg::new(self.me, node, Kind::Done, WHOLE, Block::EMPTY);
+                        self.to.send(Msg { stamps: Stamps::now(order.time), ..done }.into());
+                    }
+                }
+            }
         }
         Ok(true)
     }
@@ -338,24 +523,24 @@ impl Cache {
     /// Sends what the bank wants to have sent.
     fn send_out(&mut self, now: u64) {
         for msg in self.bank.out.drain(..) {
+            if msg.to == NOBODY {
+                continue;
+            }
             if self.to.leads_to(msg.to) {
                 self.to.send(msg.into());
                 continue;
             }
             let top = self.top.as_mut().expect("a protocol speaks to neighbours only");
-            if msg.kind == Kind::Done {
-                if let Some(request) = top.front.forgot(msg.line)
-                    && let Access::Atomic(atomic) = request.access
-                {
-                    let msg = Msg::new(self.me, self.homes.of(msg.line), Kind::Read, msg.line, request.data);
-                    self.to.send(Packet { msg, atomic: Some(atomic) });
-                }
+            if msg.kind == Kind::Stored {
+                let answer = top.front.stored(&msg, now);
+                top.reply(answer);
                 continue;
             }
             let answer = top.front.loaded(&msg, now);
             if let Some((who, observations)) = &self.observer {
-                let seen = Seen::Read(answer.reply.data);
-                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: msg.stamps.cts });
+                // A lease that was over when it came was good for one read, as of its end.
+                let (seen, stamp) = (Seen::Read(answer.reply.data), msg.stamps.cts.min(msg.stamps.rts));
+                tell(observations, Observation { who: *who, line: msg.line, seen, stamp });
             }
             top.reply(answer);
         }

@@ -2,14 +2,14 @@
 //!
 //! A protocol speaks of lines, a requester of requests with numbers. The front turns a request into a message and knows, when
 //! the bank answers, whose request that was: loads of one line are answered in the order in which they came; a store has
-//! been performed when the bytes it wrote through have landed, and no two stores of a line have the same byte in flight.
+//! been performed when the protocol says so (`Stored`), or when the bytes it wrote through have landed: no two stores of a line
+//! have the same byte in flight then.
 
 use engine::Histogram;
 use mem::{Access, Block, LINE, LineAddr, Mask, Reply, Request, RequestId};
-use protocol::{Kind, Msg, Node};
+use protocol::{Kind, Msg, Node, Stamps};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 
 /// A request that has not been answered.
 #[derive(Clone, Copy)]
@@ -20,22 +20,12 @@ struct Pending {
     since: u64,
 }
 
-/// Why a line was forgotten.
-enum Forgotten {
-    /// To be loaded anew.
-    Load,
-    /// To be changed below.
-    Atomic(Request),
-}
-
 /// Requests for each line, the oldest first.
 type ByLine = FxHashMap<LineAddr, SmallVec<[Pending; 2]>>;
 
 /// What requesters wait for.
 pub struct Front {
     me: Node,
-    /// Lines that are to be forgotten, and why, in the order in which that was asked for.
-    forgotten: FxHashMap<LineAddr, VecDeque<Forgotten>>,
     atomics: ByLine,
     loads: ByLine,
     stores: ByLine,
@@ -53,7 +43,6 @@ impl Front {
     pub fn new(me: Node, load_cycles: Histogram, store_cycles: Histogram) -> Self {
         Self {
             me,
-            forgotten: FxHashMap::default(),
             atomics: FxHashMap::default(),
             loads: FxHashMap::default(),
             stores: FxHashMap::default(),
@@ -68,7 +57,8 @@ impl Front {
             Access::Store => (Kind::Store, request.data),
             _ => (Kind::Load, Block::EMPTY),
         };
-        Msg::new(from, self.me, kind, request.line(), data)
+        let (stamps, scope) = (Stamps::now(request.stamp), request.scope);
+        Msg { stamps, scope, ..Msg::new(from, self.me, kind, request.line(), data) }
     }
 
     /// The bank has taken a request.
@@ -78,35 +68,10 @@ impl Front {
         of.entry(request.line()).or_default().push(pending);
     }
 
-    /// The message by which the bank forgets a line before it is loaded anew or changed below.
-    pub fn forget(&self, request: &Request, from: Node) -> Msg<LINE> {
-        Msg::new(from, self.me, Kind::Invalidate, request.line(), Block::EMPTY)
-    }
-
-    /// The bank has taken that message.
-    pub fn forgetting(&mut self, request: &Request, from: Node, now: u64) {
-        let why = match request.access {
-            Access::Atomic(_) => {
-                let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
-                self.atomics.entry(request.line()).or_default().push(pending);
-                Forgotten::Atomic(*request)
-            }
-            _ => Forgotten::Load,
-        };
-        self.forgotten.entry(request.line()).or_default().push_back(why);
-    }
-
-    /// The bank has forgotten a line: the atomic access that goes below now, if it was for one.
-    pub fn forgot(&mut self, line: LineAddr) -> Option<Request> {
-        let queue = self.forgotten.get_mut(&line)?;
-        let why = queue.pop_front();
-        if queue.is_empty() {
-            self.forgotten.remove(&line);
-        }
-        match why? {
-            Forgotten::Load => None,
-            Forgotten::Atomic(request) => Some(request),
-        }
+    /// An atomic access is on its way.
+    pub fn passing(&mut self, request: &Request, from: Node, now: u64) {
+        let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
+        self.atomics.entry(request.line()).or_default().push(pending);
     }
 
     /// What an atomic access has found below has come.
@@ -114,7 +79,7 @@ impl Front {
         let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
         let pending = take(&mut self.atomics, msg.line, same_bytes).expect("what is answered was asked");
         self.store_cycles.record(now - pending.since);
-        Answer { to: pending.from, reply: Reply { id: pending.id, data: msg.data } }
+        Answer { to: pending.from, reply: Reply { id: pending.id, data: msg.data, stamp: msg.stamps.wts } }
     }
 
     /// The bank has sent a line to a requester: the answer to its oldest load of that line.
@@ -122,7 +87,8 @@ impl Front {
         let oldest = |pending: &Pending| pending.from == msg.to;
         let pending = take(&mut self.loads, msg.line, oldest).expect("the bank answers what it was asked");
         self.load_cycles.record(now - pending.since);
-        Answer { to: pending.from, reply: Reply { id: pending.id, data: msg.data.only(pending.mask) } }
+        let data = msg.data.only(pending.mask);
+        Answer { to: pending.from, reply: Reply { id: pending.id, data, stamp: msg.stamps.cts } }
     }
 
     /// Bytes have landed below: the store that wrote them has been performed. Bytes that no request wrote are none of ours.
@@ -130,7 +96,15 @@ impl Front {
         let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
         let pending = take(&mut self.stores, msg.line, same_bytes)?;
         self.store_cycles.record(now - pending.since);
-        Some(Answer { to: pending.from, reply: Reply { id: pending.id, data: Block::EMPTY } })
+        Some(Answer { to: pending.from, reply: Reply { id: pending.id, data: Block::EMPTY, stamp: 0 } })
+    }
+
+    /// The bank says that a requester's oldest store to a line has been performed.
+    pub fn stored(&mut self, msg: &Msg<LINE>, now: u64) -> Answer {
+        let oldest = |pending: &Pending| pending.from == msg.to;
+        let pending = take(&mut self.stores, msg.line, oldest).expect("the bank answers what it was asked");
+        self.store_cycles.record(now - pending.since);
+        Answer { to: pending.from, reply: Reply { id: pending.id, data: Block::EMPTY, stamp: msg.stamps.cts } }
     }
 }
 

@@ -24,8 +24,8 @@ pub struct Compare {
     how: System,
 }
 
-/// Those that differ most.
-const DEFAULT: [&str; 2] = ["r9nano", "skeleton"];
+/// The GPUs of the papers, and the one that others simulate.
+const DEFAULT: [&str; 5] = ["r9nano", "r9nano-hbm", "halcone-gpu", "hd7850", "virtual-cache-gpu"];
 
 impl Compare {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {

@@ -1,7 +1,7 @@
 //! A program inside the simulator: what `cohesim run` and `cohesim compare` both start.
 
 use crate::{files, progress::Progress};
-use engine::{Monitor, Run, Time};
+use engine::{Monitor, Outcome, Run, Time};
 use machine::{Gpus, Machine};
 use mem::Bytes;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
@@ -136,10 +136,16 @@ impl Guest {
         let mut process = Process::start(&image, options)
             .into_diagnostic()
             .wrap_err_with(|| format!("can't run '{}'", self.name()))?;
-        let end = process.run();
+        let mut end = process.run();
         let totals = process.totals();
         drop(process);
-        let run = gpus.and_then(|(_, gpus)| gpus.finish()).map(without_checks);
+        let run = gpus.and_then(|(_, gpus)| gpus.finish());
+        // Memory is compared when all is over.
+        if let (Some(run), End::Exited { .. }) = (&run, &end)
+            && run.outcome != Outcome::Finished
+        {
+            end = End::MachineBroken { report: run.outcome.to_string() };
+        }
         let seconds = start.elapsed().as_secs_f64();
         let output = String::from_utf8_lossy(&kept.0.borrow()).into_owned();
         Ok(Ran { end, totals, usage: usage.take(), output, run, seconds })
@@ -174,14 +180,6 @@ impl Guest {
         }
         Ok(variables)
     }
-}
-
-/// Who checks is not part of the machine.
-pub fn without_checks(mut run: Run) -> Run {
-    for region in &mut run.regions {
-        region.statistics.0.retain(|path, _| !path.starts_with("check"));
-    }
-    run
 }
 
 /// The program's output, kept for the report.

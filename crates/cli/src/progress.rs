@@ -101,7 +101,7 @@ impl Watcher {
             }
             let (now, time) = (Instant::now(), self.monitor.time());
             if now - before.0 >= Duration::from_secs(1) {
-                rate = (time.0 - before.1.0) as f64 / (now - before.0).as_secs_f64();
+                rate = time.0.saturating_sub(before.1.0) as f64 / (now - before.0).as_secs_f64();
                 before = (now, time);
             }
             let work = self.monitor.work();
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_message_tells_work_time_speed_and_what_is_left() {
         let told = message((10, 40), Time::micros(3), Some((Hertz::giga(1), 2.5e12)), Duration::from_secs(4));
-        assert_eq!(told, "10 of 40 workgroups, 3 us simulated, 2k cycles/s, about 12 s left of the kernels known");
+        assert_eq!(told, "10 of 40 workgroups, 3 us simulated, 2.5M cycles/s, about 12 s left of the kernels known");
         assert_eq!(message((0, 0), Time::micros(3), None, Duration::from_secs(4)), "3 us simulated");
     }
 

@@ -78,7 +78,8 @@ impl Run {
             ui.note(&totals(&ran.totals));
             ui.note(&crate::opencl::summary(&ran.usage));
         }
-        if let Some(summary) = &summary {
+        // Of a program without kernels there is nothing to tell.
+        if let Some(summary) = summary.as_ref().filter(|summary| !summary.kernels.is_empty()) {
             ui.print(&format!("\n{summary}"))?;
         }
         let code = ran.end.exit_code();

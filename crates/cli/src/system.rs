@@ -54,7 +54,7 @@ impl System {
         let options = Options { threads, check, until: guest.max_time, trace: self.trace, monitor: monitor.clone() };
         let what = format!("{} on {}", guest.name(), machine.name);
         let progress = Progress::start(&what, &monitor, Some(machine.clock), ui);
-        let ran = guest.run(On::Machine(machine, &options), output, &monitor, &progress)?;
+        let mut ran = guest.run(On::Machine(machine, &options), output, &monitor, &progress)?;
         drop(progress);
         let Some(run) = &ran.run else { return Ok((ran, None)) };
         let program = Program::new(guest.name(), &guest.image()?.0);
@@ -67,6 +67,7 @@ impl System {
             report::write(folder, &subject).into_diagnostic()?;
         }
         let summary = Summary::of(&subject);
+        ran.usage.instructions = summary.wave_instructions;
         Ok((ran, Some(summary)))
     }
 }

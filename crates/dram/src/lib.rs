@@ -18,5 +18,5 @@ pub use dram::{DramSpec, Order, Page};
 pub use home::{Changed, Home, Served, Touched};
 pub use mapping::{BadMapping, Mapping};
 pub use memory::{FixedSpec, Memory, MemorySpec, Timing};
-pub use scheduler::{Scheduler, Tally};
+pub use scheduler::{MOST_BANKS, Scheduler, Tally};
 pub use standard::{Standard, Timings};

@@ -74,8 +74,8 @@ const FIRST: u8 = 0;
 const COLUMN: u8 = 1;
 const ROW: u8 = 2;
 
-/// More banks than any channel has.
-pub(crate) const MOST_BANKS: usize = 64;
+/// Banks that a channel can have, in all ranks.
+pub const MOST_BANKS: usize = 64;
 
 pub struct Scheduler<T> {
     spec: DramSpec,

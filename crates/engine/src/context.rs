@@ -9,7 +9,7 @@ use crate::{
     name::{Label, Name},
     port::{Inlet, Outlet, PortSpec},
     queue::Queue,
-    stats::{Counter, Histogram, Level, Matrix, Series},
+    stats::{Counter, Histogram, Level, Matrix, Phases, Series},
     time::{Cycles, Time},
     trace::{self, Span},
 };
@@ -139,6 +139,13 @@ impl Scope {
     pub fn series<'a>(&self, label: impl Into<Label<'a>>) -> Series {
         let core = Rc::clone(&self.core);
         self.core.shared.stats.borrow_mut().series(self.child(label), core)
+    }
+
+    /// A statistic of where time goes: this place is in one of `phases` at any time, in the first of them at first. Their
+    /// cycles are counted below it under these names.
+    pub fn phases(&self, phases: &[&str]) -> Phases {
+        let names = phases.iter().map(|phase| self.child(*phase)).collect();
+        self.core.shared.stats.borrow_mut().phases(self.name, names, Rc::clone(&self.core))
     }
 
     /// The energy account of this place: `passive` femtojoules leak in every cycle; what happens is charged on top.

@@ -11,7 +11,7 @@ use crate::{
     stats::Counter,
 };
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     rc::Rc,
 };
 
@@ -25,6 +25,8 @@ struct Inner {
     tickets: Cell<u64>,
     /// How many units have come back.
     returned: EventCount,
+    /// Advanced with `returned`, for an element that waits for room in several places.
+    bell: OnceCell<EventCount>,
     /// Tickets of those who gave up waiting; their unit goes on to the next as soon as it is their turn.
     abandoned: RefCell<Vec<u64>>,
     scope: Scope,
@@ -38,6 +40,7 @@ impl Credits {
             units,
             tickets: Cell::new(0),
             returned: scope.eventcount_for("room", Reason::Resource),
+            bell: OnceCell::new(),
             abandoned: RefCell::default(),
             scope: scope.clone(),
             waited: scope.counter("wait_cycles"),
@@ -76,6 +79,9 @@ impl Credits {
     /// Gives a unit back.
     pub fn release(&self) {
         self.0.returned.advance();
+        if let Some(bell) = self.0.bell.get() {
+            bell.advance();
+        }
         if !self.0.abandoned.borrow().is_empty() {
             self.pass_on();
         }
@@ -93,6 +99,20 @@ impl Credits {
         while gone(&self.0).is_some() {
             self.0.returned.advance();
         }
+    }
+
+    /// From now on, advances `bell` as well whenever a unit comes back.
+    ///
+    /// # Panics
+    /// If it rings another bell already.
+    pub(crate) fn ring(&self, bell: &EventCount) {
+        let set = self.0.bell.set(bell.clone());
+        assert!(set.is_ok(), "'{}' rings a bell already", self.0.scope.path());
+    }
+
+    /// Whether a bell is rung when a unit comes back: somebody may be waiting for that.
+    pub(crate) fn rings(&self) -> bool {
+        self.0.bell.get().is_some()
     }
 
     /// Notes who gives units back, for a report on a deadlock.

@@ -284,7 +284,8 @@ impl<T> CreditsIn<T> {
 impl<T> Incoming for CreditsIn<T> {
     fn take_in(&self, parity: usize, window: Time) {
         let clock = self.core.clock;
-        let at_once = self.put_down.get() > 0 || self.room.iter().any(|room| room.room().0.is_awaited());
+        let at_once =
+            self.put_down.get() > 0 || self.room.iter().any(|room| room.rings() || room.room().0.is_awaited());
         self.cable.credits.with(parity, |mail| {
             let mut returning = self.returning.borrow_mut();
             for (time, lane) in mail.drain(..) {

@@ -137,6 +137,26 @@ impl<T> Outlet<T> {
         }
     }
 
+    /// How many items can be sent in `lane` without waiting.
+    pub fn free(&self, lane: Lane) -> u64 {
+        self.wire.collect_credits();
+        self.room[lane as usize].available()
+    }
+
+    /// Advances whenever room comes back in `lane`.
+    pub fn room(&self, lane: Lane) -> &EventCount {
+        self.room[lane as usize].room()
+    }
+
+    /// From now on, advances `bell` as well whenever room comes back in any lane: an element that waits for several outlets
+    /// waits for one bell that all of them ring.
+    ///
+    /// # Panics
+    /// If the outlet, or a clone of it, rings another bell already.
+    pub fn ring(&self, bell: &EventCount) {
+        self.room.iter().for_each(|room| room.ring(bell));
+    }
+
     fn put(&self, lane: Lane, item: T, bytes: u64) {
         let start = self.scope.now().0.max(self.free_at.get());
         let leaves = start + self.bytes_per_cycle.map_or(0, |rate| bytes.div_ceil(rate));

@@ -6,6 +6,27 @@ use common::{finished, simulate, simulate_with};
 use engine::{Activity, Outcome, RunOptions, Time, TraceEvent, Value};
 
 #[test]
+fn phases_add_up_to_the_cycles_of_each_region() {
+    let run = simulate(|scope| {
+        let phases = scope.scope("unit").phases(&["idle", "busy", "stuck"]);
+        scope.spawn("unit", async move |cx| {
+            cx.pause(3).await;
+            phases.enter(1);
+            cx.pause(4).await;
+            cx.region("second");
+            phases.enter(2);
+            phases.enter(0);
+            cx.pause(5).await;
+        });
+    });
+    let cycles = |region: usize| {
+        ["idle", "busy", "stuck"].map(|phase| run.regions[region].statistics.count(&format!("unit.{phase}")))
+    };
+    let both: u64 = (0..2).flat_map(cycles).sum();
+    assert_eq!((cycles(0)[1], cycles(1)[1], both), (4, 0, 13), "{:?} {:?}", cycles(0), cycles(1));
+}
+
+#[test]
 fn regions_follow_each_other_without_a_gap() {
     let run = simulate(|scope| {
         let (hits, level, sizes) = (scope.counter("hits"), scope.level("level"), scope.histogram("sizes"));

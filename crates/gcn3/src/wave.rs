@@ -47,8 +47,8 @@ pub struct Wavefront {
     pub mode: Mode,
     /// Scalar registers under their operand numbers: general ones to 101, then the special ones (see [`scalar`]).
     pub scalars: [u32; 128],
-    /// All vector registers the encoding can name; a kernel uses the first few.
-    pub vgprs: Box<[Row; 256]>,
+    /// Vector registers: all that the encoding can name, or those that the code does.
+    pub vgprs: Vec<Row>,
     pub apertures: Apertures,
     /// Whether vector registers are indexed by M0: between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
     pub gpr_index: bool,
@@ -67,13 +67,18 @@ impl Default for Wavefront {
 impl Wavefront {
     /// A wavefront with every register zero, every lane active and MODE as compilers set it.
     pub fn new() -> Self {
-        let vgprs: Box<[Row]> = vec![Row::default(); 256].into_boxed_slice();
+        Self::with_vgprs(256)
+    }
+
+    /// The same with as many vector registers as its code can name (see [`Code::vgprs`](crate::code::Code::vgprs)): each takes
+    /// up 256 bytes.
+    pub fn with_vgprs(vgprs: usize) -> Self {
         let mut wave = Self {
             pc: 0,
             scc: false,
             mode: Mode(0x3c0),
             scalars: [0; 128],
-            vgprs: vgprs.try_into().expect("the vector has 256 rows"),
+            vgprs: vec![Row::default(); vgprs],
             apertures: Apertures::default(),
             gpr_index: false,
             id: 0,
@@ -83,8 +88,11 @@ impl Wavefront {
         wave
     }
 
-    /// Back to the state of a new wavefront, with the first `vgprs` vector registers cleared.
+    /// Back to the state of a new wavefront, with the first `vgprs` vector registers there and cleared.
     pub fn reset(&mut self, vgprs: usize) {
+        if self.vgprs.len() < vgprs {
+            self.vgprs.resize(vgprs, Row::default());
+        }
         for row in self.vgprs.iter_mut().take(vgprs) {
             *row = Row::default();
         }

@@ -116,6 +116,7 @@ impl Dispatcher {
                     self.order_below(Access::Invalidate).await;
                 }
             }
+            self.tell_all(Command::Launched).await;
             if let Err(message) = self.deal(&running, launch.share, &cx).await {
                 return cx.fail(message);
             }

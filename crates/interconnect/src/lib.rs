@@ -1,8 +1,18 @@
-//! Wires between the parts of a memory system: what travels on them, and how it is sent.
+//! Wires and networks between the parts of a memory system: what travels on them, and how it is sent.
 #![forbid(unsafe_code)]
 
+mod bus;
 mod deal;
+mod flit_link;
+mod freight;
+mod mesh;
+mod network;
+mod ring;
+mod switch;
 mod wire;
 
 pub use deal::deal;
+pub use flit_link::{FlitLinkSpec, flit_link};
+pub use freight::{Freight, NetworkError, Station};
+pub use network::{NetworkSpec, Topology, network};
 pub use wire::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};

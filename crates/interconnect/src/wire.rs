@@ -4,7 +4,7 @@ use engine::{EventCount, Inlet, Lane, Outlet, Scope};
 use mem::{Atomic, LINE, LineAddr};
 use protocol::{Msg, Node};
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::VecDeque,
     rc::Rc,
 };
@@ -65,7 +65,10 @@ impl Pending {
 pub struct Sender<T> {
     outlet: Outlet<T>,
     pending: Pending,
-    lanes: [Rc<Backlog<T>>; 3],
+    scope: Scope,
+    bell: EventCount,
+    /// Of most wires, most lanes never fill up: a lane's backlog is made, and its context started, when it first does.
+    lanes: [OnceCell<Rc<Backlog<T>>>; 3],
 }
 
 struct Backlog<T> {
@@ -76,28 +79,32 @@ struct Backlog<T> {
 impl<T: 'static> Sender<T> {
     /// `bell` is rung whenever a lane has become clear.
     pub fn new(outlet: Outlet<T>, pending: &Pending, scope: &Scope, bell: &EventCount) -> Self {
-        let lanes = Lane::ALL.map(|lane| {
-            let name = ["send_request", "send_reply", "send_coherence"][lane as usize];
-            let backlog = Rc::new(Backlog { items: RefCell::default(), work: scope.scope(name).eventcount("work") });
-            let (own, outlet, pending, bell) = (Rc::clone(&backlog), outlet.clone(), pending.clone(), bell.clone());
-            scope.serve(name, |_| async move {
-                loop {
-                    let next = own.items.borrow_mut().pop_front();
-                    match next {
-                        Some((item, bytes)) => {
-                            outlet.send(lane, item, bytes).await;
-                            pending.0.set(pending.0.get() - 1);
-                        }
-                        None => {
-                            bell.advance();
-                            own.work.next().await;
-                        }
+        let (pending, scope, bell) = (pending.clone(), scope.clone(), bell.clone());
+        Self { outlet, pending, scope, bell, lanes: Default::default() }
+    }
+
+    fn start(&self, lane: Lane) -> Rc<Backlog<T>> {
+        let name = ["send_request", "send_reply", "send_coherence"][lane as usize];
+        let work = self.scope.scope(name).eventcount("work");
+        let backlog = Rc::new(Backlog { items: RefCell::default(), work });
+        let (own, outlet) = (Rc::clone(&backlog), self.outlet.clone());
+        let (pending, bell) = (self.pending.clone(), self.bell.clone());
+        self.scope.serve(name, |_| async move {
+            loop {
+                let next = own.items.borrow_mut().pop_front();
+                match next {
+                    Some((item, bytes)) => {
+                        outlet.send(lane, item, bytes).await;
+                        pending.0.set(pending.0.get() - 1);
+                    }
+                    None => {
+                        bell.advance();
+                        own.work.next().await;
                     }
                 }
-            });
-            backlog
+            }
         });
-        Self { outlet, pending: pending.clone(), lanes }
+        backlog
     }
 
     /// The wire itself, for an element that can wait until there is room.
@@ -106,8 +113,8 @@ impl<T: 'static> Sender<T> {
     }
 
     pub fn send(&self, lane: Lane, item: T, bytes: u64) {
-        let backlog = &self.lanes[lane as usize];
-        let item = if backlog.items.borrow().is_empty() {
+        let backlog_of_lane = &self.lanes[lane as usize];
+        let item = if backlog_of_lane.get().is_none_or(|backlog| backlog.items.borrow().is_empty()) {
             match self.outlet.try_send(lane, item, bytes) {
                 Ok(()) => return,
                 Err(item) => item,
@@ -116,6 +123,7 @@ impl<T: 'static> Sender<T> {
             item
         };
         self.pending.0.set(self.pending.0.get() + 1);
+        let backlog = backlog_of_lane.get_or_init(|| self.start(lane));
         backlog.items.borrow_mut().push_back((item, bytes));
         backlog.work.advance();
     }

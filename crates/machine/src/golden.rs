@@ -4,10 +4,11 @@
 //! what is checked takes as long as what is not, only the run ends when the last report is in. Lines of the protocols so far may be stale between
 //! synchronisations: a reader sees its own latest write to a byte, or one that somebody else made since the last
 //! synchronisation; a byte it has not written itself may also still have the value of then. After a synchronisation, a
-//! byte has the last value of one of its writers.
+//! byte has the last value of one of its writers. Where accesses have logical times, a read at a time returns what was written
+//! last up to then.
 
 use engine::{Context, EventCount, Inlet, Lane};
-use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
+use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen, Stamp};
 use rustc_hash::FxHashMap;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,9 +26,18 @@ pub struct Image {
     /// Bytes that several wrote before it: any of their last values.
     contested: FxHashMap<u64, Values>,
     /// Writes since, by line, in order.
-    writes: BTreeMap<LineAddr, Vec<(Observer, Block<LINE>)>>,
+    writes: BTreeMap<LineAddr, Vec<Write>>,
     /// Every line that was written.
     written: BTreeSet<LineAddr>,
+    /// Whether logical time says what is newest.
+    timed: bool,
+}
+
+struct Write {
+    who: Observer,
+    data: Block<LINE>,
+    /// When, in logical time.
+    stamp: Stamp,
 }
 
 /// A byte that nobody may read.
@@ -47,17 +57,18 @@ impl Mismatch {
 }
 
 impl Image {
-    pub fn new(base: Frames) -> Self {
-        Self { base, ..Self::default() }
+    /// `timed`: accesses have logical times, and those of a line's writes rise.
+    pub fn new(timed: bool) -> Self {
+        Self { timed, ..Self::default() }
     }
 
-    pub fn wrote(&mut self, who: Observer, line: LineAddr, data: Block<LINE>) {
-        self.writes.entry(line).or_default().push((who, data));
+    pub fn wrote(&mut self, who: Observer, line: LineAddr, data: Block<LINE>, stamp: Stamp) {
+        self.writes.entry(line).or_default().push(Write { who, data, stamp });
         self.written.insert(line);
     }
 
-    /// Checks what somebody read.
-    pub fn read(&self, who: Observer, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
+    /// Checks what somebody read, and when in logical time.
+    pub fn read(&self, who: Observer, line: LineAddr, data: &Block<LINE>, stamp: Stamp) -> Result<(), Mismatch> {
         let mut base = [0; LINE];
         self.base.read(PhysAddr(line.0), &mut base);
         let writes = self.writes.get(&line).map_or(&[][..], Vec::as_slice);
@@ -67,15 +78,13 @@ impl Image {
                 continue;
             }
             let address = line.0 + byte as u64;
-            let own = writes.iter().rev().filter(|(writer, _)| *writer == who).find_map(|(_, data)| data.get(byte));
-            let others = writes.iter().filter(|(writer, _)| *writer != who).filter_map(|(_, data)| data.get(byte));
-            let mut allowed: Values = own.into_iter().chain(others).collect();
-            if own.is_none() {
-                match self.contested.get(&address) {
-                    Some(values) => allowed.extend(values),
-                    None => allowed.push(base[byte]),
+            let allowed = match self.timed {
+                true => {
+                    let past = writes.iter().rev().filter(|write| write.stamp <= stamp);
+                    vec![past.into_iter().find_map(|write| write.data.get(byte)).unwrap_or(base[byte])]
                 }
-            }
+                false => self.may_read(who, writes, (address, byte), base[byte]),
+            };
             if !allowed.contains(&value) {
                 return Err(Mismatch { address, value, allowed });
             }
@@ -83,14 +92,37 @@ impl Image {
         Ok(())
     }
 
+    /// What somebody may read where lines may be stale.
+    fn may_read(&self, who: Observer, writes: &[Write], (address, byte): (u64, usize), base: u8) -> Values {
+        let own = writes.iter().rev().filter(|write| write.who == who).find_map(|write| write.data.get(byte));
+        let others = writes.iter().filter(|write| write.who != who).filter_map(|write| write.data.get(byte));
+        let mut allowed: Values = own.into_iter().chain(others).collect();
+        if own.is_none() {
+            match self.contested.get(&address) {
+                Some(values) => allowed.extend(values),
+                None => allowed.push(base),
+            }
+        }
+        allowed
+    }
+
     /// Everybody has written back and nobody holds anything stale.
     pub fn synchronise(&mut self) {
         for (line, writes) in std::mem::take(&mut self.writes) {
+            if self.timed {
+                for (byte, value) in writes
+                    .iter()
+                    .flat_map(|write| write.data.mask().iter().map(|byte| (byte, write.data.bytes()[byte])))
+                {
+                    self.base.write(PhysAddr(line.0 + byte as u64), &[value]);
+                }
+                continue;
+            }
             for byte in 0..LINE {
                 let mut last: BTreeMap<Observer, u8> = BTreeMap::new();
-                for (who, data) in &writes {
-                    if let Some(value) = data.get(byte) {
-                        last.insert(*who, value);
+                for write in &writes {
+                    if let Some(value) = write.data.get(byte) {
+                        last.insert(write.who, value);
                     }
                 }
                 let Some(value) = last.values().next_back().copied() else { continue };
@@ -112,7 +144,7 @@ impl Image {
             memory.read(PhysAddr(line.0), &mut bytes);
             // Nobody has written since: whoever reads sees what a reader may see.
             let nobody = Observer(u32::MAX);
-            self.read(nobody, line, &Block::full(bytes)).map_err(|mismatch| mismatch.told("memory"))?;
+            self.read(nobody, line, &Block::full(bytes), Stamp::MAX).map_err(|mismatch| mismatch.told("memory"))?;
         }
         Ok(())
     }
@@ -155,9 +187,10 @@ impl Golden {
                 Seen::Read(_) => 1,
                 Seen::Synchronised => 2,
             });
-            for Observation { who, line, seen, .. } in now {
+            for Observation { who, line, seen, stamp } in now {
                 let read = match seen {
-                    Seen::Read(found) | Seen::Changed { found, .. } => self.image.read(who, line, &found),
+                    Seen::Read(found) => self.image.read(who, line, &found, stamp),
+                    Seen::Changed { found, .. } => self.image.read(who, line, &found, Stamp::MAX),
                     Seen::Wrote(_) | Seen::Synchronised => Ok(()),
                 };
                 if let Err(mismatch) = read {
@@ -165,7 +198,7 @@ impl Golden {
                     return cx.fail(format!("a wrong value was read: {}", mismatch.told(name)));
                 }
                 match seen {
-                    Seen::Wrote(new) | Seen::Changed { new, .. } => self.image.wrote(who, line, new),
+                    Seen::Wrote(new) | Seen::Changed { new, .. } => self.image.wrote(who, line, new, stamp),
                     Seen::Synchronised => self.image.synchronise(),
                     Seen::Read(_) => {}
                 }
@@ -194,13 +227,13 @@ mod tests {
     }
 
     fn may_read(image: &Image, who: Observer) -> Values {
-        (0..=9).filter(|value| image.read(who, LINE_0, &byte(*value)).is_ok()).collect()
+        (0..=9).filter(|value| image.read(who, LINE_0, &byte(*value), 0).is_ok()).collect()
     }
 
     #[test]
     fn a_writer_sees_its_own_write_and_others_may_be_stale_until_they_synchronise() {
-        let mut image = Image::new(Frames::new());
-        image.wrote(A, LINE_0, byte(7));
+        let mut image = Image::new(false);
+        image.wrote(A, LINE_0, byte(7), 0);
         assert_eq!(may_read(&image, A), [7]);
         assert_eq!(may_read(&image, B), [0, 7]);
         image.synchronise();
@@ -209,19 +242,29 @@ mod tests {
 
     #[test]
     fn of_several_writers_the_last_value_of_any_stays() {
-        let mut image = Image::new(Frames::new());
-        image.wrote(A, LINE_0, byte(1));
-        image.wrote(A, LINE_0, byte(2));
-        image.wrote(B, LINE_0, byte(3));
+        let mut image = Image::new(false);
+        image.wrote(A, LINE_0, byte(1), 0);
+        image.wrote(A, LINE_0, byte(2), 0);
+        image.wrote(B, LINE_0, byte(3), 0);
         assert_eq!(may_read(&image, A), [2, 3]);
         image.synchronise();
         assert_eq!(may_read(&image, A), [2, 3]);
     }
 
     #[test]
+    fn in_logical_time_a_read_returns_what_was_written_last_up_to_then() {
+        let mut image = Image::new(true);
+        image.wrote(A, LINE_0, byte(1), 5);
+        image.wrote(B, LINE_0, byte(2), 9);
+        let read_at =
+            |stamp| (0..=9).filter(|value| image.read(A, LINE_0, &byte(*value), stamp).is_ok()).collect::<Values>();
+        assert_eq!([read_at(4), read_at(5), read_at(8), read_at(9)], [[0], [1], [1], [2]]);
+    }
+
+    #[test]
     fn memory_that_lost_a_write_is_noticed() {
-        let mut image = Image::new(Frames::new());
-        image.wrote(A, LINE_0, byte(1));
+        let mut image = Image::new(false);
+        image.wrote(A, LINE_0, byte(1), 0);
         image.synchronise();
         let mut memory = Frames::new();
         assert_eq!(image.compare(&memory), Err("memory has 0x00 at 0x3; right would be 0x01".to_owned()));

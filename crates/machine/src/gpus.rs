@@ -30,6 +30,8 @@ struct State {
     session: Session,
     /// Wavefronts that can be under way at a time.
     wavefronts: u64,
+    /// When the run ends at the latest.
+    until: Time,
     running: VecDeque<Running>,
 }
 
@@ -40,9 +42,9 @@ pub struct Gpus(Rc<RefCell<Option<State>>>);
 impl Gpus {
     /// Builds the machine.
     pub fn new(machine: &Machine, options: &Options) -> Self {
-        let wavefronts = (machine.compute_units() * machine.compute_unit.wavefronts()) as u64;
         let session = Session::start(machine, options);
-        let state = State { session, wavefronts, running: VecDeque::new() };
+        let until = options.until.unwrap_or(Time::NEVER);
+        let state = State { session, wavefronts: machine.wavefronts(), until, running: VecDeque::new() };
         Self(Rc::new(RefCell::new(Some(state))))
     }
 
@@ -83,8 +85,14 @@ impl State {
         let mut read = |address, bytes: &mut [u8]| guest.read(address, bytes).is_ok();
         mirror::push(&mut self.session, &ready.reach, &mut read);
         let launched = self.session.launch(Launch { kernel, map: Arc::new(map), gpu: ready.gpu, at: now });
-        let session::Ended { start, end } = launched.map_err(|broken| told(&name, &broken.0))?;
-        let changes = mirror::pull(&self.session, &ready.reach, &mut read);
+        let (session::Ended { start, end }, changes) = match launched {
+            Ok(ended) => (ended, mirror::pull(&self.session, &ready.reach, &mut read)),
+            // The program may go on until then, and ends there too.
+            Err(session::Broken(outcome)) if *outcome == Outcome::TimeLimit => {
+                (session::Ended { start: now, end: self.until }, Changes::new())
+            }
+            Err(session::Broken(outcome)) => return Err(told(&name, &outcome)),
+        };
         self.running.push_back(Running { ended: Ended { launch, start, end, error: None }, changes });
         Ok(())
     }

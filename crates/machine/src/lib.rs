@@ -9,6 +9,7 @@ pub mod golden;
 pub mod gpus;
 mod memory;
 pub mod mirror;
+mod network;
 mod parameters;
 pub mod protocols;
 pub mod session;

@@ -1,7 +1,7 @@
 //! Memory as a machine file says: `[memory]` names its kind, `[memory.fixed]` and `[memory.dram]` have the parameters of each.
 
 use crate::file::{File, MachineError};
-use dram::{BadMapping, DramSpec, FixedSpec, Mapping, Order, Page, Standard, Timing, standards};
+use dram::{BadMapping, DramSpec, FixedSpec, MOST_BANKS, Mapping, Order, Page, Standard, Timing, standards};
 use engine::Cycles;
 use serde::Deserialize;
 
@@ -34,9 +34,6 @@ struct DramFile {
     patience: u64,
     latency: u64,
 }
-
-/// Banks of a channel, in all ranks.
-const MOST_BANKS: usize = 64;
 
 /// Reads and checks all sections, whichever is used: a kind can be chosen by changing one key.
 pub fn timing(file: &mut File) -> Result<Timing, MachineError> {

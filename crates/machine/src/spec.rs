@@ -2,7 +2,7 @@
 
 use crate::{
     file::{File, MachineError},
-    memory,
+    memory, network,
     protocols::Roles,
     system::{Layout, MOST},
     units::{Duration, Frequency, Rate, Size},
@@ -11,6 +11,7 @@ use cache::Shape;
 use dram::Timing;
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
+use interconnect::NetworkSpec;
 use mem::LINE;
 use os::opencl::Costs;
 use serde::Deserialize;
@@ -36,6 +37,8 @@ pub struct Machine {
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
     pub banks: Banks,
+    /// Between the arrays of a GPU and the banks of its L2; none: a wire for each pair.
+    pub network: Option<NetworkSpec>,
     /// Of each channel; there are as many as banks of the L2.
     pub memory: Timing,
     pub wires: Wires,
@@ -52,6 +55,8 @@ pub struct CacheSpec {
     pub waiting: usize,
     /// From a request on its way to its look-up.
     pub latency: Cycles,
+    /// Messages it can take in a cycle.
+    pub ports: usize,
 }
 
 /// How addresses are dealt over the banks of the L2 and the channels of memory.
@@ -139,6 +144,9 @@ struct L1File {
     mshrs: usize,
     waiting: usize,
     latency: u64,
+    line: Option<Size>,
+    replacement: Option<String>,
+    ports: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -150,6 +158,9 @@ struct L2File {
     interleave: Size,
     mshrs: usize,
     waiting: usize,
+    line: Option<Size>,
+    replacement: Option<String>,
+    ports: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -175,6 +186,7 @@ impl Machine {
         let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
         let l2: L2File = file.section("gpu.l2")?;
         let memory = memory::timing(&mut file)?;
+        let network = network::network(&mut file, gpu.arrays + l2.banks)?;
         let partitions: Partitions = file.section("partitions")?;
         // A machine that says nothing about its host has one that takes no time beside its instructions.
         let host = match file.has("host") {
@@ -227,8 +239,15 @@ impl Machine {
             return Err(file.wrong("gpu.l2", Some("interleave"), reason));
         }
         let bank_size = mem::Bytes(l2.size.0.0 / l2.banks as u64);
-        let l2_shape = Shape::new(bank_size, l2.ways)
-            .map_err(|reason| file.wrong("gpu.l2", Some("size"), format!("each of {} banks: {reason}", l2.banks)))?;
+        let l2_shape = shape(&file, "gpu.l2", (bank_size, l2.ways), &l2.line, &l2.replacement)?;
+        within("gpu.l2", "ports", l2.ports.unwrap_or(1), 64)?;
+        if l2.line.is_some_and(|line| line.0.0 > interleave) {
+            return Err(file.wrong(
+                "gpu.l2",
+                Some("line"),
+                "a line lies in one bank: it can't be longer than `interleave`",
+            ));
+        }
         let machine = Self {
             name: file.name.clone(),
             about: root.about,
@@ -268,8 +287,10 @@ impl Machine {
                 mshrs: l2.mshrs,
                 waiting: l2.waiting,
                 latency: Cycles(0),
+                ports: l2.ports.unwrap_or(1),
             },
             banks: Banks { count: l2.banks, interleave },
+            network,
             memory,
             wires,
             partitions,
@@ -282,6 +303,11 @@ impl Machine {
         Ok(machine)
     }
 
+    /// Wavefronts that can be under way at a time, on all GPUs together.
+    pub fn wavefronts(&self) -> u64 {
+        (self.gpus * self.compute_units() * self.compute_unit.wavefronts()) as u64
+    }
+
     /// Of each GPU.
     pub fn compute_units(&self) -> usize {
         self.arrays * self.units_per_array
@@ -290,11 +316,26 @@ impl Machine {
 
 fn l1(file: &mut File, path: &str) -> Result<CacheSpec, MachineError> {
     let cache: L1File = file.section(path)?;
-    let shape = Shape::new(cache.size.0, cache.ways).map_err(|reason| file.wrong(path, Some("size"), reason))?;
-    for (key, value) in [("mshrs", cache.mshrs), ("waiting", cache.waiting)] {
+    let shape = shape(file, path, (cache.size.0, cache.ways), &cache.line, &cache.replacement)?;
+    let ports = cache.ports.unwrap_or(1);
+    for (key, value) in [("mshrs", cache.mshrs), ("waiting", cache.waiting), ("ports", ports)] {
         at_least_one(file, path, key, value)?;
     }
-    Ok(CacheSpec { shape, mshrs: cache.mshrs, waiting: cache.waiting, latency: Cycles(cache.latency) })
+    Ok(CacheSpec { shape, mshrs: cache.mshrs, waiting: cache.waiting, latency: Cycles(cache.latency), ports })
+}
+
+/// Of a cache, or of each bank of one.
+fn shape(
+    file: &File,
+    path: &str,
+    (size, ways): (mem::Bytes, usize),
+    line: &Option<Size>,
+    replacement: &Option<String>,
+) -> Result<Shape, MachineError> {
+    let line = line.as_ref().map_or(mem::Bytes(LINE as u64), |line| line.0);
+    let shape = Shape::of_lines(size, ways, line).map_err(|reason| file.wrong(path, Some("size"), reason))?;
+    let policy = replacement.as_deref().unwrap_or("lru").parse();
+    policy.and_then(|policy| shape.replacing(policy)).map_err(|reason| file.wrong(path, Some("replacement"), reason))
 }
 
 fn at_least_one(file: &File, path: &str, key: &str, value: usize) -> Result<(), MachineError> {

@@ -35,8 +35,7 @@ pub enum StagedError {
 
 impl Staged {
     pub fn new(machine: &Machine, options: &Options) -> Self {
-        let wavefronts = (machine.compute_units() * machine.compute_unit.wavefronts()) as u64;
-        Self { session: Session::start(machine, options), wavefronts }
+        Self { session: Session::start(machine, options), wavefronts: machine.wavefronts() }
     }
 
     /// Runs a kernel as soon as the one before has ended, on what lies in the memory of `gpu`, and leaves its results there.

@@ -129,6 +129,8 @@ pub(crate) struct Tester {
     commands: Inlet<Command>,
     reports: Outlet<()>,
     next: u64,
+    /// Its logical time, in protocols that order accesses by it.
+    time: mem::Stamp,
     loads: Counter,
     stores: Counter,
     atomics: Counter,
@@ -143,6 +145,7 @@ impl Tester {
             commands: scope.receiver(end.1),
             reports: scope.sender(end.0),
             next: 0,
+            time: 0,
             loads: scope.counter("loads"),
             stores: scope.counter("stores"),
             atomics: scope.counter("atomics"),
@@ -155,7 +158,7 @@ impl Tester {
                 Command::Play => self.play(&cx).await,
                 Command::Order(access, scope) => {
                     self.ask(access, scope, PhysAddr(0), Block::EMPTY).await;
-                    self.cache.from.recv(Lane::Reply).await;
+                    self.answer().await;
                 }
             }
             self.reports.send(Lane::Reply, (), HEADER).await;
@@ -165,11 +168,10 @@ impl Tester {
     async fn play(&mut self, cx: &Context) {
         let mut under_way = 0;
         for _ in 0..self.stress.round {
-            while under_way == self.stress.outstanding {
-                self.cache.from.recv(Lane::Reply).await;
+            while under_way == self.stress.outstanding || under_way > 0 && !self.cache.from.is_empty() {
+                self.answer().await;
                 under_way -= 1;
             }
-            under_way -= std::iter::from_fn(|| self.cache.from.try_recv(Lane::Reply)).count();
             self.access().await;
             under_way += 1;
             cx.progress();
@@ -178,8 +180,13 @@ impl Tester {
             }
         }
         for _ in 0..under_way {
-            self.cache.from.recv(Lane::Reply).await;
+            self.answer().await;
         }
+    }
+
+    async fn answer(&mut self) {
+        let reply = self.cache.from.recv(Lane::Reply).await;
+        self.time = self.time.max(reply.stamp);
     }
 
     /// One access to one of the lines.
@@ -215,7 +222,7 @@ impl Tester {
         let (id, asid, virt) = (RequestId(self.next), Asid::default(), VirtAddr(line.0));
         self.next += 1;
         let bytes = HEADER + data.mask().len() as u64;
-        let request = Request { id, access, scope, asid, virt, phys: Some(line), data };
+        let request = Request { id, access, scope, asid, virt, phys: Some(line), data, stamp: self.time };
         self.cache.to.send(Lane::Request, request, bytes).await;
     }
 

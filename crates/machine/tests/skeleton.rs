@@ -143,6 +143,30 @@ fn a_sum_is_right_with_every_kind_of_memory() {
 }
 
 #[test]
+fn a_sum_is_right_over_every_network_and_the_cut_changes_nothing() {
+    let mut times = Vec::new();
+    for kind in ["crossbar", "ring", "mesh", "bus"].map(|kind| format!("gpu.network.kind={kind}")) {
+        let run = |cut: [&str; 2], threads| {
+            let (sums, c) = one_sum();
+            let size = ["gpu.arrays=3", "gpu.l2.banks=4", "gpu.l2.size=256KiB", "gpu.network.columns=3"];
+            let narrow = ["gpu.network.capacity=2", "gpu.network.bytes_per_cycle=16", "wires.l1_l2.capacity=2"];
+            let changes = [&[kind.as_str()][..], &size, &narrow, &cut].concat();
+            let finished = sums.run(&changes, threads, true);
+            assert_eq!(finished.run.outcome, Outcome::Finished, "{kind}");
+            assert_eq!(floats(&finished, c, COUNT as usize), (0..COUNT).map(|n| 1.5 * n as f32).collect::<Vec<_>>());
+            (finished.run.end, finished.run.regions)
+        };
+        let whole = run(["partitions.arrays=0", "partitions.l2=0"], 1);
+        assert!(run(["partitions.arrays=2", "partitions.l2=2"], 3) == whole, "{kind}: the cut changes statistics");
+        times.push(whole.0);
+    }
+    assert!(times.iter().all(|time| *time <= times[3]), "nothing is slower than a bus: {times:?}");
+    let changes = ["gpu.network.kind=ring", "gpu.network.capacity=1"].map(str::to_owned);
+    let refused = Machine::load("skeleton", &changes).err().expect("such a ring gets stuck").to_string();
+    assert!(refused.contains("a ring's wires must hold at least 2 messages in each lane, not 1"), "{refused}");
+}
+
+#[test]
 fn a_kernel_that_is_checked_takes_as_long_as_one_that_is_not() {
     let cycles = |check| {
         one_sum().0.run(&["gpu.units_per_array=3"], 2, check).run.total().0["gpu0.dispatcher.kernel_cycles"].clone()

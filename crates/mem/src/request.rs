@@ -4,7 +4,7 @@
 //! number when it has been performed, in any order. What caches say to each other below are the messages of their
 //! protocol, not these.
 
-use crate::{Atomic, Block, LineAddr, PhysAddr, VirtAddr};
+use crate::{Atomic, Block, LineAddr, PhysAddr, Stamp, VirtAddr};
 
 /// The bytes of a line, as the timing model moves them.
 pub const LINE: usize = 64;
@@ -56,6 +56,8 @@ pub struct Request {
     pub phys: Option<PhysAddr>,
     /// A store's bytes; of a load, only the mask counts.
     pub data: Block<LINE>,
+    /// What time it is at the requester, in protocols that order accesses by the time of compute units.
+    pub stamp: Stamp,
 }
 
 impl Request {
@@ -71,4 +73,6 @@ pub struct Reply {
     pub id: RequestId,
     /// A load's bytes; what an atomic access found.
     pub data: Block<LINE>,
+    /// The logical time at which it was performed, in protocols that have one.
+    pub stamp: Stamp,
 }

@@ -6,7 +6,7 @@
 //!   tables are obeyed: by the checker, and by the caches of the timing model.
 //! - [`check`] searches every interleaving of a small system for a state that must not be.
 //!
-//! A table lies in the file of its controller: [`vi_l1`], [`wb_l2`], [`wt_l2`], [`memory`], [`adsm`], [`mesi`]; [`catalogue`] names the
+//! A table lies in the file of its controller: [`vi_l1`], [`wb_l2`], [`wt_l2`], [`memory`], [`adsm`], [`mesi`], [`nmoesi`]; [`catalogue`] names the
 //! protocols made of them.
 #![forbid(unsafe_code)]
 
@@ -16,10 +16,12 @@ pub mod check;
 mod common;
 pub mod gtsc;
 pub mod halcone;
+pub mod hmg;
 mod macros;
 pub mod memory;
 pub mod mesi;
 mod message;
+pub mod nmoesi;
 mod stamps;
 mod step;
 mod table;

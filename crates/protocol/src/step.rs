@@ -20,7 +20,7 @@ pub struct Line<const N: usize> {
     /// Bytes sent below whose arrival has not been acknowledged.
     pub in_flight: Mask,
     /// How many acknowledgements are awaited.
-    pub acks: u8,
+    pub acks: u16,
     /// Who waits for the answer that this line is fetching.
     pub asked: Option<Node>,
     /// Those above who may hold it (directories).
@@ -29,6 +29,8 @@ pub struct Line<const N: usize> {
     pub join: Option<Node>,
     /// Acknowledgements that came before the answer that says how many there will be.
     pub early: u8,
+    /// Which line of a block the one who waits has asked for (directories of blocks).
+    pub part: u8,
     /// Its lease, and the time of the whole controller (protocols with timestamps).
     pub stamps: Stamps,
 }
@@ -93,6 +95,7 @@ impl<const N: usize> Line<N> {
             sharers,
             join: None,
             early: 0,
+            part: 0,
             stamps: Stamps::ZERO,
         }
     }
@@ -167,6 +170,17 @@ pub trait Controller<const N: usize>: Sync {
         state != 0
     }
 
+    /// How many lines one record of this controller stands for. Messages about any line of a block, an aligned row of so many
+    /// lines, are shown to the same [`Line`].
+    fn lines(&self) -> usize {
+        1
+    }
+
+    /// Whether it belongs to the one who sends to it and obeys at once: nothing can come between.
+    fn is_prompt(&self) -> bool {
+        false
+    }
+
     /// Whether `cts` is the time of the whole controller, one for all of its lines: then whoever drives it copies it from the line
     /// it stepped to the others, those that it knows nothing of included.
     fn keeps_time(&self) -> bool {
@@ -209,6 +223,11 @@ impl<const N: usize> Work<'_, N> {
     /// Says something about this line to somebody.
     pub fn send(&mut self, to: Node, kind: Kind, data: Block<N>) {
         self.sends.push(self.about(to, kind, data));
+    }
+
+    /// Says something about another line, or to another's store.
+    pub fn push(&mut self, msg: Msg<N>) {
+        self.sends.push(msg);
     }
 
     /// Says something with a lease, or with the time it is here.

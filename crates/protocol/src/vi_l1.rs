@@ -6,14 +6,17 @@
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
 use l1::{Action, Event, State};
+use mem::Scope;
 
-protocol! { l1 actions(Ask Fetch Fill Answer Hit Merge Through Landed Drop Done)
- on(  Load            Store               StoreOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
- I  { [IV Ask Fetch]  [IW Through]        x          x          [I Done]       [I Done]  x                x            x          }
- V  { [V Hit]         [VW Merge Through]  x          [I Drop]   [I Drop Done]  [V Done]  x                x            x          }
- IV { z               z                   x          z          z              z         [V Fill Answer]  x            x          }
- IW { z               [IW Through]        z          z          z              z         x                [IW Landed]  [I Landed] }
- VW { [VW Hit]        [VW Merge Through]  z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] }
+protocol! {
+ /// `LoadPast`: the load's scope is wider than this cache.
+ l1 actions(Ask Fetch Fill Answer Hit Merge Through Landed Drop Done)
+ on(  Load            LoadPast             Store               StoreOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
+ I  { [IV Ask Fetch]  [IV Ask Fetch]       [IW Through]        x          x          [I Done]       [I Done]  x                x            x          }
+ V  { [V Hit]         [IV Drop Ask Fetch]  [VW Merge Through]  x          [I Drop]   [I Drop Done]  [V Done]  x                x            x          }
+ IV { z               z                    z                   x          z          z              z         [V Fill Answer]  x            x          }
+ IW { z               z                    [IW Through]        z          z          z              z         x                [IW Landed]  [I Landed] }
+ VW { [VW Hit]        z                    [VW Merge Through]  z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] }
 }
 
 /// The controller of table [`l1`].
@@ -24,8 +27,13 @@ impl<const N: usize> Controller<N> for ViL1 {
         &l1::TABLE
     }
 
+    fn scopes(&self) -> &'static [Scope] {
+        &[Scope::Group, Scope::System]
+    }
+
     fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
+            Kind::Load if msg.scope > Scope::Group => Event::LoadPast,
             Kind::Load => Event::Load,
             Kind::Store if line.in_flight.and(msg.data.mask()).is_empty() => Event::Store,
             Kind::Store => Event::StoreOver,

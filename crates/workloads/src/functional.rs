@@ -52,7 +52,7 @@ impl Functional {
     }
 
     /// Where a buffer lies, if it has room for `size` bytes.
-    fn place(&self, buffer: Buffer, size: usize) -> Result<VirtAddr, GpuError> {
+    pub(crate) fn place(&self, buffer: Buffer, size: usize) -> Result<VirtAddr, GpuError> {
         match self.buffers.get(buffer.0) {
             Some((place, room)) if size as u64 <= room.0 => Ok(*place),
             Some((_, room)) => Err(format!("{size} bytes do not fit buffer {} of {room}", buffer.0).into()),

@@ -4,16 +4,22 @@ use crate::{
     functional::Functional,
     gpu::{Arg, Buffer, Gpu, GpuError, NdRange},
 };
-use engine::{Outcome, Run};
-use machine::{Machine, Options, Staged};
-use mem::Bytes;
+use engine::{Outcome, Run, Time};
+use gpu::{AddressMap, Kernel};
+use machine::{Launch, Machine, Options, Session};
+use mem::{Bytes, PhysAddr};
 use rustix::time::{ClockId, clock_gettime};
-use std::{num::NonZero, time::Duration};
+use std::{collections::BTreeSet, num::NonZero, sync::Arc, time::Duration};
 
-/// A machine with one code object. Caches keep what they hold from one launch to the next.
+/// A machine with one code object, which lives from the first launch to the last.
 pub struct Timed {
+    /// Says where things lie, and what code and arguments are; buffers are in the machine's memory alone.
     staging: Functional,
-    machine: Staged,
+    session: Session,
+    /// How many wavefronts the machine holds.
+    waves: u64,
+    /// The regions of `staging` that the machine's memory has.
+    placed: BTreeSet<u64>,
     cpu_time: Duration,
 }
 
@@ -27,41 +33,65 @@ impl Timed {
     /// A machine with empty memory but for `object`.
     pub fn new(object: &[u8], machine: &Machine, options: &Options) -> Result<Self, GpuError> {
         let staging = Functional::new(object, NonZero::<usize>::MIN)?;
-        Ok(Self { staging, machine: Staged::new(machine, options), cpu_time: Duration::ZERO })
+        let start = cpu_time();
+        let session = Session::start(machine, options);
+        let waves = (machine.compute_units() * machine.compute_unit.wavefronts()) as u64;
+        Ok(Self { staging, session, waves, placed: BTreeSet::new(), cpu_time: cpu_time() - start })
     }
 
-    /// Processor time that the simulation of the launches so far has taken on this computer.
+    /// Processor time that the simulation has taken on this computer so far.
     pub fn cpu_time(&self) -> Duration {
         self.cpu_time
     }
 
     /// Ends the run: what all launches have brought.
     pub fn finish(self) -> Result<Run, GpuError> {
-        let run = self.machine.finish();
+        let run = self.session.finish();
         if run.outcome == Outcome::Finished { Ok(run) } else { Err(run.outcome.to_string().into()) }
+    }
+
+    /// Puts what a launch needs besides its buffers into the machine's memory: code, arguments, packet.
+    fn place(&mut self) -> Result<(), GpuError> {
+        let memory = &self.staging.gpu.memory;
+        for (base, size, _) in memory.regions().filter(|(base, ..)| self.placed.insert(base.0)) {
+            let mut bytes = vec![0; size.0 as usize];
+            memory.read(base, &mut bytes)?;
+            self.session.write(PhysAddr(base.0), &bytes);
+        }
+        Ok(())
     }
 }
 
 impl Gpu for Timed {
     fn alloc(&mut self, size: Bytes) -> Result<Buffer, GpuError> {
-        self.staging.alloc(size)
+        let buffer = self.staging.alloc(size)?;
+        self.placed.insert(self.staging.place(buffer, 0)?.0);
+        Ok(buffer)
     }
 
     fn write(&mut self, buffer: Buffer, bytes: &[u8]) -> Result<(), GpuError> {
-        self.staging.write(buffer, bytes)
+        let place = self.staging.place(buffer, bytes.len())?;
+        self.session.write(PhysAddr(place.0), bytes);
+        Ok(())
     }
 
     fn read(&mut self, buffer: Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
-        self.staging.read(buffer, bytes)
+        let place = self.staging.place(buffer, bytes.len())?;
+        self.session.read(PhysAddr(place.0), bytes);
+        Ok(())
     }
 
     fn launch(&mut self, kernel: &str, range: NdRange, args: &[Arg]) -> Result<(), GpuError> {
         let dispatch = self.staging.dispatch(kernel, range, args)?;
         let Functional { gpu, program, .. } = &mut self.staging;
+        let places = gpu.stage(program, &dispatch, self.waves)?;
+        let code = Arc::clone(program.code_of(dispatch.kernel())?);
+        let map = Arc::new(AddressMap::new(gpu.memory.regions()));
+        self.place()?;
         let start = cpu_time();
-        let ended = self.machine.launch(gpu, program, dispatch);
+        let launch = Launch { kernel: Kernel { dispatch, places, code }, map, gpu: None, at: Time::ZERO };
+        self.session.launch(launch)?;
         self.cpu_time += cpu_time() - start;
-        ended?;
         Ok(())
     }
 }

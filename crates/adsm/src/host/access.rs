@@ -44,6 +44,7 @@ impl Host {
             self.settle(object);
             let word = &object.blocks[index];
             let state = word.lock();
+            object.handover.mark(&(index..index + 1));
             if object.is_in_flight() {
                 word.unlock(state);
                 continue;
@@ -159,7 +160,14 @@ impl Host {
         if end > likely {
             streak.reached(&(wanted.start..end));
         }
-        lock_alike(object, wanted.start, likely.max(end).min(object.blocks.len()), state)
+        let blocks = lock_alike(object, wanted.start, likely.max(end).min(object.blocks.len()), state);
+        object.handover.mark(&blocks);
+        if blocks.len() > 1 && object.is_in_flight() {
+            // A call has begun meanwhile. It waits for the first block; of the others it may not have heard.
+            unlock(object, &(blocks.start + 1..blocks.end), state);
+            return blocks.start..blocks.start + 1;
+        }
+        blocks
     }
 
     /// The system has no more mappings to give: opens the whole object, which needs only one. Blocks that nobody wrote will be
@@ -167,6 +175,7 @@ impl Host {
     fn coarsen(&self, object: &Arc<Object>) -> Result<()> {
         let all = 0..object.blocks.len();
         let states: Vec<u8> = all.clone().map(|index| self.lock_landed(object, index)).collect();
+        object.handover.mark(&all);
         let restore = || all.clone().for_each(|index| object.blocks[index].unlock(states[index]));
         for index in all.clone().filter(|&index| states[index] == self.rules.invalid) {
             if let Err(error) = self.fetch(object, &(index..index + 1)) {

@@ -1,6 +1,6 @@
 //! Downloads that were started before anybody asked, while the program does something else.
 //!
-//! After a call, what the program looked at after the last two calls (`memory::Habit`); and when faults follow each other, what
+//! After a call, what the program looked at after the last few calls (`memory::Habit`); and when faults follow each other, what
 //! comes next. To the tables this is a load by the library itself: the block waits in `ReadFault`, where everybody stalls, until
 //! somebody who wants it ends the arrival. At most so many bytes are on their way for nobody (`ADSM_READ_BACK`).
 
@@ -81,6 +81,7 @@ impl Host {
             }
             let run = lock_alike(object, index, blocks.end, self.rules.invalid);
             index = run.end;
+            object.handover.mark(&run);
             // A kernel may be writing it: looked at after the lock, since a call looks at the lock after it says so.
             if object.in_flight.load(Ordering::SeqCst) > in_flight {
                 unlock(object, &run, self.rules.invalid);
@@ -148,7 +149,10 @@ impl Host {
         let Run { object, blocks } = &arriving.run;
         self.trace.span(What::Download, begin, object.bytes(blocks).1);
         // Nobody else takes a block out of this state.
-        let state = blocks.clone().map(|index| object.blocks[index].lock()).last().unwrap_or(self.rules.invalid);
+        let mut state = self.rules.invalid;
+        for index in blocks.clone() {
+            state = object.blocks[index].lock();
+        }
         let mut next = self.rules.invalid;
         if let (Ok(()), Plan::Go(filled)) = (arrived, self.rules.plan(state, Event::Data)) {
             let (closed, open) = (self.rules.protection(state), self.rules.protection(filled.next));

@@ -137,7 +137,7 @@ impl Host {
     ) -> Result<()> {
         let block = index..index + 1;
         let device = object.last();
-        let memory = object.take_place(device)?;
+        let memory = object.place(device).expect("a device that used an object has memory for it");
         let state = self.lock_landed(object, index);
         let (from, to) = (self.rules.protection(state), self.rules.protection(self.rules.invalid));
         if let Err(error) = object.protect(block.clone(), from, to) {
@@ -151,6 +151,7 @@ impl Host {
             return Err(error.into());
         }
         self.forget(object, &block);
+        object.handover.mark(&block);
         object.holders[index].only(device);
         unlock(object, &block, self.rules.invalid);
         if object.blocks.len() == 1 {

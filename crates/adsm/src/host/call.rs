@@ -131,7 +131,6 @@ impl Host {
         // Before any block is handed over, so that a fault which comes in between waits for the return.
         for (object, _) in &objects {
             object.in_flight.fetch_add(1, Ordering::SeqCst);
-            object.used_by(device);
         }
         let mut handed = Handed::default();
         let started = objects
@@ -139,7 +138,7 @@ impl Host {
             .filter(|(object, _)| !object.is_pinned())
             .try_for_each(|(object, mode)| self.release(object, *mode, device, &mut handed))
             .and_then(|()| {
-                let arguments = arguments.iter().map(|given| resolve(given, device)).collect::<Result<Vec<_>, _>>()?;
+                let arguments: Vec<_> = arguments.iter().map(|given| resolve(given, device)).collect();
                 Ok(self.accels[device].launch(kernel, grid, block, &arguments)?)
             });
         let number = self.call_number.fetch_add(1, Ordering::Relaxed);
@@ -230,9 +229,9 @@ impl Host {
         let seen = lock(&flight.failed).take();
         let waited = self.accels[flight.device].wait(flight.ticket).and(seen.map_or(Ok(()), Err));
         add(&self.stats.wait_nanoseconds, begin.elapsed().as_nanos() as u64);
-        self.trace.span(What::Kernel, flight.begin, 0);
+        self.trace.kernel(flight.device, flight.begin);
         let sent = std::mem::take(&mut *lock(&flight.sent));
-        self.land_sent(sent, flight.device);
+        self.land_sent(sent, flight.device, waited.is_ok());
         let returned = waited.and(self.acquire(flight).map_err(|error| match error {
             Error::Device(error) => error,
             other => {
@@ -255,12 +254,15 @@ impl Host {
 
     /// Hands an object over: what the device has not got goes there; if the kernel may write it, ours no longer counts.
     fn release(&self, object: &Arc<Object>, mode: Mode, device: usize, handed: &mut Handed) -> Result<()> {
+        // Only here is memory taken, one call at a time; evictions go to a device that has it.
         object.take_place(device)?;
+        object.used_by(device);
         if mode == Mode::Reads && self.rules.detects() {
             return self.release_for_reading(object, device, handed);
         }
-        let mut index = 0;
-        while index < object.blocks.len() {
+        let look = object.handover.begin(device, object.blocks.len());
+        let mut index = look.start;
+        while index < look.end {
             let holders = &object.holders[index];
             let handed_over = object.blocks[index].peek() == Some(self.rules.invalid) && holders.is_only(device);
             if self.rules.detects() && handed_over {
@@ -307,6 +309,9 @@ impl Host {
         }
         if object.blocks.len() > 1 {
             lock(&self.dirty).forget(object);
+        }
+        if self.rules.detects() {
+            object.handover.end(device);
         }
         Ok(())
     }
@@ -386,6 +391,7 @@ impl Host {
 
     /// Blocks whose host copy counts again.
     fn reopen(&self, object: &Object, blocks: &Range<usize>, state: u8) {
+        object.handover.mark(blocks);
         for index in blocks.clone() {
             let now = object.blocks[index].lock();
             let _ = object.protect(index..index + 1, self.rules.protection(now), self.rules.protection(state));
@@ -415,10 +421,10 @@ impl Host {
         old
     }
 
-    /// What went over with a call has arrived (a kernel starts after its uploads), or never will.
-    fn land_sent(&self, sent: Vec<(Run, Ticket)>, device: usize) {
+    /// What went over with a call has arrived (a kernel that `ended` well started after its uploads), or never will.
+    fn land_sent(&self, sent: Vec<(Run, Ticket)>, device: usize, ended: bool) {
         for (Run { object, blocks }, ticket) in sent {
-            let arrived = self.accels[device].wait(ticket).is_ok();
+            let arrived = ended || self.accels[device].wait(ticket).is_ok();
             for index in blocks {
                 let state = object.blocks[index].lock();
                 let Plan::Go(steps) = self.rules.plan(state, Event::Landed) else {
@@ -431,6 +437,7 @@ impl Host {
                 } else {
                     let open = self.rules.protection(self.rules.dirty);
                     let _ = object.protect(index..index + 1, Protection::Closed, open);
+                    object.handover.mark(&(index..index + 1));
                     object.holders[index].none();
                     object.blocks[index].unlock(self.rules.dirty);
                 }
@@ -468,9 +475,15 @@ impl Host {
 }
 
 /// What a device is given for an argument.
-fn resolve(given: &Given, device: usize) -> Result<Argument, DeviceError> {
-    Ok(match given {
-        Given::Shared(object, offset) => Argument::Memory { memory: object.take_place(device)?, offset: *offset },
+///
+/// # Panics
+/// If an object among the arguments is not among those that the call uses: a bug in whoever put the two together.
+fn resolve(given: &Given, device: usize) -> Argument {
+    match given {
+        Given::Shared(object, offset) => {
+            let memory = object.place(device).expect("a call hands over every object among its arguments");
+            Argument::Memory { memory, offset: *offset }
+        }
         Given::Value(value) => Argument::Value(*value),
-    })
+    }
 }

@@ -105,7 +105,7 @@ impl Host {
     /// Starts the upload of locked blocks.
     pub(super) fn upload(&self, object: &Object, blocks: &Range<usize>, device: usize) -> Result<Ticket> {
         let (offset, len) = object.bytes(blocks);
-        let memory = object.take_place(device)?;
+        let memory = object.place(device).expect("blocks are sent where the object has memory");
         let begin = Instant::now();
         // SAFETY: the alias of blocks that are closed to stores until the ticket is done.
         let ticket = unsafe { self.accels[device].upload(&memory, offset, object.alias(offset), len) }?;

@@ -22,19 +22,18 @@ impl Host {
     ) -> Result<Range<usize>> {
         let blocks = lock_alike(object, index, object.blocks.len(), self.rules.invalid);
         let begin = Instant::now();
-        let mut result = object.take_place(device).map(drop);
-        if result.is_ok() {
-            for from in object.holders[index].beginning_with(object.last()) {
-                result = self.carry(object, &blocks, from, device, handed);
-                if result.is_ok() {
-                    break;
-                }
+        let mut result = Ok(());
+        for from in object.holders[index].beginning_with(object.last()) {
+            result = self.carry(object, &blocks, from, device, handed);
+            if result.is_ok() {
+                break;
             }
         }
         if let Err(error) = result {
             super::access::unlock(object, &blocks, self.rules.invalid);
             return Err(error.into());
         }
+        object.handover.mark(&blocks);
         let (_, len) = object.bytes(&blocks);
         self.trace.span(What::Migration, begin, len);
         add(&self.stats.migrations, 1);

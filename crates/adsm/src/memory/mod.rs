@@ -6,6 +6,7 @@
 
 mod block;
 mod habit;
+mod handover;
 mod holders;
 mod object;
 mod registry;
@@ -14,6 +15,7 @@ mod wait;
 
 pub use block::Word;
 pub use habit::Habit;
+pub use handover::Handover;
 pub use holders::{Holders, MOST_DEVICES};
 pub use object::{Object, Run};
 pub use registry::{Keeper, Registered, Served, fault, find, register, unregister};

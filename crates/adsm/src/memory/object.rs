@@ -1,6 +1,6 @@
 //! A shared object: bytes of the host, bytes of devices, and a state for each block of them.
 
-use super::{Habit, Holders, Streak, Word};
+use super::{Habit, Handover, Holders, Streak, Word};
 use crate::{
     accel::{Accelerator, DeviceError, DeviceMemory},
     coherence::Rules,
@@ -35,6 +35,7 @@ pub struct Object {
     pub loads: Streak,
     pub stores: Streak,
     pub habit: Habit,
+    pub handover: Handover,
     /// The device that used it last.
     last: AtomicUsize,
     /// Its memory on each device that has used it.
@@ -95,6 +96,7 @@ impl Object {
             loads: Streak::default(),
             stores: Streak::default(),
             habit: Habit::new(count),
+            handover: Handover::default(),
             last: AtomicUsize::new(home),
             places,
             base: memory.host.unwrap_or_default(),
@@ -145,10 +147,10 @@ impl Object {
         self.places[device].get().copied()
     }
 
-    /// The same, allocated now if need be; whoever calls is the only one who does.
-    pub fn take_place(&self, device: usize) -> Result<DeviceMemory, DeviceError> {
-        if let Some(memory) = self.place(device) {
-            return Ok(memory);
+    /// Allocates memory on a device if it has none there; whoever calls is the only one who does.
+    pub fn take_place(&self, device: usize) -> Result<(), DeviceError> {
+        if self.place(device).is_some() {
+            return Ok(());
         }
         let memory = self.accels[device].allocate(self.room)?;
         // SAFETY: the alias lives until the object is dropped, which unregisters it.
@@ -156,7 +158,8 @@ impl Object {
             let _ = self.accels[device].free(memory);
             return Err(error);
         }
-        Ok(*self.places[device].get_or_init(|| memory))
+        let _ = self.places[device].set(memory);
+        Ok(())
     }
 
     /// Whether CPU and home share its memory, so that it can't be used elsewhere.

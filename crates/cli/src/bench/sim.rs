@@ -4,6 +4,7 @@
 //! inputs, the reference and the comparison.
 
 use crate::ui::Ui;
+use engine::Statistics;
 use machine::{Machine, Options};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use serde::Serialize;
@@ -96,7 +97,7 @@ impl Sim {
         let total = gpu.finish().map_err(|error| miette!("{error}"))?.total();
         let waves = total.0.keys().filter(|path| path.ends_with(".wave_instructions"));
         let wave_instructions = waves.map(|path| total.count(path)).sum::<u64>();
-        let cycles = total.sum("gpu0.dispatcher.kernel_cycles");
+        let cycles = kernel_cycles(&total);
         let per_second = |count: u64| count as f64 / cpu_seconds.max(f64::MIN_POSITIVE);
         Ok(Measured {
             workload: workload.name,
@@ -113,6 +114,11 @@ impl Sim {
             right: true,
         })
     }
+}
+
+/// From the command to the end of each kernel, those of all GPUs together.
+fn kernel_cycles(total: &Statistics) -> u64 {
+    total.0.keys().filter(|path| path.ends_with(".dispatcher.kernel_cycles")).map(|path| total.sum(path)).sum()
 }
 
 /// The highest use of memory of this process, in MB; 0 where that is not known.

@@ -8,6 +8,6 @@ mod series;
 mod value;
 
 pub(crate) use registry::Registry;
-pub use registry::{Counter, Histogram, Level, Matrix};
+pub use registry::{Counter, Histogram, Level, Matrix, Phases};
 pub use series::{Series, Spans};
 pub use value::{Region, Statistics, Value};

@@ -155,6 +155,51 @@ impl Level {
     }
 }
 
+/// Where time goes: an element is in one of several phases at any time, so their cycles add up to those of the region.
+#[derive(Clone)]
+pub struct Phases(Rc<PhasesCells>);
+
+struct PhasesCells {
+    core: Rc<Core>,
+    /// Cycles of this region spent in each phase, up to cycle `since`.
+    cycles: Box<[Cell<u64>]>,
+    since: Cell<u64>,
+    phase: Cell<usize>,
+}
+
+impl Phases {
+    fn new(core: Rc<Core>, phases: usize) -> Phases {
+        let cycles = (0..phases).map(|_| Cell::new(0)).collect();
+        Phases(Rc::new(PhasesCells { core, cycles, since: Cell::new(0), phase: Cell::new(0) }))
+    }
+
+    /// From this cycle on it is in phase `phase`. A phase that is entered and left in one cycle has none.
+    #[inline]
+    pub fn enter(&self, phase: usize) {
+        self.account(self.0.core.cycle());
+        self.0.phase.set(phase);
+    }
+
+    /// The phase it is in.
+    pub fn phase(&self) -> usize {
+        self.0.phase.get()
+    }
+
+    #[inline]
+    fn account(&self, cycle: u64) {
+        let cycles = cycle.saturating_sub(self.0.since.get());
+        let spent = &self.0.cycles[self.0.phase.get()];
+        spent.set(spent.get() + cycles);
+        self.0.since.set(self.0.since.get() + cycles);
+    }
+
+    /// The cycles of each phase in the region that ends at `end`; the next begins.
+    fn take(&self, end: Time) -> impl Iterator<Item = u64> {
+        self.account(self.0.core.clock.first_at(end));
+        self.0.cycles.iter().map(|cycles| cycles.replace(0))
+    }
+}
+
 /// Counts of pairs, such as states by events.
 #[derive(Clone)]
 pub struct Matrix {
@@ -187,6 +232,7 @@ enum Stat {
     Level(Level),
     Matrix(Matrix),
     Series(Series),
+    Phases(Phases, Box<[Name]>),
     Energy(Rc<energy::Account>),
 }
 
@@ -247,6 +293,13 @@ impl Registry {
         series
     }
 
+    /// A phase for each of `phases`, at a place `name`.
+    pub(crate) fn phases(&mut self, name: Name, phases: Box<[Name]>, core: Rc<Core>) -> Phases {
+        let account = Phases::new(core, phases.len());
+        self.add(name, Stat::Phases(account.clone(), phases));
+        account
+    }
+
     pub(crate) fn energy(&mut self, name: Name, core: Rc<Core>, passive: u64) -> Energy {
         let account = Rc::new(energy::Account::new(core, passive));
         self.add(name, Stat::Energy(Rc::clone(&account)));
@@ -256,6 +309,11 @@ impl Registry {
     /// Reads every statistic at the end of a region, which is `end`, into `values`, and starts it anew.
     pub(crate) fn read(&self, names: &Names, end: Time, values: &mut BTreeMap<String, Value>) {
         for (name, stat) in &self.stats {
+            if let Stat::Phases(account, phases) = stat {
+                let cycles = phases.iter().zip(account.take(end));
+                values.extend(cycles.map(|(phase, cycles)| (names.path(*phase), Value::Count(cycles))));
+                continue;
+            }
             let value = match stat {
                 Stat::Counter(counter) => Value::Count(counter.0.replace(0)),
                 Stat::Histogram(histogram) => histogram.read(),
@@ -263,9 +321,10 @@ impl Registry {
                 Stat::Matrix(matrix) => matrix.read(),
                 Stat::Series(series) => Value::Series(series.read(end)),
                 Stat::Energy(account) => account.read(end),
+                Stat::Phases(..) => unreachable!("they have been read"),
             };
             match stat {
-                Stat::Counter(_) => {}
+                Stat::Counter(_) | Stat::Phases(..) => {}
                 Stat::Histogram(histogram) => histogram.reset(),
                 Stat::Level(level) => level.reset(end),
                 Stat::Matrix(matrix) => matrix.cells.iter().for_each(|cell| cell.set(0)),

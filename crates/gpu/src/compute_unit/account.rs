@@ -3,7 +3,7 @@
 //! Every cycle has one reason, so that they add up: an instruction was issued, or what kept the wavefronts from it, the
 //! first of the list that applies.
 
-use engine::{Counter, Scope};
+use engine::{Phases, Scope};
 
 /// The reasons, in the order in which they are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,51 +25,45 @@ const NAMES: [&str; REASONS] =
     ["issue", "vector", "vector_memory", "scalar", "local", "code", "barrier", "no_wave", "launch"];
 
 pub struct Account {
-    counters: [Counter; REASONS],
-    /// The reason of the cycles from here on.
-    since: u64,
+    phases: Phases,
     reason: Reason,
     launching: bool,
 }
 
 impl Account {
     pub fn new(scope: &Scope) -> Self {
-        let counters = NAMES.map(|name| scope.counter(name));
-        Self { counters, since: 0, reason: Reason::NoWave, launching: false }
+        let mut account = Self { phases: scope.phases(&NAMES), reason: Reason::NoWave, launching: false };
+        account.turn(Reason::NoWave);
+        account
     }
 
     /// The cycle that runs now, and those that follow until the next call, have this reason.
-    fn turn(&mut self, now: u64, reason: Reason) {
-        self.counters[self.reason as usize].add(now - self.since);
-        (self.since, self.reason) = (now, reason);
+    fn turn(&mut self, reason: Reason) {
+        self.phases.enter(reason as usize);
+        self.reason = reason;
     }
 
     /// A launch begins or is over.
-    pub fn launching(&mut self, launching: bool, now: u64) {
+    pub fn launching(&mut self, launching: bool) {
         self.launching = launching;
-        let reason = match self.reason {
-            Reason::NoWave | Reason::Launch if launching => Reason::Launch,
-            Reason::NoWave | Reason::Launch => Reason::NoWave,
-            other => other,
-        };
-        self.turn(now, reason);
+        match self.reason {
+            Reason::NoWave if launching => self.turn(Reason::Launch),
+            Reason::Launch if !launching => self.turn(Reason::NoWave),
+            _ => {}
+        }
     }
 
-    pub fn is_launching(&self) -> bool {
-        self.launching
-    }
-
-    /// What cycle `now` was spent on: `vector` says whether a vector unit is busy, `coalescing` whether an access is on its way
+    /// What this cycle is spent on: `vector` says whether a vector unit is busy, `coalescing` whether an access is on its way
     /// to becoming lines, `kept` how many wavefronts are kept by each reason.
-    pub fn cycle(&mut self, now: u64, issued: bool, vector: bool, coalescing: bool, kept: &[u32; REASONS]) {
+    pub fn cycle(&mut self, issued: bool, vector: bool, coalescing: bool, kept: &[u32; REASONS]) {
         let reason = match () {
             () if issued => Reason::Issue,
             () if vector => Reason::Vector,
             () if coalescing => Reason::VectorMemory,
             () => self.held_up(kept),
         };
-        if reason != self.reason || reason == Reason::Issue {
-            self.turn(now, reason);
+        if reason != self.reason {
+            self.turn(reason);
         }
     }
 

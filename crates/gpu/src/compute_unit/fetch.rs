@@ -36,6 +36,7 @@ impl Unit {
                 virt: VirtAddr(line),
                 phys: Some(PhysAddr(line)),
                 data: Block::of([0; LINE], Mask::first(LINE)),
+                stamp: self.time,
             };
             if ends.code.1.try_send(Lane::Request, request, HEADER).is_err() {
                 return true;

@@ -19,7 +19,7 @@ const DISPATCHER: RequestId = RequestId(u64::MAX);
 /// The request by which a cache is told what the dispatcher ordered.
 pub fn dispatcher_order(access: Access, scope: Scope) -> Request {
     let (asid, virt, phys) = (Asid::default(), VirtAddr(0), None);
-    Request { id: DISPATCHER, access, scope, asid, virt, phys, data: Block::EMPTY }
+    Request { id: DISPATCHER, access, scope, asid, virt, phys, data: Block::EMPTY, stamp: 0 }
 }
 
 /// An access that has not been answered.
@@ -44,12 +44,14 @@ impl Unit {
     pub fn take_answers(&mut self, ends: &Ends, now: u64) -> Result<(), Box<ExecError>> {
         let next = |from: &Inlet<Reply>| if from.is_empty() { None } else { from.try_recv(Lane::Reply) };
         while let Some(reply) = next(&ends.vector.0) {
+            self.time = self.time.max(reply.stamp);
             if !self.was_ordered(&reply) {
                 self.lines_under_way -= 1;
                 self.answered(&reply, now)?;
             }
         }
         while let Some(reply) = next(&ends.scalar.0) {
+            self.time = self.time.max(reply.stamp);
             if !self.was_ordered(&reply) {
                 self.answered(&reply, now)?;
             }
@@ -186,7 +188,8 @@ impl Unit {
         let asid = Asid::default();
         let Some(op) = &access.op else {
             let (id, scope, data) = (RequestId(number as u64 * PARTS), Scope::Device, Block::EMPTY);
-            return Request { id, access: Access::Invalidate, scope, asid, virt: VirtAddr(0), phys: None, data };
+            let (access, virt, stamp) = (Access::Invalidate, VirtAddr(0), self.time);
+            return Request { id, access, scope, asid, virt, phys: None, data, stamp };
         };
         let Part { line, mask, atomic, .. } = access.parts[part];
         let store = op.is_store();
@@ -203,6 +206,7 @@ impl Unit {
             // There is no translation: addresses are what memory knows them by.
             phys: Some(PhysAddr(line.0)),
             data: if store || atomic.is_some() { access.parts[part].block() } else { Block::zeros(mask) },
+            stamp: self.time,
         }
     }
 

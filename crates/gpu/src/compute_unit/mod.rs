@@ -85,8 +85,10 @@ pub(crate) struct Running {
 /// What the dispatcher tells a compute unit.
 #[derive(Clone)]
 pub(crate) enum Command {
-    /// A kernel is being launched; until it runs, cycles without a wavefront are cycles of the launch.
+    /// A kernel is being launched: cycles without a wavefront are cycles of the launch.
     Launch,
+    /// From now on its workgroups are dealt, to this unit or to others.
+    Launched,
     /// Tell the caches, and report when they have done it.
     Order { access: Access, scope: mem::Scope },
     /// Start this workgroup, its wavefronts on these SIMDs.
@@ -132,6 +134,8 @@ struct Unit {
     lines_under_way: usize,
     /// Wavefronts started so far.
     started: u64,
+    /// The unit's logical time, in protocols that order accesses by it.
+    time: mem::Stamp,
     /// Where the search for somebody to fetch for goes on.
     fetch_turn: usize,
     account: Account,
@@ -237,6 +241,7 @@ impl ComputeUnit {
             scalar_requests: VecDeque::new(),
             lines_under_way: 0,
             started: 0,
+            time: 0,
             fetch_turn: 0,
             account: Account::new(&scope.scope("cycles")),
             counts,
@@ -312,7 +317,7 @@ impl Unit {
         self.issued = issued;
         let fetching = self.fetch(ends);
         let vector = self.vector_free.iter().any(|free| *free > now);
-        self.account.cycle(now, issued, vector, !self.coalescing.is_empty(), &self.slots.kept);
+        self.account.cycle(issued, vector, !self.coalescing.is_empty(), &self.slots.kept);
         if issued || sending || fetching {
             return Ok(Next::Soon);
         }
@@ -322,13 +327,12 @@ impl Unit {
     /// Does what the dispatcher says.
     async fn obey(&mut self, command: Command, ends: &Ends, now: u64) -> Result<(), String> {
         match command {
-            Command::Launch => self.account.launching(true, now),
+            Command::Launch => self.account.launching(true),
+            Command::Launched => self.account.launching(false),
             Command::Start { running, index, simds } => {
-                self.account.launching(false, now);
                 self.start(&running, index, &simds, now)?;
             }
             Command::Order { access, scope } => {
-                self.account.launching(self.account.is_launching(), now);
                 // One cache is enough to have those below told.
                 let mut to = vec![&ends.vector.1];
                 if self.leader && scope < mem::Scope::System {

@@ -105,8 +105,9 @@ impl Unit {
             let scratch = (self.number * self.waves.len() + slot) as u32;
             let init = kernel.dispatch.wave_init(&kernel.places, id, number as u32, scratch);
             let init = init.map_err(|error| error.to_string())?;
-            let mut wavefront = self.spare.pop().unwrap_or_default();
-            wavefront.reset(kernel.code.vgprs());
+            let vgprs = kernel.code.vgprs();
+            let mut wavefront = self.spare.pop().unwrap_or_else(|| Wavefront::with_vgprs(vgprs));
+            wavefront.reset(vgprs);
             wavefront.begin(number as u32, &init);
             let pc = wavefront.pc;
             let line = pc & !(mem::LINE as u64 - 1);

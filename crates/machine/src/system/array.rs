@@ -6,7 +6,7 @@ use crate::{
     spec::{Banks, CacheSpec, Machine},
     stress::Tester,
 };
-use cache::{BankSpec, Cache, Homes, Requesters};
+use cache::{Atomics, BankSpec, Cache, Homes, Requesters};
 use engine::{Cycles, Inlet, Outlet, PortSpec, Scope};
 use gpu::{Caches, ComputeUnit};
 use interconnect::{Packet, Side, Wire, deal};
@@ -18,14 +18,15 @@ pub struct ArrayPlan {
     pub layout: Layout,
     pub gpu: usize,
     pub array: usize,
-    pub below: Vec<Ends>,
+    /// To the banks, and which of them each leads to.
+    pub below: Vec<(Vec<Node>, Ends)>,
     pub agents: Vec<Agent>,
     pub reports: Vec<Report>,
 }
 
 pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Parts) {
     let (l1v, l1s, l1i) = (machine.l1v, machine.l1s, machine.l1i);
-    let (unit_spec, per_array) = (machine.compute_unit, machine.units_per_array);
+    let (unit_spec, per_array, units) = (machine.compute_unit, machine.units_per_array, machine.compute_units());
     let (banks, roles) = (machine.banks, machine.protocol);
     parts.add(partition, move |root| {
         let ArrayPlan { layout, gpu, array, .. } = plan;
@@ -61,6 +62,8 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
             caches.add(layout.l1i(gpu, array), l1i, i_top, None, &i_scope);
         }
         for (unit, number, end, caches, scope) in built {
+            // Units of all GPUs are told apart: each has scratch memory of its own.
+            let unit = gpu * units + unit;
             let unit = ComputeUnit::new(unit_spec, unit, number == 0, end.place(&scope), caches, &scope);
             scope.serve("control", |cx| unit.run(cx));
         }
@@ -79,11 +82,17 @@ struct FirstLevel {
 }
 
 impl FirstLevel {
-    fn new(layout: Layout, gpu: usize, (banks, roles): (Banks, Roles), below: Vec<Ends>, scope: &Scope) -> Self {
+    fn new(
+        layout: Layout,
+        gpu: usize,
+        (banks, roles): (Banks, Roles),
+        below: Vec<(Vec<Node>, Ends)>,
+        scope: &Scope,
+    ) -> Self {
         let (mut ways, mut arrivals) = (Vec::new(), Vec::new());
-        for (bank, ends) in below.into_iter().enumerate() {
+        for (banks, ends) in below {
             let Wire { from, to } = wire(ends, scope);
-            ways.push((vec![layout.l2(gpu, bank)], to));
+            ways.push((banks, to));
             arrivals.push(from);
         }
         let nodes = (0..banks.count).map(|bank| layout.l2(gpu, bank)).collect();
@@ -112,7 +121,9 @@ impl FirstLevel {
             waiting: spec.waiting,
         };
         let neighbours = Side { from: vec![from], to: self.ways.clone() };
-        let cache = Cache::new(cache::CacheSpec { bank, history: HISTORY }, requesters, neighbours, observer, scope);
+        let (ports, acquire, peers) = (spec.ports, self.roles.acquire, Vec::new());
+        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics: Atomics::Below, acquire, peers };
+        let cache = Cache::new(spec, requesters, neighbours, observer, scope);
         scope.serve("control", |cx| cache.run(cx));
     }
 

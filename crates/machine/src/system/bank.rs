@@ -1,46 +1,66 @@
 //! A bank of a GPU's second-level cache.
 
 use super::{Ends, HISTORY, Layout, Parts, Report, wire};
-use crate::spec::Machine;
+use crate::{protocols::L2, spec::Machine};
 use cache::{BankSpec, Cache, Homes};
 use interconnect::{Side, Wire};
 use mem::LINE;
+use protocol::{Controller, Node};
 
 /// What a bank is connected to.
 pub struct BankPlan {
     pub layout: Layout,
     pub gpu: usize,
     pub bank: usize,
-    /// To each array.
-    pub above: Vec<Ends>,
+    /// To the arrays, and which caches each leads to.
+    pub above: Vec<(Vec<Node>, Ends)>,
     /// To its channel of memory.
     pub below: Ends,
+    /// To the same bank of other GPUs, where these speak to each other.
+    pub peers: Vec<(usize, Ends)>,
     pub report: Report,
 }
 
 pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Parts) {
-    let (l2, controller) = (machine.l2, machine.protocol.l2);
-    let BankPlan { layout, gpu, bank, above, below, report } = plan;
+    let (l2, banks, roles) = (machine.l2, machine.banks, machine.protocol);
+    let BankPlan { layout, gpu, bank, above, below, peers, report } = plan;
+    let gpus = machine.gpus;
     parts.add(partition, move |root| {
         let scope = root.scope(("gpu", gpu)).scope(("l2_", bank));
-        let home = layout.memory(bank);
+        let memory = layout.memory(bank);
+        // A line's home is in turn each GPU's, or always memory.
+        let (controller, homes, first): (&'static dyn Controller<LINE>, _, _) = match roles.l2 {
+            L2::Alone(controller) => (controller, vec![memory], layout.l1v(gpu, 0)),
+            L2::Peers(controllers) => {
+                let home = |other| if other == gpu { memory } else { layout.l2(other, bank) };
+                (&controllers[gpus * banks.count], (0..gpus).map(home).collect(), layout.l2(0, 0))
+            }
+        };
         let spec = BankSpec {
             controller,
             me: layout.l2(gpu, bank),
-            below: Homes { nodes: vec![home], stride: LINE as u64 },
-            above: layout.l1v(gpu, 0),
+            below: Homes { nodes: homes, stride: banks.interleave * banks.count as u64 },
+            above: first,
             shape: l2.shape,
             mshrs: l2.mshrs,
             waiting: l2.waiting,
         };
-        let mut neighbours = Side::one(home, wire(below, &scope));
-        for (array, ends) in above.into_iter().enumerate() {
+        let mut neighbours = Side::one(memory, wire(below, &scope));
+        for (caches, ends) in above {
             let Wire { from, to } = wire(ends, &scope);
             neighbours.from.push(from);
-            neighbours.to.push((layout.array(gpu, array), to));
+            neighbours.to.push((caches, to));
+        }
+        let mut beside = Vec::new();
+        for (other, ends) in peers {
+            let Wire { from, to } = wire(ends, &scope);
+            neighbours.from.push(from);
+            neighbours.to.push((vec![layout.l2(other, bank)], to));
+            beside.push(layout.l2(other, bank));
         }
         let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
-        let spec = cache::CacheSpec { bank: spec, history: HISTORY };
+        let (ports, atomics, acquire, peers) = (l2.ports, roles.atomics, roles.acquire, beside);
+        let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports, atomics, acquire, peers };
         let cache = Cache::new(spec, Vec::new(), neighbours, observer, &scope);
         scope.serve("control", |cx| cache.run(cx));
     });

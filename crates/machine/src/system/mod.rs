@@ -11,6 +11,7 @@
 
 mod array;
 mod bank;
+mod between;
 mod memories;
 mod node;
 
@@ -19,12 +20,14 @@ pub(crate) use node::{Layout, MOST};
 
 use crate::{
     golden::{Golden, Image, Kept},
+    protocols::L2,
     session::{Command, Ended, Host},
     spec::Machine,
     stress::{self, Conductor, ConductorEnd, Stress, TesterEnd},
 };
 use array::ArrayPlan;
 use bank::BankPlan;
+use between::Between;
 use dram::{Memory, MemorySpec};
 use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Scope};
 use gpu::{Dispatcher, DispatcherEnd, UnitEnd};
@@ -150,18 +153,13 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
     };
     // The wires to each channel of memory, from all GPUs.
     let mut askers: Vec<Vec<(protocol::Node, Ends)>> = (0..banks).map(|_| Vec::new()).collect();
+    let mut peers = peers(machine, &mut model);
     for gpu in 0..machine.gpus {
         let name = format!("gpu{gpu}");
         let mut agents = leads.gpu(machine, &name, &mut model).into_iter();
-        let mut above: Vec<Vec<Ends>> = (0..banks).map(|_| Vec::new()).collect();
-        for array in 0..arrays {
-            let mut below = Vec::new();
-            for (bank, above) in above.iter_mut().enumerate() {
-                let name = format!("{name}_array{array}_l2_{bank}");
-                let (upper, lower) = two_way(&mut model, &name, machine.wires.l1_l2);
-                below.push(upper);
-                above.push(lower);
-            }
+        let between = Between { layout, gpu, partition: bank_partition(gpu, 0) };
+        let (below, above) = between.wires(machine, &mut model, &mut parts);
+        for (array, below) in below.into_iter().enumerate() {
             let agents: Vec<Agent> = agents.by_ref().take(machine.units_per_array).collect();
             let observed = |number| reports.wire(&mut model, format!("{name}.array{array}.cu{number}.l1v"));
             let reports = (0..agents.len()).map(observed).collect();
@@ -172,7 +170,8 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             let (below, asks) = two_way(&mut model, &format!("{name}_l2_{bank}_memory"), machine.wires.l2_memory);
             askers[bank].push((layout.l2(gpu, bank), asks));
             let report = reports.wire(&mut model, format!("{name}.l2_{bank}"));
-            let plan = BankPlan { layout, gpu, bank, above, below, report };
+            let peers = peers.remove(&(gpu, bank)).unwrap_or_default();
+            let plan = BankPlan { layout, gpu, bank, above, below, peers, report };
             bank::part(machine, plan, bank_partition(gpu, bank), &mut parts);
         }
     }
@@ -186,6 +185,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             timing: machine.memory,
             history: HISTORY,
         };
+        let report = machine.protocol.timed.then(|| reports.wire(&mut model, format!("memory{channel}"))).flatten();
         let store = memories.stores[channel].clone();
         parts.add_at(memory_clock, bank_partition(0, channel), move |root| {
             let scope = root.scope(("memory", channel));
@@ -195,7 +195,8 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
                 above.from.push(from);
                 above.to.push((vec![node], to));
             }
-            let memory = Memory::new(spec, above, store, None, &scope);
+            let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
+            let memory = Memory::new(spec, above, store, observer, &scope);
             scope.serve("control", |cx| memory.run(cx));
         });
     }
@@ -204,10 +205,27 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
     if let Some(kept) = check {
         let Reports { model: ends, names, .. } = reports;
         let own = 1 + machine.partitions.arrays + machine.partitions.l2;
-        parts.add(own, move |root| golden(kept, ends, names, root));
+        let image = Image::new(machine.protocol.timed);
+        parts.add(own, move |root| golden(image, kept, ends, names, root));
     }
     parts.build(&mut model);
     model
+}
+
+/// The wires between the second-level caches of different GPUs: to each, from those of the same bank.
+fn peers(machine: &Machine, model: &mut Model) -> BTreeMap<(usize, usize), Vec<(usize, Ends)>> {
+    let mut peers: BTreeMap<(usize, usize), Vec<(usize, Ends)>> = BTreeMap::new();
+    if matches!(machine.protocol.l2, L2::Alone(_)) {
+        return peers;
+    }
+    for bank in 0..machine.banks.count {
+        for (one, other) in (0..machine.gpus).flat_map(|one| (0..one).map(move |other| (one, other))) {
+            let (first, second) = two_way(model, &format!("gpu{one}_gpu{other}_l2_{bank}"), machine.wires.l2_memory);
+            peers.entry((one, bank)).or_default().push((other, first));
+            peers.entry((other, bank)).or_default().push((one, second));
+        }
+    }
+    peers
 }
 
 impl Leads {
@@ -259,9 +277,15 @@ fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts
 }
 
 /// Whoever checks the run.
-fn golden(kept: Kept, ends: Vec<(Observer, LinkReceiver<Observation>)>, names: Vec<String>, root: &Scope) {
+fn golden(
+    image: Image,
+    kept: Kept,
+    ends: Vec<(Observer, LinkReceiver<Observation>)>,
+    names: Vec<String>,
+    root: &Scope,
+) {
     let scope = root.scope("check");
     let from = ends.into_iter().map(|(_, end)| scope.receiver(end)).collect();
-    let golden = Golden { image: Image::default(), kept, from, names, bell: scope.eventcount("work") };
+    let golden = Golden { image, kept, from, names, bell: scope.eventcount("work") };
     scope.serve("golden_image", |cx| golden.run(cx));
 }

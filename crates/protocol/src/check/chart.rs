@@ -59,7 +59,8 @@ fn left(check: &Check, world: &World) -> String {
 /// What the stage that begins is about.
 fn stage(check: &Check, world: &World) -> String {
     match &check.system.stages[world.stage] {
-        Stage::Work { .. } => "work begins".to_owned(),
+        Stage::Work { .. } | Stage::Free { .. } => "work begins".to_owned(),
+        Stage::Claim { .. } => "work on claimed lines begins".to_owned(),
         Stage::Meet => "cores meet".to_owned(),
         Stage::Tell { kind, members } => {
             let names: Vec<_> = members.iter().map(|&member| check.system.name(member)).collect();
@@ -71,7 +72,7 @@ fn stage(check: &Check, world: &World) -> String {
 /// `Write 0x0 [1 .]  (l1.0 I -> P)`: the message and what it did to the line.
 fn label(check: &Check, msg: &Msg<BYTES>, before: &World, after: &World) -> String {
     let member = &check.system.members[msg.to.0 as usize];
-    let place = msg.line.0 as usize / BYTES * check.system.members.len() + msg.to.0 as usize;
+    let place = check.slot(msg);
     let name = |world: &World| check.system.tables[member.table].states[world.lines[place].state as usize];
     match (name(before), name(after)) {
         (old, new) if old == new => format!("{msg}  ({} {old})", member.name),

@@ -61,6 +61,11 @@ impl Hasher for Fingerprint {
     }
 
     #[inline(always)]
+    fn write_u16(&mut self, number: u16) {
+        self.number(number.into());
+    }
+
+    #[inline(always)]
     fn write_u32(&mut self, number: u32) {
         self.number(number.into());
     }

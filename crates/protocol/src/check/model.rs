@@ -103,6 +103,12 @@ impl Check {
         Msg::new(from, to, kind, LineAddr((line * BYTES) as u64), data)
     }
 
+    /// Where the line is that a message is about.
+    pub(super) fn slot(&self, msg: &Msg<BYTES>) -> usize {
+        let (line, to) = (self.line_of(msg.line), msg.to.0 as usize);
+        (line - line % self.system.members[to].controller.lines()) * self.members() + to
+    }
+
     fn place(&self, me: Node, line: usize) -> Place {
         let member = &self.system.members[me.0 as usize];
         Place { me, below: member.below[line], above: member.above }
@@ -131,12 +137,13 @@ impl Check {
     }
 
     fn line<'w>(&self, world: &'w World, msg: &Msg<BYTES>) -> &'w Line<BYTES> {
-        &world.lines[self.line_of(msg.line) * self.members() + msg.to.0 as usize]
+        &world.lines[self.slot(msg)]
     }
 
     /// What cores may ask in this world.
     fn requests(&self, world: &World) -> SmallVec<[Msg<BYTES>; 16]> {
-        let Stage::Work { cores } = &self.system.stages[world.stage] else { return SmallVec::new() };
+        let stage = &self.system.stages[world.stage];
+        let Some(cores) = stage.cores() else { return SmallVec::new() };
         if self.system.horizon.is_some_and(|horizon| world.latest() >= horizon.end) {
             return SmallVec::new();
         }
@@ -153,14 +160,23 @@ impl Check {
                 if !member.uses[line] {
                     continue;
                 }
+                let held = &world.lines[line * self.members() + number];
+                if matches!(stage, Stage::Claim { .. }) && member.controller.access(held) != Access::Write {
+                    requests.push(ask(Kind::Store, line, Block::EMPTY));
+                    continue;
+                }
                 let load = |&scope| Msg { scope, ..ask(Kind::Load, line, Block::EMPTY) };
                 requests.extend(member.controller.scopes().iter().map(load));
+                if matches!(stage, Stage::Free { .. }) {
+                    let claim = ask(Kind::Store, line, Block::EMPTY);
+                    requests.extend(self.cell(world, &claim).map(|_| claim));
+                }
                 if self.system.coherent {
                     let store = ask(Kind::Store, line, Block::one(STORED, oracle::waiting(core)));
                     requests.extend(self.cell(world, &store).map(|_| store));
                 } else if world.stores < self.values {
                     let store = |byte| ask(Kind::Store, line, Block::one(byte, world.stores + 1));
-                    requests.extend((0..BYTES).map(store));
+                    requests.extend((0..BYTES).map(store).filter(|store| self.cell(world, store).is_some()));
                 }
             }
         }
@@ -180,9 +196,11 @@ impl Check {
     fn whims<'a>(&'a self, world: &'a World) -> impl Iterator<Item = Msg<BYTES>> {
         let member = |member| [(Node(member as u8), Kind::Evict), (Node(member as u8), Kind::Drain)];
         let everybody = (0..self.members()).flat_map(member);
-        let working = matches!(self.system.stages[world.stage], Stage::Work { .. });
+        let working = self.system.stages[world.stage].cores().is_some();
         let whims = everybody.chain(self.system.whims.iter().copied().filter(move |_| working));
-        let each_line = whims.flat_map(move |whim| (0..self.system.lines).map(move |line| (whim, line)));
+        let lines = |to: Node| self.system.members[to.0 as usize].controller.lines();
+        let each_line =
+            whims.flat_map(move |whim| (0..self.system.lines).step_by(lines(whim.0)).map(move |line| (whim, line)));
         let asks = each_line.map(move |((to, kind), line)| self.tell(world, to, kind, line));
         let busy = move |msg: &Msg<BYTES>| {
             !matches!(msg.kind, Kind::Evict | Kind::Drain)
@@ -211,12 +229,19 @@ impl Check {
         }
         let waits =
             |next: &Move| matches!(next, Move::Deliver(msg) if msg.lane() == Lane::Request && self.stalls(world, msg));
-        if self.system.horizon.is_some() && !moves.is_empty() && moves.iter().all(waits) {
+        let runs_over = self.system.horizon.is_some_and(|horizon| horizon.runs_over);
+        if runs_over && !moves.is_empty() && moves.iter().all(waits) {
             moves.push(Move::Restart);
         }
         if let Stage::Tell { kind, members } = &self.system.stages[world.stage] {
             let told = |line: usize, member: Node| world.told[line * self.members() + member.0 as usize];
-            let each = || (0..self.system.lines).flat_map(|line| members.iter().map(move |&member| (line, member)));
+            let first = |line: usize, member: Node| {
+                line.is_multiple_of(self.system.members[member.0 as usize].controller.lines())
+            };
+            let each = || {
+                let all = (0..self.system.lines).flat_map(|line| members.iter().map(move |&member| (line, member)));
+                all.filter(|&(line, member)| first(line, member))
+            };
             for (line, member) in each().filter(|&(line, member)| told(line, member) == Told::NotYet) {
                 moves.push(Move::Ask(self.tell(world, member, *kind, line)));
             }
@@ -241,11 +266,11 @@ impl Check {
 
     /// Nothing is under way, nobody waits, and no stage is half done.
     fn is_quiet(&self, world: &World) -> bool {
-        let at_rest = |line: &Line<BYTES>| line.asked.is_none() && line.acks == 0 && line.join.is_none();
+        let at_rest = |line: &Line<BYTES>| line.asked.is_none() && line.acks == 0;
         world.network.is_empty()
             && !world.loading.contains(&true)
             && !world.told.contains(&Told::Busy)
-            && matches!(self.system.stages[world.stage], Stage::Work { .. })
+            && self.system.stages[world.stage].cores().is_some()
             && world.lines.iter().all(at_rest)
     }
 
@@ -254,7 +279,7 @@ impl Check {
         let member = &self.system.members[msg.to.0 as usize];
         let (table, line) = (&self.system.tables[member.table], self.line_of(msg.line));
         let place = self.place(msg.to, line);
-        let state = &mut world.lines[line * self.members() + msg.to.0 as usize];
+        let state = &mut world.lines[self.slot(msg)];
         match step(member.controller, table, place, state, msg, &mut Meter(&self.met[member.table])) {
             Ok(Step::Stall) => false,
             Ok(Step::Sends(sends)) => {
@@ -303,20 +328,27 @@ impl Check {
             }
         } else if msg.to.0 >= CORES && msg.kind == Kind::Stored {
             let core = (msg.to.0 - CORES) as usize;
+            world.loading[line * self.system.cores + core] = false;
             if !self.system.coherent {
                 self.raise(world, core, &msg);
                 return true;
             }
-            world.loading[line * self.system.cores + core] = false;
             if !world.perform_store(line, self.members(), core, msg.from.0 as usize) {
                 world.trouble = Some(Trouble::Value(format!("core{core} stored into a stale line {line}")));
             }
+        } else if self.system.members.get(msg.to.0 as usize).is_some_and(|member| member.controller.is_prompt()) {
+            return self.take(world, &msg);
         } else if msg.to.0 >= CORES {
             self.loaded(world, line, (msg.to.0 - CORES) as usize, &msg);
         } else {
             let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
             let full = |depth| world.network.iter().filter(|other| channel(other) == channel(&msg)).count() >= depth;
-            if matches!(self.network, Network::Ordered { depth } if full(depth)) {
+            // What nobody answers could be sent any number of times.
+            let held_up = match self.network {
+                Network::Ordered { depth } => full(depth),
+                Network::Unordered => msg.lane() == Lane::Coherence && world.network.contains(&msg),
+            };
+            if held_up {
                 return false;
             }
             world.network.push(msg);
@@ -372,7 +404,9 @@ impl Check {
             let below = member.below[line];
             let place = self.place(below, line);
             let directory = self.system.members[below.0 as usize].controller;
-            let Some(granted) = directory.granted(place, &row[below.0 as usize]) else { return true };
+            let first = line - line % directory.lines();
+            let record = &lines[first * self.members() + below.0 as usize];
+            let Some(granted) = directory.granted(place, record) else { return true };
             let me = place.sharer(Node(number as u8)).0;
             match member.controller.access(held) {
                 Access::Write => granted.writers.0 & me != 0,
@@ -383,7 +417,7 @@ impl Check {
     }
 
     fn advance(&self, world: &mut World) {
-        if matches!(self.system.stages[world.stage], Stage::Work { .. }) {
+        if self.system.stages[world.stage].cores().is_some() {
             world.oracles.iter_mut().for_each(Oracle::synchronise);
         }
         if matches!(self.system.stages[world.stage], Stage::Meet) {
@@ -403,8 +437,15 @@ impl Check {
         for line in 0..self.system.lines {
             for member in 0..self.members() {
                 let reset = self.ask(DRIVER, Node(member as u8), Kind::Reset, line, Block::EMPTY);
+                let place = line * self.members() + member;
                 if self.cell(world, &reset).is_some() {
+                    let told = std::mem::replace(&mut world.told[place], Told::Busy);
                     self.take(world, &reset);
+                    if world.told[place] == Told::Busy && world.trouble.is_none() {
+                        let what = format!("{} does not start anew", self.system.members[member].name);
+                        world.trouble = Some(Trouble::Impossible(what));
+                    }
+                    world.told[place] = told;
                 }
             }
         }
@@ -443,7 +484,7 @@ impl Model for Check {
         moves.extend(requests.into_iter().map(Move::Ask));
         moves.extend(self.whims(world).map(Move::Ask));
         let more = !self.system.coherent && (world.rounds < self.rounds || world.stage > 0);
-        let working = matches!(self.system.stages[world.stage], Stage::Work { .. });
+        let working = self.system.stages[world.stage].cores().is_some();
         if working && more && !world.loading.contains(&true) && !world.told.contains(&Told::Busy) {
             moves.push(Move::Advance);
         }
@@ -540,7 +581,7 @@ impl Explore for Check {
                         next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true;
                     }
                     Kind::Store => {
-                        next.stores += 1;
+                        next.stores += u8::from(!msg.data.mask().is_empty());
                         for byte in 0..BYTES {
                             if let Some(value) = msg.data.get(byte) {
                                 next.oracles[line * BYTES + byte].write((msg.from.0 - CORES) as usize, value);
@@ -552,6 +593,10 @@ impl Explore for Check {
                 }
                 if !self.take(next, msg) {
                     return false;
+                }
+                // Where stores are answered, the core waits for one that was not answered at once.
+                if msg.kind == Kind::Store && next.lines[self.slot(msg)].asked == Some(msg.from) {
+                    next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true;
                 }
             }
             Move::Deliver(msg) => {
@@ -572,7 +617,7 @@ impl Explore for Check {
     }
 
     fn progresses(&self, world: &World, action: &Move) -> bool {
-        let telling = !matches!(self.system.stages[world.stage], Stage::Work { .. });
+        let telling = self.system.stages[world.stage].cores().is_none();
         match action {
             Move::Deliver(_) | Move::Restart => true,
             Move::Ask(msg) => msg.kind == Kind::Retry || telling && !matches!(msg.kind, Kind::Evict | Kind::Drain),

@@ -17,6 +17,8 @@ pub struct Mutant {
     /// `l1: V on Store: Merge dropped`.
     pub name: String,
     pub table: Table,
+    /// Where the changed cell stands when the rows are written one after another.
+    cell: usize,
 }
 
 impl Mutant {
@@ -37,7 +39,8 @@ pub fn mutants(tables: &[&Table]) -> Vec<Mutant> {
             let Cell::Go(next, actions) = cell else { continue };
             let place = format!("{}: {} on {}", table.name, table.states[state as usize], table.events[event as usize]);
             let mut add = |what: String, cell: Cell| {
-                mutants.push(Mutant { name: format!("{place}: {what}"), table: table.with(state, event, cell) });
+                let (name, at) = (format!("{place}: {what}"), table.index(state, event));
+                mutants.push(Mutant { name, table: table.with(state, event, cell), cell: at });
             };
             let other = (next + 1) % table.states.len() as u8;
             if other != *next {
@@ -78,9 +81,13 @@ pub fn try_mutants(
     watch: &(dyn Fn(usize, usize) + Sync),
 ) -> Trial {
     let mutants = mutants(tables);
+    let met: Vec<_> =
+        systems.iter().map(|(system, limits)| check(system.clone(), Network::Unordered, *limits).met).collect();
     let noticed = |mutant: &Mutant| {
-        systems.iter().any(|(system, limits)| {
-            let changed = mutant.applied_to(system);
+        systems.iter().zip(&met).any(|((system, limits), met)| {
+            // A system that never meets the cell can't tell.
+            let table = system.tables.iter().position(|table| table.name == mutant.table.name);
+            let changed = table.filter(|&table| met[table][mutant.cell]).and_then(|_| mutant.applied_to(system));
             changed.is_some_and(|changed| check(changed, Network::Unordered, *limits).counterexample.is_some())
         })
     };

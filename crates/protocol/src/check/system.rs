@@ -34,10 +34,25 @@ pub struct Member {
 pub enum Stage {
     /// These cores load and store as they like. At its end everything they wrote is synchronised.
     Work { cores: Vec<usize> },
+    /// The same, and they take lines to write whenever they like: by a store of no byte.
+    Free { cores: Vec<usize> },
+    /// These cores take a line to write before they load it: by a store of no byte. At its end everything they wrote is
+    /// synchronised.
+    Claim { cores: Vec<usize> },
     /// Every line of these members is told, and answers `Done`.
     Tell { kind: Kind, members: Vec<Node> },
     /// Cores meet: whatever was sent of a cache's own accord has arrived, and where cores have clocks, each shows the latest time.
     Meet,
+}
+
+impl Stage {
+    /// The cores that work, if any do.
+    pub fn cores(&self) -> Option<&[usize]> {
+        match self {
+            Stage::Work { cores } | Stage::Free { cores } | Stage::Claim { cores } => Some(cores),
+            Stage::Tell { .. } | Stage::Meet => None,
+        }
+    }
 }
 
 /// Whose time orders accesses.
@@ -57,12 +72,14 @@ pub struct Horizon {
     pub clocks: Clocks,
     /// An acquire brings caches the latest time of any; else it brings none, and they forget what they hold.
     pub told: bool,
+    /// Time runs over before that, and starts anew.
+    pub runs_over: bool,
 }
 
 /// How the network treats messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Any message may overtake any other.
+    /// Any message may overtake any other. A message that nobody asked for is not sent again while it is under way.
     Unordered,
     /// Messages of one lane between two nodes arrive in order, and at most this many are under way.
     Ordered { depth: usize },

@@ -5,7 +5,7 @@ use super::{
     oracle::{self, Oracle},
     system::{BYTES, CORES, READ, STORED, System},
 };
-use crate::{Block, FIRST, Line, Msg, Node, Sharers, Stamp};
+use crate::{Block, FIRST, Line, Mask, Msg, Node, Sharers, Stamp};
 use smallvec::{Array, SmallVec};
 use std::hash::{Hash, Hasher};
 
@@ -166,8 +166,9 @@ impl World {
         for msg in self.network.iter_mut().filter(|msg| msg.line.0 as usize / BYTES == line) {
             msg.data = rename(msg.data);
         }
-        let written = &mut self.lines[row][writer].data;
-        *written = written.map(READ, |_| oracle::NEWEST);
+        let written = &mut self.lines[row][writer];
+        written.data = written.data.map(READ, |_| oracle::NEWEST);
+        written.dirty = written.dirty.or(Mask::byte(READ));
         found == Some(oracle::NEWEST)
     }
 

@@ -15,7 +15,7 @@ protocol! {
  I { x                [F Enter Lease Ask Fetch]   [G Enter Take Perform Fetch]  z         z          }
  V { [V Lease Renew]  [V Lease Reply]             [D Take Perform]              z         z          }
  D { [D Lease Renew]  [D Lease Reply]             [D Take Perform]              z         z          }
- F { z                z                           z                             z         z          }
+ F { x                z                           z                             z         z          }
  G { z                z                           z                             z         z          }
  W { x                z                           z                             z         z          }
  C { z                z                           z                             z         z          };

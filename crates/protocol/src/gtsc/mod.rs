@@ -10,6 +10,7 @@
 //! ([`gtsc_l2`]). What else the text leaves open is in `docs/protocols.md`.
 
 mod caches;
+mod examples;
 mod home;
 mod memory;
 mod systems;

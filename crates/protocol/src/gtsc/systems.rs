@@ -25,15 +25,16 @@ pub fn gpus(caches: usize, lines: usize) -> System {
 /// One GPU with all caches over such a memory. When a stretch of work is over, the caches forget what they hold.
 pub fn forget(caches: usize, lines: usize) -> System {
     let mut system = system(&[caches], &GtscL2, &MEMORY, lines);
-    let caches = (0..=caches).map(node).collect();
-    *system.stages.last_mut().expect("cores meet") = Stage::Tell { kind: Kind::Invalidate, members: caches };
+    let all: Vec<Node> = (0..=caches).map(node).collect();
+    system.whims = fences(&all);
+    *system.stages.last_mut().expect("cores meet") = Stage::Tell { kind: Kind::Invalidate, members: all };
     system
 }
 
 /// One GPU, whose second-level cache is the home.
 pub fn one_gpu(caches: usize, lines: usize) -> System {
     let mut system = system(&[caches], &HOME, &Memory, lines);
-    system.whims = vec![(node(caches), Kind::Flush), (node(caches), Kind::Invalidate)];
+    system.whims = fences(&[node(caches)]);
     system
 }
 
@@ -44,12 +45,20 @@ pub fn overflow(caches: usize, lines: usize) -> System {
 
 /// The same of one GPU with two first-level caches at most.
 pub fn one_gpu_overflow(caches: usize, lines: usize) -> System {
-    endless(system(&[caches.min(2)], &HOME_OVER, &Memory, lines))
+    let caches = caches.min(2);
+    let mut system = endless(system(&[caches], &HOME_OVER, &Memory, lines));
+    system.whims = vec![(node(caches), Kind::Flush)];
+    system
+}
+
+/// Flushes and invalidations at any time.
+fn fences(caches: &[Node]) -> Vec<(Node, Kind)> {
+    caches.iter().flat_map(|&cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect()
 }
 
 /// Logical time need not be ended: it runs over. No clock goes on by itself further than that.
 fn endless(mut system: System) -> System {
-    system.horizon = system.horizon.map(|horizon| Horizon { end: LAST + 2, ..horizon });
+    system.horizon = system.horizon.map(|horizon| Horizon { end: LAST + 2, runs_over: true, ..horizon });
     system
 }
 
@@ -104,7 +113,7 @@ fn system(
         whims: Vec::new(),
         equals,
         coherent: false,
-        horizon: Some(Horizon { end: if cores > 2 { 3 } else { 4 }, clocks: Clocks::Cores, told: false }),
+        horizon: Some(Horizon { end: 3, clocks: Clocks::Cores, told: false, runs_over: false }),
     }
 }
 

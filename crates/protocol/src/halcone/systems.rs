@@ -35,7 +35,7 @@ pub fn forget(caches: usize, lines: usize) -> System {
 pub fn overflow(caches: usize, lines: usize) -> System {
     let mut system = system(&vec![1; caches.min(2)], lines);
     system.members.last_mut().expect("memory is there").controller = &OVER;
-    system.horizon = system.horizon.map(|horizon| Horizon { end: Stamp::MAX, ..horizon });
+    system.horizon = system.horizon.map(|horizon| Horizon { end: Stamp::MAX, runs_over: true, ..horizon });
     system
 }
 
@@ -89,7 +89,12 @@ fn system(gpus: &[usize], lines: usize) -> System {
         whims: if gpus.len() == 1 { acquires.collect() } else { Vec::new() },
         equals,
         coherent: false,
-        horizon: Some(Horizon { end: if cores > 2 { 3 } else { 4 }, clocks: Clocks::Caches, told: true }),
+        horizon: Some(Horizon {
+            end: if cores > 2 { 3 } else { 4 },
+            clocks: Clocks::Caches,
+            told: true,
+            runs_over: false,
+        }),
     }
 }
 

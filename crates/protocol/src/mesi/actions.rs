@@ -69,8 +69,8 @@ pub fn early<const N: usize>(work: &mut Work<'_, N>) {
 
 /// Waits for those of the announced acknowledgements that have not come yet.
 pub fn await_acks<const N: usize>(work: &mut Work<'_, N>) -> Done {
-    work.line.acks =
-        work.msg.acks.checked_sub(work.line.early).ok_or("has got more acknowledgements than there are")?;
+    let awaited = work.msg.acks.checked_sub(work.line.early);
+    work.line.acks = awaited.ok_or("has got more acknowledgements than there are")?.into();
     work.line.early = 0;
     Ok(())
 }
@@ -110,7 +110,7 @@ pub fn tell<const N: usize>(work: &mut Work<'_, N>, sharers: Sharers, kind: Kind
         let to = Node(work.place.above.0 + number);
         work.send_for(to, kind, Block::EMPTY, Some(of), 0);
     }
-    work.line.acks = sharers.len();
+    work.line.acks = sharers.len().into();
 }
 
 /// Notes the one who asks now as a holder, beside those there are.

@@ -335,12 +335,13 @@ fn flow<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
 
 /// Whether a `nop` marks the begin or the end of a region of interest.
 pub(crate) fn is_mark(i: &Instruction) -> bool {
-    i.mnemonic() == Op::Nop && i.memory_base() != Register::None && MARKS.contains(&i.memory_displacement64())
+    let is_nop = matches!(i.mnemonic(), Op::Nop | Op::Reservednop);
+    is_nop && i.memory_base() != Register::None && MARKS.contains(&i.memory_displacement64())
 }
 
 fn machine<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
     match i.mnemonic() {
-        Op::Nop if is_mark(i) => {
+        Op::Nop | Op::Reservednop if is_mark(i) => {
             insn.displacement = i.memory_displacement64();
             immediate(insn, 0, system::mark::<M>)
         }

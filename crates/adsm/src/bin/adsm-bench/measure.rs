@@ -212,7 +212,8 @@ pub fn compare(plan: &Plan, program: &Program, title: &str, ways: Vec<(String, M
             break;
         }
         let mut first = None;
-        for running in &mut all {
+        for place in shuffled(all.len(), round) {
+            let running = &mut all[place];
             let before = running.store.stats();
             let begin = Instant::now();
             let digest = program.round(&mut *running.store, round);
@@ -265,6 +266,16 @@ pub fn compare(plan: &Plan, program: &Program, title: &str, ways: Vec<(String, M
             stats: running.stats,
         });
     }
+}
+
+/// An order that changes from round to round: what comes after a way that moves much meets colder caches.
+fn shuffled(count: usize, round: u32) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    let mix = |place: usize| {
+        (place as u32 + 1).wrapping_mul(2_654_435_761).rotate_left(round).wrapping_mul(40_503 + 2 * round)
+    };
+    order.sort_by_key(|&place| mix(place));
+    order
 }
 
 pub fn median(values: &[f64]) -> f64 {

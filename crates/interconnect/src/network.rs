@@ -1,0 +1,72 @@
+//! The networks a machine file can choose from.
+
+use crate::{
+    bus::{BusSpec, bus},
+    freight::{Directory, Freight, NetworkError, Station},
+    mesh::mesh,
+    ring::ring,
+    switch::{MOST_PORTS, Port, Switch, SwitchSpec},
+};
+use engine::{Cycles, PortSpec, Scope};
+
+/// How elements are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// One switch with a port for each.
+    Crossbar,
+    /// A ring of four-port switches, two elements at each.
+    Ring,
+    /// A switch for each, so many in a row.
+    Mesh {
+        columns: usize,
+    },
+    Bus,
+}
+
+/// From the machine file.
+#[derive(Clone, Copy, Debug)]
+pub struct NetworkSpec {
+    pub topology: Topology,
+    /// How long a switch keeps a link.
+    pub latency: Cycles,
+    /// Messages of each lane that a wire between switches holds.
+    pub capacity: usize,
+    /// Bytes that a wire between switches, or the bus, moves in a cycle; `None`: any number.
+    pub bytes_per_cycle: Option<u64>,
+}
+
+impl NetworkSpec {
+    /// Whether such a network can join so many stations.
+    pub fn fits(&self, stations: usize) -> Result<(), NetworkError> {
+        match self.topology {
+            Topology::Crossbar if stations > MOST_PORTS => {
+                Err(NetworkError::TooManyPorts { ports: stations, most: MOST_PORTS })
+            }
+            Topology::Ring if self.capacity < 2 => Err(NetworkError::NarrowRing { capacity: self.capacity }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Builds a network between stations; all of it is in one partition.
+pub fn network<T: Freight>(spec: NetworkSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
+    spec.fits(stations.len())?;
+    let switch = SwitchSpec { latency: spec.latency };
+    let wires = PortSpec { capacity: spec.capacity, latency: Cycles(0), bytes_per_cycle: spec.bytes_per_cycle };
+    match spec.topology {
+        Topology::Crossbar => crossbar(switch, stations, scope),
+        Topology::Ring => ring(switch, wires, stations, scope),
+        Topology::Mesh { columns } => mesh(switch, wires, columns, stations, scope),
+        Topology::Bus => bus(BusSpec { bytes_per_cycle: spec.bytes_per_cycle }, stations, scope),
+    }
+}
+
+/// Builds a crossbar: one switch that joins all stations.
+fn crossbar<T: Freight>(spec: SwitchSpec, stations: Vec<Station<T>>, scope: &Scope) -> Result<(), NetworkError> {
+    let routes = Directory::new(&stations)?.routes(|station| station);
+    let ports =
+        stations.into_iter().map(|station| Port { from: station.wire.from, to: station.wire.to, is_ring: false });
+    let switch = Switch::new(spec, ports.collect(), routes, scope);
+    scope.serve("control", |cx| switch.run(cx));
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! HMG's second-level cache: home of some lines, holder of copies of others.
+//!
+//! The first rows are those of a home: a write-back cache over memory ([`crate::wb_l2`]) that notes who reads. The rows with an `A` are
+//! those of a cache away from the line's home: write-through ([`crate::wt_l2`]). `AD` waits for a copy that it was told to forget
+//! before it came: the answer is given to whoever waits, and not kept.
+
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Node, Place, Sharers, Table, Work, common, protocol};
+use hmg_l2::{Action, Event, State};
+use mem::Scope;
+
+protocol! {
+ /// `Away`: the line's home is elsewhere. `Past`: only the home may answer. `Over`: a byte that is in flight is written again.
+ hmg_l2 actions(Ask Share Fetch Fill Answer Reply Take Merge Through Ack Tell WriteBack Clean Landed Drop Done DoneAsked)
+ on(  Read                  Write               ReadAway       ReadPast            WriteAway               WriteOver  )
+ I  { [F Ask Share Fetch]   [P Take Ack]        [AF Ask Fetch] [AF Ask Fetch]      [AW Through Ack]        x          }
+ V  { [V Share Reply]       [D Take Ack Tell]   x              x                   x                       x          }
+ P  { [PF Ask Share Fetch]  [P Take Ack]        x              x                   x                       x          }
+ D  { [D Share Reply]       [D Take Ack Tell]   x              x                   x                       x          }
+ F  { z                     z                   x              x                   x                       x          }
+ PF { z                     z                   x              x                   x                       x          }
+ W  { z                     z                   x              x                   x                       x          }
+ PC { z                     z                   x              x                   x                       x          }
+ DC { [DC Share Reply]      z                   x              x                   x                       x          }
+ A  { x                     x                   [A Reply]      [AF Drop Ask Fetch] [AV Merge Through Ack]  x          }
+ AF { x                     x                   z              z                   z                       x          }
+ AD { x                     x                   z              z                   z                       x          }
+ AW { x                     x                   z              z                   [AW Through Ack]        z          }
+ AV { x                     x                   [AV Reply]     z                   [AV Merge Through Ack]  z          };
+ on(  Evict                    Flush                Invalidate          Forget      Data                  Landed               AckMore      AckLast     )
+ I  { x                        [I Done]             [I Done]            [I]         x                     x                    x            x           }
+ V  { [I Tell Drop]            [V Done]             [I Tell Drop Done]  x           x                     x                    x            x           }
+ P  { [W WriteBack Drop]       [PC Ask WriteBack]   x                   x           x                     x                    x            x           }
+ D  { [W WriteBack Tell Drop]  [DC Ask WriteBack]   x                   x           x                     x                    x            x           }
+ F  { z                        z                    z                   x           [V Fill Answer]       x                    x            x           }
+ PF { z                        z                    z                   x           [D Fill Answer]       x                    x            x           }
+ W  { z                        z                    z                   x           x                     [I]                  x            x           }
+ PC { z                        z                    z                   x           x                     [I Drop DoneAsked]   x            x           }
+ DC { z                        z                    z                   x           x                     [V Clean DoneAsked]  x            x           }
+ A  { [I Drop]                 [A Done]             [I Drop Done]       [I Drop]    x                     x                    x            x           }
+ AF { z                        z                    z                   [AD]        [A Fill Answer]       x                    x            x           }
+ AD { z                        z                    z                   [AD]        [I Fill Answer Drop]  x                    x            x           }
+ AW { z                        z                    z                   [AW]        x                     x                    [AW Landed]  [I Landed]  }
+ AV { [AW Drop]                z                    z                   [AW Drop]   x                     x                    [AV Landed]  [A Landed]  }
+}
+
+/// The controller of table [`hmg_l2`]. The second-level caches of all GPUs have consecutive numbers, from [`Place::above`] on.
+pub struct HmgL2 {
+    /// How many there are, banks counted one by one.
+    pub l2s: u8,
+}
+
+impl HmgL2 {
+    fn is_l2(&self, place: Place, node: Node) -> bool {
+        (place.above.0..place.above.0.saturating_add(self.l2s)).contains(&node.0)
+    }
+
+    /// Only a home has memory below it.
+    fn is_home(&self, place: Place) -> bool {
+        !self.is_l2(place, place.below)
+    }
+
+    /// The set with the sender, if it is another second-level cache.
+    fn sender<const N: usize>(&self, work: &Work<'_, N>) -> Sharers {
+        let from = work.msg.from;
+        if self.is_l2(work.place, from) && from != work.place.me { work.place.sharer(from) } else { Sharers::NONE }
+    }
+
+    /// Has everybody forget the line who may hold it, other than the one who has just written it.
+    fn tell<const N: usize>(&self, work: &mut Work<'_, N>) {
+        let (sharers, sender) = (work.line.sharers, self.sender(work));
+        for number in Sharers(sharers.0 & !sender.0).numbers() {
+            work.send(Node(work.place.above.0 + number), Kind::Inval, Block::EMPTY);
+        }
+        work.line.sharers = Sharers(sharers.0 & sender.0);
+    }
+}
+
+impl<const N: usize> Controller<N> for HmgL2 {
+    fn table(&self) -> &'static Table {
+        &hmg_l2::TABLE
+    }
+
+    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        let home = self.is_home(place);
+        let event = match msg.kind {
+            Kind::Read if home => Event::Read,
+            Kind::Read if msg.scope == Scope::System => Event::ReadPast,
+            Kind::Read => Event::ReadAway,
+            Kind::Write if home => Event::Write,
+            Kind::Write if line.in_flight.and(msg.data.mask()).is_empty() => Event::WriteAway,
+            Kind::Write => Event::WriteOver,
+            Kind::Evict => Event::Evict,
+            Kind::Flush => Event::Flush,
+            Kind::Invalidate => Event::Invalidate,
+            Kind::Inval => Event::Forget,
+            Kind::Data => Event::Data,
+            Kind::Ack if home => Event::Landed,
+            Kind::Ack if line.acks > 1 => Event::AckMore,
+            Kind::Ack => Event::AckLast,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let (empty, whole, partial) = (line.is_empty(), line.data.is_full(), line.is_partial());
+        let (held, dirty, asked, writing) = match State::ALL[line.state as usize] {
+            State::I | State::W => (empty, false, false, false),
+            State::V | State::A => (whole, false, false, false),
+            State::P => (partial, true, false, false),
+            State::D => (whole, true, false, false),
+            State::F | State::AF | State::AD => (empty, false, true, false),
+            State::PF | State::PC => (partial, true, true, false),
+            State::DC => (whole, true, true, false),
+            State::AW => (empty, false, false, true),
+            State::AV => (whole, false, false, true),
+        };
+        let known = matches!(State::ALL[line.state as usize], State::V | State::D | State::F | State::PF | State::DC);
+        let flags = (line.is_dirty(), line.is_asked(), line.is_writing()) == (dirty, asked, writing);
+        held && flags && (known || line.sharers.is_empty())
+    }
+
+    fn takes_room(&self, state: u8) -> bool {
+        !matches!(State::ALL[state as usize], State::I | State::W | State::AW)
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
+        match Action::ALL[action as usize] {
+            Action::Ask => common::ask(work),
+            Action::Share => work.line.sharers = Sharers(work.line.sharers.0 | self.sender(work).0),
+            Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
+            Action::Fill => common::fill(work),
+            Action::Answer => return common::answer(work, Kind::Data),
+            Action::Reply => work.send(work.msg.from, Kind::Data, work.line.data),
+            Action::Take => common::take_dirty(work),
+            Action::Merge => work.line.data.write(&work.msg.data),
+            Action::Through => common::write_through(work),
+            Action::Ack => common::acknowledge(work),
+            Action::Tell => self.tell(work),
+            Action::WriteBack => common::write_back(work),
+            Action::Clean => work.line.dirty = Mask::NONE,
+            Action::Landed => return common::landed(work),
+            Action::Drop => common::drop_data(work),
+            Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+            Action::DoneAsked => return common::done_asked(work),
+        }
+        Ok(())
+    }
+}

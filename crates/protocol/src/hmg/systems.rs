@@ -1,0 +1,104 @@
+//! The small systems on which HMG is checked.
+
+use super::HmgL2;
+use crate::{
+    Block, Controller, Kind, Line, Node,
+    check::{BYTES, Member, Stage, System},
+    memory::Memory,
+    vi_l1::ViL1,
+};
+
+/// By their number.
+static L2S: [HmgL2; 7] = [
+    HmgL2 { l2s: 0 },
+    HmgL2 { l2s: 1 },
+    HmgL2 { l2s: 2 },
+    HmgL2 { l2s: 3 },
+    HmgL2 { l2s: 4 },
+    HmgL2 { l2s: 5 },
+    HmgL2 { l2s: 6 },
+];
+
+/// A GPU for each cache, synchronised by releases and acquires of the system.
+pub fn gpus(caches: usize, lines: usize) -> System {
+    let mut system = system(&vec![1; caches], lines);
+    let (l1s, l2s) = ((0..caches).map(node).collect(), (caches..2 * caches).map(node).collect());
+    system.stages = vec![
+        Stage::Work { cores: (0..caches).collect() },
+        Stage::Tell { kind: Kind::Flush, members: l1s },
+        Stage::Tell { kind: Kind::Flush, members: l2s },
+        Stage::Meet,
+        Stage::Tell { kind: Kind::Invalidate, members: (0..caches).map(node).collect() },
+    ];
+    system
+}
+
+/// Two GPUs at most, whose caches are flushed and invalidated at any time.
+pub fn fences(caches: usize, lines: usize) -> System {
+    let mut system = gpus(caches.min(2), lines);
+    let caches = (0..system.members.len() - 1).map(node);
+    system.whims = caches.flat_map(|cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect();
+    system
+}
+
+/// One GPU with all caches, away from the lines' home; releases and acquires of the device are enough.
+pub fn one_gpu(caches: usize, lines: usize) -> System {
+    let mut system = system(&[0, caches], lines);
+    let l1s: Vec<_> = (0..caches).map(node).collect();
+    system.stages = vec![
+        Stage::Work { cores: (0..caches).collect() },
+        Stage::Tell { kind: Kind::Flush, members: l1s.clone() },
+        Stage::Tell { kind: Kind::Invalidate, members: l1s },
+    ];
+    system
+}
+
+/// A GPU for each entry, with so many first-level caches and a second-level cache; line n is at home in GPU n modulo their number.
+fn system(gpus: &[usize], lines: usize) -> System {
+    let cores: usize = gpus.iter().sum();
+    let l2 = |gpu: usize| node(cores + gpu);
+    let memory = node(cores + gpus.len());
+    let member = |name, controller, table, below| Member {
+        name,
+        controller,
+        table,
+        initial: Line::new(0),
+        below,
+        above: l2(0),
+        core: None,
+        uses: vec![true; lines],
+    };
+    let mut members: Vec<Member> = Vec::new();
+    let gpu_of = gpus.iter().enumerate().flat_map(|(gpu, &l1s)| std::iter::repeat_n(gpu, l1s));
+    for (core, gpu) in gpu_of.clone().enumerate() {
+        members.push(Member { core: Some(core), ..member(format!("l1.{core}"), &ViL1, 0, vec![l2(gpu); lines]) });
+    }
+    let home = |line: usize| line % gpus.len();
+    for gpu in 0..gpus.len() {
+        let below = (0..lines).map(|line| if home(line) == gpu { memory } else { l2(home(line)) }).collect();
+        members.push(member(format!("l2.{gpu}"), &L2S[gpus.len()], 1, below));
+    }
+    let initial = Line { data: Block::full([0; BYTES]), ..Line::new(0) };
+    members.push(Member { initial, ..member("memory".to_owned(), &Memory, 2, vec![memory; lines]) });
+    // GPUs without a home change places, or the first-level caches of the only GPU with cores.
+    let equals = match gpus {
+        [0, _] => (0..cores).map(|core| vec![node(core)]).collect(),
+        _ => (lines..gpus.len()).map(|gpu| vec![node(gpu), l2(gpu)]).collect(),
+    };
+    let tables: [&dyn Controller<BYTES>; 3] = [&ViL1, &L2S[0], &Memory];
+    System {
+        tables: tables.map(|controller| controller.table().clone()).into(),
+        members,
+        cores,
+        lines,
+        stages: Vec::new(),
+        whims: Vec::new(),
+        equals,
+        coherent: false,
+        horizon: None,
+    }
+}
+
+fn node(number: usize) -> Node {
+    Node(u8::try_from(number).expect("a checked system is small"))
+}

@@ -1,0 +1,82 @@
+//! What the actions of NMOESI's tables do alike.
+//!
+//! `dirty` marks the bytes that are newer than below. A store that waits keeps its bytes in the line too, marked `in_flight`: they
+//! have not been performed, so no probe takes them along. `early` notes that a probe was answered while an answer is awaited.
+
+use crate::{Block, Kind, Line, Mask, Node, Sharers, Work};
+
+pub type Done = Result<(), &'static str>;
+
+/// Remembers who waits, and the bytes of its store.
+pub fn ask_store<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.asked = Some(work.msg.from);
+    work.line.data.write(&work.msg.data);
+    work.line.in_flight = work.msg.data.mask();
+}
+
+/// Asks below for the line, to read.
+pub fn get<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
+    work.send(work.place.below, kind, Block::EMPTY);
+}
+
+/// Asks below for the line, to write. What was written here without coherence goes along: it is merged there.
+pub fn get_x<const N: usize>(work: &mut Work<'_, N>) {
+    work.send(work.place.below, Kind::GetX, work.line.data.only(work.line.dirty));
+    work.line.data = work.line.data.only(work.line.in_flight);
+    work.line.dirty = Mask::NONE;
+}
+
+/// Performs a store at once.
+pub fn write<const N: usize>(work: &mut Work<'_, N>) {
+    crate::common::take_dirty(work);
+    work.send(work.msg.from, Kind::Stored, Block::EMPTY);
+}
+
+/// The store that has waited is performed.
+pub fn stored<const N: usize>(work: &mut Work<'_, N>) -> Done {
+    let core = work.line.asked.take().ok_or("has no store to perform")?;
+    perform(work);
+    work.send(core, Kind::Stored, Block::EMPTY);
+    Ok(())
+}
+
+/// The bytes that have waited are written.
+pub fn perform<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.dirty = work.line.dirty.or(work.line.in_flight);
+    work.line.in_flight = Mask::NONE;
+}
+
+/// Asks to be relieved of the line; what is newer here than below is kept until the probe comes.
+pub fn write_back<const N: usize>(work: &mut Work<'_, N>) {
+    work.line.data = work.line.data.only(work.line.dirty);
+    work.send(work.place.below, Kind::WriteBack, Block::EMPTY);
+}
+
+/// Answers a probe, with these bytes.
+pub fn flushed<const N: usize>(work: &mut Work<'_, N>, data: Block<N>) {
+    work.send(work.place.below, Kind::Flushed, data);
+}
+
+/// The bytes that are newer here than below.
+pub fn newer<const N: usize>(line: &Line<N>) -> Block<N> {
+    line.data.only(line.dirty)
+}
+
+/// Says something to each of a set of those above, and waits for their answers.
+pub fn tell<const N: usize>(work: &mut Work<'_, N>, sharers: Sharers, kind: Kind) {
+    for number in sharers.numbers() {
+        work.send(Node(work.place.above.0 + number), kind, Block::EMPTY);
+    }
+    work.line.acks = sharers.len().into();
+}
+
+/// One answer less to wait for.
+pub fn count<const N: usize>(work: &mut Work<'_, N>) -> Done {
+    work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer")?;
+    Ok(())
+}
+
+/// Those above who hold the line, but for one.
+pub fn without(sharers: Sharers, one: Sharers) -> Sharers {
+    Sharers(sharers.0 & !one.0)
+}

@@ -1,0 +1,269 @@
+//! The directory of the host's memory (5.2): for each block who holds it and who owns it, and no tag, for everything is there.
+//!
+//! One record stands for a block; the bytes are in its [`store`](super::store), the node with the next number. Above are the GPUs' memories
+//! ([`smd`](super::smd)), which hold whole blocks, and the CPU's last-level cache, which holds single lines: it is given one line and probed
+//! for each.
+//!
+//! `X`: one of them has the block to write (E or M there). `O`: `join` has changed it and given it to others itself. `W_Inval` collects
+//! the block from its holders, for one who wants to write it or because one wants to be relieved of it: others may have read what has now been merged, so all of
+//! them give it up. `W_Down` has the owner share it. Each answer of a block is worth one more than it has lines, of which those
+//! that travel by themselves are worth one each; so whatever comes last ends the collection.
+
+use super::{
+    actions::Done,
+    smd::{line_of, number, store_of},
+};
+use crate::{Block, Controller, Granted, Kind, Line, Mask, Msg, Node, Place, Sharers, Table, Work, common, protocol};
+use hmd::{Action, Event, State};
+
+protocol! {
+ /// `Alone`: nobody else holds it; `Owner`: by the one who has it to write; `Peer`: the owner can give it away itself.
+ hmd actions(Ask Hold HoldAlone HoldAsked HoldAskedAlone Unhold Own Disown GiveS GiveE GiveX AnswerS AnswerX Relieve AnswerBack Merge Inval InvalOthers InvalLine
+  Downgrade Forward Count Return Settled)
+ on(       Get                     GetPeer               GetOwner   GetX                             GetXAlone                         WriteBack           WriteBackLine           WriteBackOld)
+ I       { [X HoldAlone GiveE]     x                     x          x                                [X HoldAlone Merge GiveX]         x                   x                       [I Relieve]  }
+ S       { [S Hold GiveS]          x                     x          [W_Inval Ask Merge InvalOthers]  [X Merge GiveX]                   [W_Back Ask Inval]  x                       [S Relieve]  }
+ X       { [W_Down Ask Downgrade]  [W_Down Ask Forward]  [X GiveE]  [W_Inval Ask Merge InvalOthers]  [X Merge GiveX]                   [W_Back Ask Inval]  [W_Line Ask InvalLine]  [X Relieve]  }
+ O       { [W_Down Ask Downgrade]  [W_Down Ask Forward]  x          [W_Inval Ask Merge InvalOthers]  x                                [W_Back Ask Inval]  x                       [O Relieve]  }
+ W_Inval { z                       x                     x          z                                z                                 z                   x                       z            }
+ W_Back  { z                       x                     x          z                                z                                 z                   x                       z            }
+ W_Line  { z                       x                     x          z                                z                                 z                   x                       z            }
+ W_Down  { z                       x                     x          z                                z                                 z                   x                       z            };
+ on(       Answer                 AnswerLast                                     AnswerLine                         FwdAck                 FwdAckOwner)
+ I       { x                      x                                              x                                  x                      x                         }
+ S       { x                      x                                              x                                  x                      x                         }
+ X       { x                      x                                              x                                  x                      x                         }
+ O       { x                      x                                              x                                  x                      x                         }
+ W_Inval { [W_Inval Merge Count]  [X Merge Count HoldAskedAlone Disown AnswerX]  x                                  x                      x                         }
+ W_Back  { [W_Back Merge Count]   [I Merge Count Unhold Disown AnswerBack]       x                                  x                      x                         }
+ W_Line  { x                      [S Merge Count Disown AnswerBack]              [X Merge Count Return AnswerBack]  x                      x                         }
+ W_Down  { [W_Down Merge Count]   [S Merge Count HoldAsked Disown AnswerS]       x                                  [S HoldAsked Settled]  [O Own HoldAsked Settled] }
+}
+
+/// The controller of table [`hmd`].
+pub struct Hmd {
+    /// Lines of a block, 64 at most.
+    pub lines: u8,
+    /// Those above that hold single lines, by their numbers: the CPU's.
+    pub singles: Sharers,
+    /// Whether GPUs can give blocks to each other (Fig. 5, b-2).
+    pub peer: bool,
+}
+
+impl Hmd {
+    fn state<const N: usize>(line: &Line<N>) -> State {
+        State::ALL[line.state as usize]
+    }
+
+    fn is_single(&self, place: Place, node: Node) -> bool {
+        self.singles.0 & place.sharer(node).0 != 0
+    }
+
+    /// Who has changed the block, or may have.
+    fn owner<const N: usize>(place: Place, line: &Line<N>) -> Option<Node> {
+        let alone = || line.sharers.numbers().next().map(|number| Node(place.above.0 + number));
+        line.join.or_else(|| if line.sharers.len() == 1 { alone() } else { None })
+    }
+
+    /// Gives the block, or to a cache of lines the line, as the store says.
+    fn give<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, to: Node, part: u8) {
+        let (me, line) = (work.place.me, work.msg.line);
+        let parts = if self.is_single(work.place, to) { part..part + 1 } else { 0..self.lines };
+        for other in parts {
+            let line = line_of::<N>(self.lines, line, other);
+            work.push(Msg { of: Some(to), ..Msg::new(me, store_of(me), kind, line, Block::EMPTY) });
+        }
+        if kind != Kind::GetS && self.is_single(work.place, to) {
+            work.line.dirty = work.line.dirty.or(Mask::byte(part.into()));
+        }
+    }
+
+    fn answer<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind) -> Done {
+        let to = work.line.asked.take().ok_or("has nobody to answer")?;
+        let part = std::mem::take(&mut work.line.part);
+        self.give(work, kind, to, part);
+        Ok(())
+    }
+
+    /// Says something about the block to one of those above.
+    fn tell<const N: usize>(&self, work: &mut Work<'_, N>, to: Node, kind: Kind, part: u8, of: Option<Node>) {
+        let line = line_of::<N>(self.lines, work.msg.line, part);
+        work.push(Msg { of, ..Msg::new(work.place.me, to, kind, line, Block::EMPTY) });
+    }
+
+    /// Has some of those above give the block up.
+    fn tell_inval<const N: usize>(&self, work: &mut Work<'_, N>, sharers: Sharers) {
+        work.line.acks = 0;
+        for number in sharers.numbers() {
+            let to = Node(work.place.above.0 + number);
+            if self.is_single(work.place, to) {
+                for part in 0..self.lines {
+                    let owned = work.line.dirty.has(part.into());
+                    self.tell(work, to, if owned { Kind::CoreFlush } else { Kind::Inval }, part, None);
+                }
+                work.line.acks += u16::from(self.lines);
+            } else {
+                let owned = Self::state(work.line) == State::X;
+                self.tell(work, to, if owned { Kind::CoreFlush } else { Kind::Inval }, 0, None);
+                work.line.acks += u16::from(self.lines) + 1;
+            }
+        }
+    }
+
+    /// Has the owner share the block, with a peer or through here.
+    fn share<const N: usize>(&self, work: &mut Work<'_, N>, peer: Option<Node>) -> Done {
+        let owner = Self::owner(work.place, work.line).ok_or("knows no owner")?;
+        if self.is_single(work.place, owner) {
+            let lines = work.line.dirty;
+            lines.iter().for_each(|part| self.tell(work, owner, Kind::Downgrade, part as u8, None));
+            work.line.acks = lines.len() as u16;
+        } else {
+            let exclusive = Self::state(work.line) == State::X;
+            self.tell(work, owner, if exclusive { Kind::Downgrade } else { Kind::GetFwd }, 0, peer);
+            work.line.acks = u16::from(self.lines) + 1;
+        }
+        Ok(())
+    }
+
+    /// What an answer is worth.
+    fn worth<const N: usize>(&self, msg: &Msg<N>) -> u16 {
+        if msg.kind == Kind::InvAck { u16::from(self.lines + 1).saturating_sub(msg.acks.into()) } else { 1 }
+    }
+
+    /// Has the store take bytes. Those of an owner that has given the block to others are older than what others have written since.
+    fn merge<const N: usize>(&self, work: &mut Work<'_, N>) {
+        if work.msg.data.mask().is_empty() {
+            return;
+        }
+        let newer = work.line.join.is_some_and(|owner| store_of(owner) != work.msg.from);
+        let kind = if newer { Kind::Write } else { Kind::Data };
+        let me = work.place.me;
+        work.push(Msg::new(me, store_of(me), kind, work.msg.line, work.msg.data));
+    }
+
+    /// Nobody owns the block any more, so nothing is newer than the owner's.
+    fn unmark<const N: usize>(&self, work: &mut Work<'_, N>) {
+        let me = work.place.me;
+        for part in 0..self.lines {
+            let line = line_of::<N>(self.lines, work.msg.line, part);
+            work.push(Msg::new(me, store_of(me), Kind::Reset, line, Block::EMPTY));
+        }
+    }
+}
+
+impl<const N: usize> Controller<N> for Hmd {
+    fn table(&self) -> &'static Table {
+        &hmd::TABLE
+    }
+
+    fn lines(&self) -> usize {
+        self.lines.into()
+    }
+
+    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        let from = place.sharer(msg.from);
+        let (holds, alone) = (line.sharers.0 & from.0 != 0, line.sharers.0 & !from.0 == 0);
+        let exclusive = Self::state(line) == State::X;
+        let gives = |owner: Node| self.peer && !self.is_single(place, owner) && !self.is_single(place, msg.from);
+        let owned = exclusive || Self::state(line) == State::O;
+        let last = line.acks <= self.worth(msg);
+        let others = !line.dirty.without(Mask::byte(number::<N>(self.lines, msg.line).into())).is_empty();
+        let event = match msg.kind {
+            Kind::Get if exclusive && holds => Event::GetOwner,
+            Kind::Get if owned && Self::owner(place, line).is_some_and(gives) => Event::GetPeer,
+            Kind::Get => Event::Get,
+            Kind::GetX if alone => Event::GetXAlone,
+            Kind::GetX => Event::GetX,
+            Kind::WriteBack if holds && exclusive && self.is_single(place, msg.from) => Event::WriteBackLine,
+            Kind::WriteBack if holds => Event::WriteBack,
+            Kind::WriteBack => Event::WriteBackOld,
+            Kind::Flushed | Kind::InvAck if !last => Event::Answer,
+            Kind::Flushed if Self::state(line) == State::W_Line && others => Event::AnswerLine,
+            Kind::Flushed | Kind::InvAck => Event::AnswerLast,
+            Kind::FwdAck if msg.acks == 0 => Event::FwdAck,
+            Kind::FwdAck => Event::FwdAckOwner,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let rests = line.acks == 0 && !line.is_asked();
+        let (holders, owner) = (line.sharers.len(), line.join.is_some());
+        match Self::state(line) {
+            State::I => rests && holders == 0 && !owner,
+            State::S => rests && holders > 0 && !owner,
+            State::X => rests && holders == 1 && !owner,
+            State::O => rests && holders > 0 && owner,
+            State::W_Inval | State::W_Back | State::W_Line | State::W_Down => line.acks > 0 && line.is_asked(),
+        }
+    }
+
+    fn granted(&self, place: Place, line: &Line<N>) -> Option<Granted> {
+        // A peer may have got the block before its owner has told so.
+        let served = line.asked.filter(|_| Self::state(line) == State::W_Down).map_or(0, |asked| place.sharer(asked).0);
+        let writes =
+            matches!(Self::state(line), State::X | State::W_Inval | State::W_Back | State::W_Line | State::W_Down);
+        let readers = Sharers(line.sharers.0 | served);
+        Some(Granted { readers, writers: if writes { line.sharers } else { Sharers::NONE } })
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
+        let from = work.place.sharer(work.msg.from);
+        let asked = work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows nobody who waits");
+        let part = number::<N>(self.lines, work.msg.line);
+        match Action::ALL[action as usize] {
+            Action::Ask => {
+                common::ask(work);
+                work.line.part = part;
+            }
+            Action::Hold => work.line.sharers.0 |= from.0,
+            Action::HoldAlone => work.line.sharers = from,
+            Action::HoldAsked => work.line.sharers.0 |= asked?.0,
+            Action::HoldAskedAlone => work.line.sharers = asked?,
+            Action::Unhold => work.line.sharers = Sharers::NONE,
+            Action::Own => work.line.join = Some(work.msg.from),
+            Action::Disown => {
+                work.line.dirty = Mask::NONE;
+                if work.line.join.take().is_some() {
+                    self.unmark(work);
+                }
+            }
+            Action::GiveS => self.give(work, Kind::GetS, work.msg.from, part),
+            Action::GiveE => self.give(work, Kind::Get, work.msg.from, part),
+            Action::GiveX => self.give(work, Kind::GetX, work.msg.from, part),
+            Action::AnswerS => return self.answer(work, Kind::GetS),
+            Action::AnswerX => return self.answer(work, Kind::GetX),
+            Action::Relieve => work.send(work.msg.from, Kind::WriteBackAck, Block::EMPTY),
+            Action::AnswerBack => {
+                let to = work.line.asked.take().ok_or("has nobody to relieve")?;
+                let line = line_of::<N>(self.lines, work.msg.line, std::mem::take(&mut work.line.part));
+                work.push(Msg::new(work.place.me, to, Kind::WriteBackAck, line, Block::EMPTY));
+            }
+            Action::Merge => self.merge(work),
+            Action::Inval => self.tell_inval(work, work.line.sharers),
+            Action::InvalOthers => {
+                let others = Sharers(work.line.sharers.0 & !from.0);
+                self.tell_inval(work, others);
+            }
+            Action::InvalLine => {
+                let owned = work.line.dirty.has(part.into());
+                work.send(work.msg.from, if owned { Kind::CoreFlush } else { Kind::Inval }, Block::EMPTY);
+                work.line.acks = 1;
+            }
+            Action::Downgrade => return self.share(work, None),
+            Action::Forward => return self.share(work, work.line.asked),
+            Action::Count => {
+                let worth = self.worth(work.msg);
+                work.line.acks = work.line.acks.checked_sub(worth).ok_or("awaits no such answer")?;
+            }
+            Action::Return => work.line.dirty = work.line.dirty.without(Mask::byte(part.into())),
+            Action::Settled => {
+                work.line.acks = 0;
+                work.line.asked = None;
+                work.line.part = 0;
+            }
+        }
+        Ok(())
+    }
+}

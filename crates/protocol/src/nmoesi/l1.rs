@@ -1,0 +1,144 @@
+//! A first-level cache that writes back: a CPU's, or a GPU's where L1s write back. Table II, with what it leaves out.
+//!
+//! The paper's columns come first. `I_Get`, `I_GetN` and `I_GetX` wait for the line for a load, a non-coherent store or a store; `WB` has been given up
+//! and waits to be relieved of its bytes, `Gone` has been relieved and waits to be told that nobody will ask again. There is no O: what a read request takes from M goes to the cache below, which
+//! then has it, so S is left. N may have been E: then those below take it for the only one, which harms nothing.
+
+use super::actions::{self, Done};
+use crate::{Access, Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, protocol};
+use nmoesi_l1::{Action, Event, State};
+
+protocol! {
+ /// Table II. `PutSpoilt`: a probe was answered while the line was on its way, so it may be old.
+ nmoesi_l1 actions(Hit Write Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Clean Spoil Unspoil Flushed FlushedNewer Done)
+ on(      Load             Store                   NStore                 Evict           Inval                     CoreFlush                 Downgrade)
+ N      { [N Hit]          [I_GetX GetX AskStore]  [N Write]              [WB WriteBack]  [I FlushedNewer Drop]     x                         x                      }
+ NX     { [NX Hit]         [M Write]               [NX Write]             [WB WriteBack]  x                         [I FlushedNewer Drop]     [N Flushed]            }
+ M      { [M Hit]          [M Write]               [M Write]              [WB WriteBack]  x                         [I FlushedNewer Drop]     [S FlushedNewer Clean] }
+ E      { [E Hit]          [M Write]               [NX Write]             [WB WriteBack]  x                         [I Flushed Drop]          [S Flushed]            }
+ S      { [S Hit]          [I_GetX GetX AskStore]  [N Write]              [I Drop]        [I Flushed Drop]          x                         x                      }
+ I      { [I_Get Ask Get]  [I_GetX GetX AskStore]  [I_GetN Get AskStore]  x               [I Flushed]               x                         x                      }
+ I_Get  { z                z                       z                      z               [I_Get Spoil Flushed]     z                         z                      }
+ I_GetN { z                z                       z                      z               [I_GetN Spoil Flushed]    z                         z                      }
+ I_GetX { z                z                       z                      z               [I_GetX Flushed]          z                         z                      }
+ WB     { z                z                       z                      z               [Gone FlushedNewer Drop]  [Gone FlushedNewer Drop]  [WB FlushedNewer Drop] }
+ Gone   { z                z                       z                      z               [Gone Flushed]            x                         x                      };
+ on(      PutS             PutSpoilt             PutE                      PutX             Back  BackAsked  FlushClean  FlushDirty          Invalidate)
+ N      { x                x                     x                         x                x     x          x           [WB Ask WriteBack]  [WB Ask WriteBack] }
+ NX     { x                x                     x                         x                x     x          x           [WB Ask WriteBack]  [NX Done]          }
+ M      { x                x                     x                         x                x     x          [M Done]    [WB Ask WriteBack]  [M Done]           }
+ E      { x                x                     x                         x                x     x          [E Done]    x                   [E Done]           }
+ S      { x                x                     x                         x                x     x          [S Done]    x                   [I Drop Done]      }
+ I      { x                x                     x                         x                x     x          [I Done]    x                   [I Done]           }
+ I_Get  { [S Fill Loaded]  [I_Get Unspoil Get]   [E Unspoil Fill Loaded]   x                x     x          z           x                   z                  }
+ I_GetN { [N Fill Stored]  [I_GetN Unspoil Get]  [NX Unspoil Fill Stored]  x                x     x          z           x                   z                  }
+ I_GetX { x                x                     x                         [M Fill Stored]  x     x          z           x                   z                  }
+ WB     { x                x                     x                         x                x     x          z           z                   z                  }
+ Gone   { x                x                     x                         x                [I]   [I Done]   z           x                   z                  }
+}
+
+/// The controller of table [`nmoesi_l1`].
+pub struct L1 {
+    /// How many bytes a bit of the mask stands for; `None` if every store is coherent.
+    pub grain: Option<u8>,
+    /// Its core stores at all.
+    pub stores: bool,
+}
+
+/// A CPU's: every store is coherent.
+pub static CPU: L1 = L1 { grain: None, stores: true };
+/// A GPU's, with a bit for every byte.
+pub static GPU: L1 = L1 { grain: Some(1), stores: true };
+
+/// Whether a store can be done without coherence: a store of no byte asks for the line, and one of half a bit could not be merged.
+pub(super) fn is_n_store(grain: Option<u8>, mask: Mask) -> bool {
+    let Some(grain) = grain.map(usize::from) else { return false };
+    let bits = |bit: usize| Mask::range(bit * grain, grain);
+    !mask.is_empty() && (0..64 / grain).map(bits).all(|bit| [Mask::NONE, bit].contains(&mask.and(bit)))
+}
+
+impl<const N: usize> Controller<N> for L1 {
+    fn table(&self) -> &'static Table {
+        &nmoesi_l1::TABLE
+    }
+
+    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        let event = match msg.kind {
+            Kind::Load => Event::Load,
+            Kind::Store if !self.stores => return None,
+            Kind::Store if is_n_store(self.grain, msg.data.mask()) => Event::NStore,
+            Kind::Store => Event::Store,
+            Kind::Evict => Event::Evict,
+            Kind::Flush if line.is_dirty() => Event::FlushDirty,
+            Kind::Flush => Event::FlushClean,
+            Kind::Invalidate => Event::Invalidate,
+            Kind::PutS if line.early > 0 => Event::PutSpoilt,
+            Kind::PutS => Event::PutS,
+            Kind::PutClnX => Event::PutE,
+            Kind::PutX => Event::PutX,
+            Kind::WriteBackAck if line.is_asked() => Event::BackAsked,
+            Kind::WriteBackAck => Event::Back,
+            Kind::Inval => Event::Inval,
+            Kind::CoreFlush => Event::CoreFlush,
+            Kind::Downgrade => Event::Downgrade,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let (held, dirty) = (line.data.mask(), line.dirty);
+        let (whole, rests) = (line.data.is_full(), !line.is_asked());
+        let waits = line.is_asked() && held == line.in_flight && dirty.is_empty();
+        let fits = match State::ALL[line.state as usize] {
+            State::N | State::NX => whole && rests && !dirty.is_empty(),
+            State::M => whole && rests,
+            State::E | State::S => whole && rests && dirty.is_empty(),
+            State::I => held.is_empty() && rests,
+            State::I_Get => waits && held.is_empty(),
+            State::I_GetN | State::I_GetX => waits,
+            State::WB => held == dirty,
+            State::Gone => held.is_empty() && dirty.is_empty(),
+        };
+        let waiting = matches!(State::ALL[line.state as usize], State::I_Get | State::I_GetN | State::I_GetX);
+        fits && (waiting || line.early == 0 && line.in_flight.is_empty())
+    }
+
+    fn takes_room(&self, state: u8) -> bool {
+        !matches!(State::ALL[state as usize], State::I | State::WB | State::Gone)
+    }
+
+    fn access(&self, line: &Line<N>) -> Access {
+        match State::ALL[line.state as usize] {
+            State::E | State::M | State::NX => Access::Write,
+            State::S | State::N => Access::Read,
+            _ => Access::None,
+        }
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
+        match Action::ALL[action as usize] {
+            Action::Hit => work.send(work.msg.from, Kind::Loaded, work.line.data),
+            Action::Write => actions::write(work),
+            Action::Ask => common::ask(work),
+            Action::AskStore => actions::ask_store(work),
+            Action::Get => actions::get(work, Kind::Get),
+            Action::GetX => actions::get_x(work),
+            Action::WriteBack => actions::write_back(work),
+            Action::Fill => common::fill(work),
+            Action::Loaded => return common::answer(work, Kind::Loaded),
+            Action::Stored => return actions::stored(work),
+            Action::Drop => common::drop_data(work),
+            Action::Clean => work.line.dirty = Mask::NONE,
+            Action::Spoil => work.line.early = 1,
+            Action::Unspoil => work.line.early = 0,
+            Action::Flushed => actions::flushed(work, Block::EMPTY),
+            Action::FlushedNewer => actions::flushed(work, actions::newer(work.line)),
+            Action::Done => {
+                let to = work.line.asked.take().unwrap_or(work.msg.from);
+                work.send(to, Kind::Done, Block::EMPTY);
+            }
+        }
+        Ok(())
+    }
+}

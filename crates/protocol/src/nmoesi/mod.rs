@@ -1,0 +1,30 @@
+//! NMOESI under a unified memory hierarchy: caches, memories of GPUs and the host's memory as levels of one hierarchy (UMH,
+//! `000_c62b95978e2a8887.txt`, 4 and 5, Table II).
+//!
+//! A cache ([`l1`], [`wt`], [`l2`]) asks the one below it for a line to read (`Get`) or to write (`GetX`). The memory of a GPU is a cache of
+//! blocks of several lines: its directory is [`smd`], its bytes are a [`store`]. The host's memory is the same with [`hmd`]. A store that need not be
+//! coherent leaves its bytes in state N, marked in a mask, beside other copies; whoever then wants the line to write has all of them
+//! brought down and merged.
+//!
+//! **The rule that makes it sound on a network without order:** bytes come down only in answers to a probe (`Inval`, `Downgrade`), a probe is
+//! answered without waiting for anybody below, and a grant that comes after a probe was answered is not used but asked for again.
+//! What the paper leaves open or gets wrong is in `docs/protocols.md`.
+
+mod actions;
+pub mod hmd;
+pub mod l1;
+pub mod l2;
+pub mod smd;
+mod storage;
+pub mod store;
+mod systems;
+pub mod wt;
+
+mod figures;
+
+pub use storage::storage;
+pub use systems::{
+    beside_n_stores, beside_stores, beside_through, block, block_apart, block_cpu, block_home, claim, claim_owned,
+    cpu_lines, final_flush, final_flush_apart, l2_n_stores, l2_stores, l2_through, mixed, n_stores, peers, peers_cpu,
+    stores,
+};

@@ -1,0 +1,399 @@
+//! The directory of a GPU's memory (5, Figs. 7 and 10): that memory is a cache of blocks, with one tag and one state for all lines of a block.
+//!
+//! One record stands for a block (see [`Controller::lines`]); the bytes are in its [`store`](super::store), the node with the next
+//! number. Above is one second-level cache. Of each line the record has the paper's owner bit, `dirty`: the cache above has it to
+//! write. `in_flight` marks the lines that it may hold at all; hardware without that bit would have to ask for every line.
+//!
+//! A block is fetched, probed and given up whole. Its lines travel one by one; whoever gives a block up says at the end how many
+//! lines carried bytes (`InvAck`). `I_Get`, `I_GetX`, `N_GetX` and `O_GetX` wait for a block; `U_...` and `Take_...` wait for the cache above:
+//! `U_Ask` before the home is asked to let it write, `U_Inval` to give the block up, `U_Down` and `U_Fwd` to share it through the home or with a
+//! peer (`M` once bytes have come), `Take_...` to relieve it of one line. O is M whose lines went to a peer and not to the home.
+
+use super::actions::{self, Done};
+use crate::{
+    Access, Block, Controller, Granted, Kind, Line, Mask, Msg, Node, Place, Sharers, Table, Work, common, protocol,
+};
+use mem::LineAddr;
+use smd::{Action, Event, State};
+
+protocol! {
+ /// Table II for a block. `Above`: the cache above may hold lines of it that matter.
+ smd actions(Ask GiveS GiveE GiveX AnswerS AnswerE AnswerX Get GetX WriteBack Relieve Merge Fill Count TellInval TellOthers TellLine TellDowngrade Returned
+  ReturnedLine Shared Join Peer FwdAck FwdAckOwner Down Forget InvAck InvAckLines Done)
+ on(       Get              GetX                     GetXAbove                      GetXBytes                WriteBack          WriteBackOld)
+ N       { [N GiveS]        [N_GetX Ask Merge GetX]  [U_Ask Ask Merge TellOthers]   x                        [Take_N TellLine]  [N Relieve]      }
+ M       { [M GiveE]        [M Merge GiveX]          [M Merge GiveX]                x                        [Take_M TellLine]  [M Relieve]      }
+ O       { [O GiveS]        [O_GetX Ask Merge GetX]  [U_AskO Ask Merge TellOthers]  x                        [Take_O TellLine]  [O Relieve]      }
+ E       { [E GiveE]        [M Merge GiveX]          [M Merge GiveX]                x                        [Take_E TellLine]  [E Relieve]      }
+ S       { [S GiveS]        [N_GetX Ask Merge GetX]  [U_Ask Ask Merge TellOthers]   x                        [Take_N TellLine]  [S Relieve]      }
+ I       { [I_Get Ask Get]  [I_GetX Ask GetX]        x                              [N_GetX Ask Merge GetX]  x                  [I Relieve]      }
+ I_Get   { z                z                        x                              x                        x                  [I_Get Relieve]  }
+ I_GetX  { z                z                        x                              x                        x                  [I_GetX Relieve] }
+ N_GetX  { z                z                        x                              x                        x                  [N_GetX Relieve] }
+ O_GetX  { z                z                        x                              x                        x                  [O_GetX Relieve] }
+ U_Ask   { z                z                        z                              x                        z                  z                }
+ U_AskO  { z                z                        z                              x                        z                  z                }
+ U_Inval { z                z                        z                              x                        z                  z                }
+ U_Down  { z                z                        z                              x                        z                  z                }
+ U_DownM { z                z                        z                              x                        z                  z                }
+ U_Fwd   { z                z                        z                              x                        z                  z                }
+ U_FwdM  { z                z                        z                              x                        z                  z                }
+ Take_N  { z                z                        z                              x                        z                  z                }
+ Take_M  { z                z                        z                              x                        z                  z                }
+ Take_O  { z                z                        z                              x                        z                  z                }
+ Take_E  { z                z                        z                              x                        z                  z                }
+ WB      { z                z                        z                              x                        z                  z                }
+ U_Back  { z                z                        z                              x                        z                  z                }
+ Gone    { z                z                        x                              x                        x                  [Gone Relieve]   };
+ on(       Evict           Flush               Put                  PutS                    PutE                    PutX)
+ N       { [WB WriteBack]  [WB Ask WriteBack]  x                    x                       x                       x                      }
+ M       { [WB WriteBack]  [WB Ask WriteBack]  x                    x                       x                       x                      }
+ O       { [WB WriteBack]  [WB Ask WriteBack]  x                    x                       x                       x                      }
+ E       { [WB WriteBack]  [E Done]            x                    x                       x                       x                      }
+ S       { [WB WriteBack]  [S Done]            x                    x                       x                       x                      }
+ I       { x               [I Done]            x                    x                       x                       x                      }
+ I_Get   { z               z                   [I_Get Fill Count]   [S Fill Count AnswerS]  [E Fill Count AnswerE]  x                      }
+ I_GetX  { z               z                   [I_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
+ N_GetX  { z               z                   [N_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
+ O_GetX  { z               z                   [O_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
+ U_Ask   { z               z                   x                    x                       x                       x                      }
+ U_AskO  { z               z                   x                    x                       x                       x                      }
+ U_Inval { z               z                   x                    x                       x                       x                      }
+ U_Down  { z               z                   x                    x                       x                       x                      }
+ U_DownM { z               z                   x                    x                       x                       x                      }
+ U_Fwd   { z               z                   x                    x                       x                       x                      }
+ U_FwdM  { z               z                   x                    x                       x                       x                      }
+ Take_N  { z               z                   x                    x                       x                       x                      }
+ Take_M  { z               z                   x                    x                       x                       x                      }
+ Take_O  { z               z                   x                    x                       x                       x                      }
+ Take_E  { z               z                   x                    x                       x                       x                      }
+ WB      { z               z                   x                    x                       x                       x                      }
+ U_Back  { z               z                   x                    x                       x                       x                      }
+ Gone    { z               z                   x                    x                       x                       x                      };
+ on(       Answer           AnswerBytes            AnswerLast                                     AnswerLastBytes)
+ N       { x                x                      x                                              x                                                   }
+ M       { x                x                      x                                              x                                                   }
+ O       { x                x                      x                                              x                                                   }
+ E       { x                x                      x                                              x                                                   }
+ S       { x                x                      x                                              x                                                   }
+ I       { x                x                      x                                              x                                                   }
+ I_Get   { x                x                      x                                              x                                                   }
+ I_GetX  { x                x                      x                                              x                                                   }
+ N_GetX  { x                x                      x                                              x                                                   }
+ O_GetX  { x                x                      x                                              x                                                   }
+ U_Ask   { [U_Ask Count]    [U_Ask Merge Count]    [N_GetX GetX]                                  [N_GetX Merge GetX]                                 }
+ U_AskO  { [U_AskO Count]   [U_AskO Merge Count]   [O_GetX GetX]                                  [O_GetX Merge GetX]                                 }
+ U_Inval { [U_Inval Count]  [U_Inval Merge Count]  [I Count Returned Down Forget InvAckLines]     [I Merge Count Returned Down Forget InvAckLines]    }
+ U_Down  { [U_Down Count]   [U_DownM Merge Count]  [S Count Shared InvAck]                        [S Merge Count Shared Down InvAckLines]             }
+ U_DownM { [U_DownM Count]  [U_DownM Merge Count]  [S Count Shared Down InvAckLines]              [S Merge Count Shared Down InvAckLines]             }
+ U_Fwd   { [U_Fwd Count]    [U_FwdM Merge Count]   [S Count Shared Peer FwdAck]                   [O Merge Count Shared Peer FwdAckOwner]             }
+ U_FwdM  { [U_FwdM Count]   [U_FwdM Merge Count]   [O Count Shared Peer FwdAckOwner]              [O Merge Count Shared Peer FwdAckOwner]             }
+ Take_N  { x                x                      [S Count ReturnedLine Relieve]                 [N Merge Count ReturnedLine Relieve]                }
+ Take_M  { x                x                      [M Count ReturnedLine Relieve]                 [M Merge Count ReturnedLine Relieve]                }
+ Take_O  { x                x                      [O Count ReturnedLine Relieve]                 [O Merge Count ReturnedLine Relieve]                }
+ Take_E  { x                x                      [E Count ReturnedLine Relieve]                 [M Merge Count ReturnedLine Relieve]                }
+ WB      { x                x                      x                                              x                                                   }
+ U_Back  { [U_Back Count]   [U_Back Merge Count]   [Gone Count Returned Down Forget InvAckLines]  [Gone Merge Count Returned Down Forget InvAckLines] }
+ Gone    { x                x                      x                                              x                                                   };
+ on(       Inval                             InvalAbove           CoreFlush                    CoreFlushAbove       Back  BackAsked)
+ N       { [I Down Forget InvAckLines]       [U_Inval TellInval]  x                            x                    x     x         }
+ M       { x                                 x                    [I Down Forget InvAckLines]  [U_Inval TellInval]  x     x         }
+ O       { [I Down Forget InvAckLines]       [U_Inval TellInval]  x                            x                    x     x         }
+ E       { x                                 x                    [I Forget InvAck]            [U_Inval TellInval]  x     x         }
+ S       { [I Forget InvAck]                 [U_Inval TellInval]  x                            x                    x     x         }
+ I       { x                                 x                    x                            x                    x     x         }
+ I_Get   { z                                 x                    z                            x                    x     x         }
+ I_GetX  { x                                 x                    z                            x                    x     x         }
+ N_GetX  { [I_GetX Down Forget InvAckLines]  x                    z                            x                    x     x         }
+ O_GetX  { [I_GetX Down Forget InvAckLines]  x                    z                            x                    x     x         }
+ U_Ask   { x                                 z                    x                            x                    x     x         }
+ U_AskO  { x                                 z                    x                            x                    x     x         }
+ U_Inval { x                                 x                    x                            x                    x     x         }
+ U_Down  { x                                 x                    x                            x                    x     x         }
+ U_DownM { x                                 x                    x                            x                    x     x         }
+ U_Fwd   { x                                 x                    x                            x                    x     x         }
+ U_FwdM  { x                                 x                    x                            x                    x     x         }
+ Take_N  { x                                 z                    x                            x                    x     x         }
+ Take_M  { x                                 x                    x                            z                    x     x         }
+ Take_O  { x                                 z                    x                            x                    x     x         }
+ Take_E  { x                                 x                    x                            z                    x     x         }
+ WB      { [Gone Down Forget InvAckLines]    [U_Back TellInval]   x                            x                    x     x         }
+ U_Back  { x                                 x                    x                            x                    x     x         }
+ Gone    { [Gone InvAck]                     x                    x                            x                    [I]   [I Done]  };
+ on(       Downgrade             DowngradeAbove           GetFwd                     GetFwdAbove                  Share                      SharePeer)
+ N       { x                     x                        x                          x                            x                          x                              }
+ M       { [S Down InvAckLines]  [U_DownM TellDowngrade]  [O Join Peer FwdAckOwner]  [U_FwdM Join TellDowngrade]  x                          x                              }
+ O       { x                     x                        x                          x                            [S Down InvAckLines]       [O Join Peer FwdAckOwner]      }
+ E       { [S InvAck]            [U_Down TellDowngrade]   [S Join Peer FwdAck]       [U_Fwd Join TellDowngrade]   x                          x                              }
+ S       { x                     x                        x                          x                            x                          x                              }
+ I       { x                     x                        x                          x                            x                          x                              }
+ I_Get   { z                     x                        z                          x                            x                          x                              }
+ I_GetX  { z                     x                        z                          x                            x                          x                              }
+ N_GetX  { z                     x                        z                          x                            x                          x                              }
+ O_GetX  { z                     x                        z                          x                            [N_GetX Down InvAckLines]  [O_GetX Join Peer FwdAckOwner] }
+ U_Ask   { x                     x                        x                          x                            x                          x                              }
+ U_AskO  { x                     x                        x                          x                            z                          z                              }
+ U_Inval { x                     x                        x                          x                            x                          x                              }
+ U_Down  { x                     x                        x                          x                            x                          x                              }
+ U_DownM { x                     x                        x                          x                            x                          x                              }
+ U_Fwd   { x                     x                        x                          x                            x                          x                              }
+ U_FwdM  { x                     x                        x                          x                            x                          x                              }
+ Take_N  { x                     x                        x                          x                            x                          x                              }
+ Take_M  { z                     z                        z                          z                            x                          x                              }
+ Take_O  { x                     x                        x                          x                            z                          z                              }
+ Take_E  { z                     z                        z                          z                            x                          x                              }
+ WB      { x                     x                        x                          x                            x                          x                              }
+ U_Back  { x                     x                        x                          x                            x                          x                              }
+ Gone    { x                     x                        x                          x                            x                          x                              }
+}
+
+/// The controller of table [`smd`].
+pub struct Smd {
+    /// Lines of a block, 64 at most.
+    pub lines: u8,
+}
+
+impl Smd {
+    fn state<const N: usize>(line: &Line<N>) -> State {
+        State::ALL[line.state as usize]
+    }
+
+    /// Which line of its block an address is.
+    fn number<const N: usize>(&self, line: LineAddr) -> u8 {
+        number::<N>(self.lines, line)
+    }
+
+    /// Lets the store do something with one line of the block.
+    fn command<const N: usize>(
+        &self,
+        work: &mut Work<'_, N>,
+        kind: Kind,
+        line: LineAddr,
+        data: Block<N>,
+        of: Option<Node>,
+    ) {
+        let me = work.place.me;
+        work.push(Msg { of, ..Msg::new(me, store_of(me), kind, line, data) });
+    }
+
+    fn command_all<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, of: Option<Node>) {
+        for number in 0..self.lines {
+            let line = line_of::<N>(self.lines, work.msg.line, number);
+            self.command(work, kind, line, Block::EMPTY, of);
+        }
+    }
+
+    /// Gives a line to the cache above, and notes that it has it.
+    fn give<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, to: Node, number: u8) {
+        let line = line_of::<N>(self.lines, work.msg.line, number);
+        self.command(work, kind, line, Block::EMPTY, Some(to));
+        let bit = Mask::byte(number.into());
+        work.line.in_flight = work.line.in_flight.or(bit);
+        if kind != Kind::GetS {
+            work.line.dirty = work.line.dirty.or(bit);
+        }
+    }
+
+    fn answer<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind) -> Done {
+        let to = work.line.asked.take().ok_or("has nobody to answer")?;
+        let number = std::mem::take(&mut work.line.part);
+        self.give(work, kind, to, number);
+        Ok(())
+    }
+
+    /// Asks the cache above for some lines of the block, and waits for its answers.
+    fn tell<const N: usize>(&self, work: &mut Work<'_, N>, lines: Mask, kind: Kind) {
+        for number in lines.iter() {
+            let line = line_of::<N>(self.lines, work.msg.line, number as u8);
+            work.push(Msg::new(work.place.me, work.place.above, kind, line, Block::EMPTY));
+        }
+        work.line.acks = lines.len() as u16;
+    }
+
+    /// Has the cache above give some lines up.
+    fn tell_inval<const N: usize>(&self, work: &mut Work<'_, N>, lines: Mask) {
+        let owned = work.line.dirty.and(lines);
+        self.tell(work, owned, Kind::CoreFlush);
+        self.tell(work, lines.without(owned), Kind::Inval);
+        work.line.acks = lines.len() as u16;
+    }
+
+    /// Asks the home for the block.
+    fn request<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind) {
+        work.line.acks = self.lines.into();
+        let line = line_of::<N>(self.lines, work.msg.line, 0);
+        work.push(Msg::new(work.place.me, work.place.below, kind, line, Block::EMPTY));
+    }
+
+    /// Says that the home's probe is answered, and how many lines went there.
+    fn told<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, lines: u8) {
+        let line = line_of::<N>(self.lines, work.msg.line, 0);
+        work.push(Msg { acks: lines, ..Msg::new(work.place.me, work.place.below, kind, line, Block::EMPTY) });
+    }
+}
+
+/// A directory's store has the number after its own.
+pub(super) fn store_of(directory: Node) -> Node {
+    Node(directory.0 + 1)
+}
+
+/// Which line of its block an address is.
+pub(super) fn number<const N: usize>(lines: u8, line: LineAddr) -> u8 {
+    (line.0 / N as u64 % u64::from(lines)) as u8
+}
+
+/// The address of a line of the same block.
+pub(super) fn line_of<const N: usize>(lines: u8, line: LineAddr, other: u8) -> LineAddr {
+    let line_bytes = N as u64;
+    let block = line_bytes * u64::from(lines);
+    LineAddr(line.0 / block * block + u64::from(other) * line_bytes)
+}
+
+impl<const N: usize> Controller<N> for Smd {
+    fn table(&self) -> &'static Table {
+        &smd::TABLE
+    }
+
+    fn lines(&self) -> usize {
+        self.lines.into()
+    }
+
+    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        let bit = Mask::byte(self.number::<N>(msg.line).into());
+        let others = !line.in_flight.without(bit).is_empty();
+        let (held, owned) = (!line.in_flight.is_empty(), !line.dirty.is_empty());
+        let bytes = !msg.data.mask().is_empty();
+        let relieved = Self::state(line) == State::WB;
+        let event = match msg.kind {
+            Kind::Get => Event::Get,
+            Kind::GetX if others => Event::GetXAbove,
+            Kind::GetX if bytes && Self::state(line) == State::I => Event::GetXBytes,
+            Kind::GetX => Event::GetX,
+            Kind::WriteBack if !line.in_flight.and(bit).is_empty() => Event::WriteBack,
+            Kind::WriteBack => Event::WriteBackOld,
+            Kind::Evict => Event::Evict,
+            Kind::Flush => Event::Flush,
+            Kind::PutS | Kind::PutClnX | Kind::PutX if line.acks > 1 => Event::Put,
+            Kind::PutS => Event::PutS,
+            Kind::PutClnX => Event::PutE,
+            Kind::PutX => Event::PutX,
+            Kind::Flushed if line.acks > 1 && bytes => Event::AnswerBytes,
+            Kind::Flushed if line.acks > 1 => Event::Answer,
+            Kind::Flushed if bytes => Event::AnswerLastBytes,
+            Kind::Flushed => Event::AnswerLast,
+            Kind::WriteBackAck if line.is_asked() => Event::BackAsked,
+            Kind::WriteBackAck => Event::Back,
+            // Who wants to be relieved of the block takes any probe for it.
+            Kind::Inval | Kind::CoreFlush | Kind::Downgrade | Kind::GetFwd if relieved && held => Event::InvalAbove,
+            Kind::Inval | Kind::CoreFlush | Kind::Downgrade | Kind::GetFwd if relieved => Event::Inval,
+            Kind::Inval if held => Event::InvalAbove,
+            Kind::Inval => Event::Inval,
+            Kind::CoreFlush if held => Event::CoreFlushAbove,
+            Kind::CoreFlush => Event::CoreFlush,
+            Kind::Downgrade if msg.of.is_some() && owned => Event::GetFwdAbove,
+            Kind::Downgrade if msg.of.is_some() => Event::GetFwd,
+            Kind::Downgrade if owned => Event::DowngradeAbove,
+            Kind::Downgrade => Event::Downgrade,
+            Kind::GetFwd if msg.of.is_some() => Event::SharePeer,
+            Kind::GetFwd => Event::Share,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let state = Self::state(line);
+        let (held, owned) = (!line.in_flight.is_empty(), !line.dirty.is_empty());
+        let rests = line.acks == 0 && !line.is_asked() && line.early == 0;
+        let above = line.dirty.without(line.in_flight).is_empty();
+        above
+            && match state {
+                State::I => rests && !held,
+                State::S | State::N | State::O => rests && !owned,
+                State::E | State::M => rests,
+                State::I_Get | State::I_GetX | State::N_GetX | State::O_GetX => {
+                    line.acks > 0 && line.is_asked() && !held
+                }
+                State::U_Ask | State::U_AskO => line.acks > 0 && line.is_asked() && !owned,
+                State::WB => line.acks == 0,
+                State::Gone => line.acks == 0 && !held,
+                _ => line.acks > 0,
+            }
+    }
+
+    fn access(&self, line: &Line<N>) -> Access {
+        match Self::state(line) {
+            State::E | State::M => Access::Write,
+            State::S | State::N | State::O => Access::Read,
+            _ => Access::None,
+        }
+    }
+
+    fn granted(&self, place: Place, line: &Line<N>) -> Option<Granted> {
+        let all = place.sharer(place.above);
+        let (held, owned) = (!line.in_flight.is_empty(), !line.dirty.is_empty());
+        let of = |some| if some { all } else { Sharers::NONE };
+        Some(Granted { readers: of(held), writers: of(owned) })
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
+        let number = self.number::<N>(work.msg.line);
+        match Action::ALL[action as usize] {
+            Action::Ask => {
+                common::ask(work);
+                work.line.part = number;
+            }
+            Action::GiveS => self.give(work, Kind::GetS, work.msg.from, number),
+            Action::GiveE => self.give(work, Kind::Get, work.msg.from, number),
+            Action::GiveX => self.give(work, Kind::GetX, work.msg.from, number),
+            Action::AnswerS => return self.answer(work, Kind::GetS),
+            Action::AnswerE => return self.answer(work, Kind::Get),
+            Action::AnswerX => return self.answer(work, Kind::GetX),
+            Action::Get => self.request(work, Kind::Get),
+            Action::GetX => {
+                // Nothing of the block is above any more.
+                work.line.in_flight = Mask::NONE;
+                self.request(work, Kind::GetX);
+            }
+            Action::WriteBack => {
+                let line = line_of::<N>(self.lines, work.msg.line, 0);
+                work.push(Msg::new(work.place.me, work.place.below, Kind::WriteBack, line, Block::EMPTY));
+            }
+            Action::Relieve => work.send(work.msg.from, Kind::WriteBackAck, Block::EMPTY),
+            Action::Merge if work.msg.data.mask().is_empty() => {}
+            Action::Merge => self.command(work, Kind::Write, work.msg.line, work.msg.data, None),
+            Action::Fill => self.command(work, Kind::Data, work.msg.line, work.msg.data, None),
+            Action::Count => return actions::count(work),
+            Action::TellInval => self.tell_inval(work, work.line.in_flight),
+            Action::TellOthers => {
+                let others = work.line.in_flight.without(Mask::byte(number.into()));
+                self.tell_inval(work, others);
+            }
+            Action::TellLine => self.tell_inval(work, Mask::byte(number.into())),
+            Action::TellDowngrade => self.tell(work, work.line.dirty, Kind::Downgrade),
+            Action::Returned => (work.line.in_flight, work.line.dirty) = (Mask::NONE, Mask::NONE),
+            Action::ReturnedLine => {
+                let back = Mask::byte(number.into());
+                work.line.in_flight = work.line.in_flight.without(back);
+                work.line.dirty = work.line.dirty.without(back);
+            }
+            Action::Shared => work.line.dirty = Mask::NONE,
+            Action::Join => work.line.join = work.msg.of,
+            Action::Peer => {
+                let peer = work.line.join.take().ok_or("knows no peer")?;
+                self.command_all(work, Kind::GetS, Some(peer));
+            }
+            Action::FwdAck => self.told(work, Kind::FwdAck, 0),
+            Action::FwdAckOwner => self.told(work, Kind::FwdAck, 1),
+            Action::Down => self.command_all(work, Kind::Flush, Some(work.place.below)),
+            Action::Forget => self.command_all(work, Kind::Invalidate, None),
+            Action::InvAck => self.told(work, Kind::InvAck, 0),
+            Action::InvAckLines => self.told(work, Kind::InvAck, self.lines),
+            Action::Done => {
+                let to = work.line.asked.take().unwrap_or(work.msg.from);
+                work.send(to, Kind::Done, Block::EMPTY);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+//! The bytes behind a directory: a GPU's stacked DRAM behind its [`smd`](super::smd), the host's DRAM behind its [`hmd`](super::hmd).
+//!
+//! The directory says for each line what is to be done, as an SMD issues DRAM commands from what its SRAM says (5.4); the store obeys at
+//! once and in order. Beside the bytes it keeps the mask (4.1.2): in a GPU's memory it marks bytes that are newer than
+//! the host's, in the host's those that are newer than the owner's. So whatever arrives from below, or from the owner, goes where no
+//! mark is (`Fill`).
+
+use super::actions::{self, Done};
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, protocol};
+use store::{Action, Event};
+
+protocol! {
+ /// `Give...`: to whom the directory says. `Down`: to the home.
+ store actions(PutS PutE PutX Fill Take Down Clean Drop)
+ on(     GiveS        GiveE        GiveX        Fill         Write        Down               Unmark        Forget)
+ Here { [Here PutS]  [Here PutE]  [Here PutX]  [Here Fill]  [Here Take]  [Here Down Clean]  [Here Clean]  [Here Drop] }
+}
+
+/// The controller of table [`store`].
+pub struct Store;
+
+/// Gives the line to whom the directory says.
+fn give<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Done {
+    let to = work.msg.of.ok_or("knows nobody to give the line to")?;
+    work.send(to, kind, work.line.data);
+    Ok(())
+}
+
+impl<const N: usize> Controller<N> for Store {
+    fn table(&self) -> &'static Table {
+        &store::TABLE
+    }
+
+    fn is_prompt(&self) -> bool {
+        true
+    }
+
+    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        let event = match msg.kind {
+            Kind::GetS => Event::GiveS,
+            Kind::Get => Event::GiveE,
+            Kind::GetX => Event::GiveX,
+            Kind::Data => Event::Fill,
+            Kind::Write => Event::Write,
+            Kind::Flush => Event::Down,
+            Kind::Reset => Event::Unmark,
+            Kind::Invalidate => Event::Forget,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        line.dirty.without(line.data.mask()).is_empty()
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
+        match Action::ALL[action as usize] {
+            Action::PutS => give(work, Kind::PutS)?,
+            Action::PutE => give(work, Kind::PutClnX)?,
+            Action::PutX => give(work, Kind::PutX)?,
+            Action::Fill => {
+                let unmarked = Mask::first(N).without(work.line.dirty);
+                work.line.data.write(&work.msg.data.only(unmarked));
+            }
+            Action::Take => common::take_dirty(work),
+            Action::Down => {
+                let to = work.msg.of.ok_or("knows no home")?;
+                work.send(to, Kind::Flushed, actions::newer(work.line));
+            }
+            Action::Clean => work.line.dirty = Mask::NONE,
+            Action::Drop => work.line.data = Block::EMPTY,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,326 @@
+//! The small systems on which NMOESI is checked.
+//!
+//! Every level asks the one below in the same words, so a level may be left out: a first-level cache stands right over a GPU's memory, or over the
+//! host's. What a level does is then seen with few others beside it.
+
+use super::{
+    hmd::Hmd,
+    l1::{CPU, GPU, L1},
+    l2::L2,
+    smd::Smd,
+    store::Store,
+    wt,
+};
+use crate::{
+    Block, Controller, Kind, Line, Node, Sharers, Table,
+    check::{BYTES, Member, NEWEST, Stage, System},
+};
+
+/// Where no GPU has a memory of its own: everybody holds lines.
+static LINE_HMD: Hmd = Hmd { lines: 1, singles: Sharers(u64::MAX), peer: false };
+
+static SMD_1: Smd = Smd { lines: 1 };
+static SMD_2: Smd = Smd { lines: 2 };
+/// The host's memory for so many GPUs with blocks of one line or of two.
+static ONE_1: Hmd = hmd(1, 1, true);
+static ONE: Hmd = hmd(1, 2, true);
+static PEER_1: Hmd = hmd(2, 1, true);
+static PEER: Hmd = hmd(2, 2, true);
+static HOME: Hmd = hmd(2, 2, false);
+static PEERS_3: Hmd = hmd(3, 1, true);
+
+/// Each GPU is an SMD and its store; the CPU comes after them.
+const fn hmd(gpus: usize, lines: u8, peer: bool) -> Hmd {
+    Hmd { lines, singles: Sharers(1 << (2 * gpus)), peer }
+}
+
+/// A cache whose core stores nothing.
+static READER: L1 = L1 { grain: None, stores: false };
+
+/// Puts members together; each gets the next number.
+struct Builder {
+    lines: usize,
+    coherent: bool,
+    members: Vec<Member>,
+    tables: Vec<Table>,
+    cores: usize,
+}
+
+impl Builder {
+    fn new(lines: usize, coherent: bool) -> Self {
+        Self { lines, coherent, members: Vec::new(), tables: Vec::new(), cores: 0 }
+    }
+
+    /// Adds a member that asks `below` and has the members from number `above` on above it.
+    fn add(&mut self, name: String, controller: &'static dyn Controller<BYTES>, below: usize, above: usize) -> Node {
+        let table = controller.table();
+        let known = self.tables.iter().position(|other| other.name == table.name);
+        let table = known.unwrap_or_else(|| {
+            self.tables.push(table.clone());
+            self.tables.len() - 1
+        });
+        let first = self.tables[table].states.iter().position(|&state| state == "I").unwrap_or(0) as u8;
+        let (below, uses) = (vec![node(below); self.lines], vec![true; self.lines]);
+        let initial = Line::new(first);
+        self.members.push(Member { name, controller, table, initial, below, above: node(above), core: None, uses });
+        node(self.members.len() - 1)
+    }
+
+    /// Adds a first-level cache with a core of its own.
+    fn add_l1(&mut self, name: String, controller: &'static dyn Controller<BYTES>, below: usize) -> Node {
+        let l1 = self.add(name, controller, below, 0);
+        self.members[l1.0 as usize].core = Some(self.cores);
+        self.cores += 1;
+        l1
+    }
+
+    /// Adds a directory of the members from number `above` on, and its store with the host's bytes.
+    fn add_home(&mut self, hmd: &'static Hmd, above: usize) {
+        let number = self.members.len();
+        self.add("hmd".to_owned(), hmd, number, above);
+        let host = self.add("host".to_owned(), &Store, number + 1, 0);
+        let value = if self.coherent { NEWEST } else { 0 };
+        self.members[host.0 as usize].initial.data = Block::full([value; BYTES]);
+    }
+
+    fn system(self, stages: Vec<Stage>, equals: Vec<Vec<Node>>) -> System {
+        let Self { lines, coherent, members, tables, cores } = self;
+        System { tables, members, cores, lines, stages, whims: Vec::new(), equals, coherent, horizon: None }
+    }
+}
+
+fn node(number: usize) -> Node {
+    Node(u8::try_from(number).expect("a checked system is small"))
+}
+
+fn work(cores: usize) -> Stage {
+    Stage::Work { cores: (0..cores).collect() }
+}
+
+fn tell(kind: Kind, members: &[Node]) -> Stage {
+    Stage::Tell { kind, members: members.to_vec() }
+}
+
+/// First-level caches right over the host's memory: Table II alone.
+fn flat(caches: &[&'static L1], lines: usize, coherent: bool) -> System {
+    let mut builder = Builder::new(lines, coherent);
+    let l1s: Vec<Node> = caches
+        .iter()
+        .enumerate()
+        .map(|(number, l1)| builder.add_l1(format!("l1.{number}"), *l1, caches.len()))
+        .collect();
+    builder.add_home(&LINE_HMD, 0);
+    let mut stages = vec![work(caches.len())];
+    if !coherent {
+        stages.extend([tell(Kind::Flush, &l1s), tell(Kind::Invalidate, &l1s)]);
+    }
+    let equals = if caches.iter().all(|l1| std::ptr::eq(*l1, caches[0])) {
+        l1s.iter().map(|&l1| vec![l1]).collect()
+    } else {
+        Vec::new()
+    };
+    builder.system(stages, equals)
+}
+
+/// Caches whose stores are all coherent.
+pub fn stores(caches: usize, lines: usize) -> System {
+    flat(&vec![&CPU; caches], lines, true)
+}
+
+/// Caches whose stores need not be coherent.
+pub fn n_stores(caches: usize, lines: usize) -> System {
+    flat(&vec![&GPU; caches], lines, false)
+}
+
+/// One of those, and one whose stores are coherent.
+pub fn mixed(_: usize, lines: usize) -> System {
+    let mut system = flat(&[&GPU, &CPU], lines, false);
+    system.stages[0] = Stage::Free { cores: vec![0, 1] };
+    let whims = |l1| [(node(l1), Kind::Flush), (node(l1), Kind::Invalidate)];
+    system.whims = (0..2).flat_map(whims).collect();
+    system
+}
+
+/// A second-level cache with first-level caches, over the host's memory.
+fn one_l2(l1: &'static dyn Controller<BYTES>, caches: usize, lines: usize, coherent: bool) -> System {
+    let mut builder = Builder::new(lines, coherent);
+    let l1s: Vec<Node> = (0..caches).map(|cache| builder.add_l1(format!("l1.{cache}"), l1, caches)).collect();
+    let l2 = builder.add("l2".to_owned(), &L2, caches + 1, 0);
+    builder.add_home(&LINE_HMD, caches);
+    let mut stages = vec![work(caches)];
+    if !coherent {
+        stages.extend([tell(Kind::Flush, &l1s), tell(Kind::Flush, &[l2]), tell(Kind::Invalidate, &l1s)]);
+    }
+    builder.system(stages, l1s.iter().map(|&l1| vec![l1]).collect())
+}
+
+/// Caches that write back, at least three, with coherent stores.
+pub fn l2_stores(caches: usize, lines: usize) -> System {
+    one_l2(&CPU, caches.max(3), lines, true)
+}
+
+/// Two caches that write back, whose stores need not be coherent.
+pub fn l2_n_stores(_: usize, lines: usize) -> System {
+    one_l2(&GPU, 2, lines, false)
+}
+
+/// Two caches that write through.
+pub fn l2_through(_: usize, lines: usize) -> System {
+    one_l2(&wt::GPU, 2, lines, false)
+}
+
+/// First-level caches over a second-level cache, beside a cache right over the host's memory.
+fn beside(l1s: &[&'static dyn Controller<BYTES>], other: &'static L1, coherent: bool) -> System {
+    let mut builder = Builder::new(1, coherent);
+    let l2 = l1s.len();
+    let mut caches: Vec<Node> =
+        l1s.iter().enumerate().map(|(cache, l1)| builder.add_l1(format!("l1.{cache}"), *l1, l2)).collect();
+    let l2 = builder.add("l2".to_owned(), &L2, l2 + 2, 0);
+    caches.push(builder.add_l1("beside".to_owned(), other, l1s.len() + 2));
+    builder.add_home(&LINE_HMD, l1s.len());
+    let mut stages = vec![work(caches.len())];
+    if !coherent {
+        stages = vec![Stage::Free { cores: (0..caches.len()).collect() }];
+        stages.extend([tell(Kind::Flush, &caches), tell(Kind::Flush, &[l2]), tell(Kind::Invalidate, &caches)]);
+    }
+    let equals = if coherent { (0..l1s.len()).map(|l1| vec![node(l1)]).collect() } else { Vec::new() };
+    builder.system(stages, equals)
+}
+
+/// Two first-level caches over a second-level cache, beside another cache, with coherent stores.
+pub fn beside_stores(_: usize, _: usize) -> System {
+    beside(&[&CPU, &CPU], &CPU, true)
+}
+
+/// The same with one first-level cache that writes back and stores that need not be coherent.
+pub fn beside_n_stores(_: usize, _: usize) -> System {
+    beside(&[&GPU], &CPU, false)
+}
+
+/// The same with one that writes through.
+pub fn beside_through(_: usize, _: usize) -> System {
+    beside(&[&wt::GPU], &CPU, false)
+}
+
+/// GPUs with a memory of their own under a cache each, over the host's memory.
+struct Blocks<const GPUS: usize> {
+    /// The cache of each GPU.
+    l1s: [&'static L1; GPUS],
+    hmd: &'static Hmd,
+    /// The lines that each GPU works on; the others of the block come along.
+    works_on: [&'static [usize]; GPUS],
+    coherent: bool,
+    /// A cache of single lines stands beside the GPUs: a CPU's.
+    cpu: Option<&'static L1>,
+}
+
+impl<const GPUS: usize> Blocks<GPUS> {
+    /// With these stages of work; where not all stores are coherent, a final flush follows.
+    fn system(self, mut stages: Vec<Stage>) -> System {
+        let lines = usize::from(self.hmd.lines);
+        let mut builder = Builder::new(lines, self.coherent);
+        let smd = |gpu| GPUS + 2 * gpu;
+        let (cpu, hmd) = (smd(GPUS), smd(GPUS) + usize::from(self.cpu.is_some()));
+        let mut sets = Vec::new();
+        for (gpu, l1) in self.l1s.into_iter().enumerate() {
+            let l1 = builder.add_l1(format!("l1.{gpu}"), l1, smd(gpu));
+            builder.members[gpu].uses = (0..lines).map(|line| self.works_on[gpu].contains(&line)).collect();
+            sets.push(vec![l1, node(smd(gpu)), node(smd(gpu) + 1)]);
+        }
+        for gpu in 0..GPUS {
+            builder.add(format!("smd.{gpu}"), if lines == 1 { &SMD_1 } else { &SMD_2 }, hmd, gpu);
+            builder.add(format!("stack.{gpu}"), &Store, smd(gpu) + 1, 0);
+        }
+        if let Some(l1) = self.cpu {
+            assert_eq!(builder.add_l1("cpu".to_owned(), l1, hmd), node(cpu));
+        }
+        builder.add_home(self.hmd, smd(0));
+        if !self.coherent {
+            let (mut l1s, smds): (Vec<_>, Vec<_>) = sets.iter().map(|set| (set[0], set[1])).unzip();
+            l1s.extend(self.cpu.map(|_| node(cpu)));
+            stages.extend([tell(Kind::Flush, &l1s), tell(Kind::Flush, &smds), tell(Kind::Invalidate, &l1s)]);
+        }
+        let first = (self.l1s[0], self.works_on[0]);
+        let equal = |gpu: usize| std::ptr::eq(self.l1s[gpu], first.0) && self.works_on[gpu] == first.1;
+        builder.system(stages, if (0..GPUS).all(equal) { sets } else { Vec::new() })
+    }
+}
+
+/// Two GPUs with coherent stores to one line of a block of two.
+pub fn block(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None }.system(vec![work(2)])
+}
+
+/// Two GPUs with coherent stores to a line each of the same block.
+pub fn block_apart(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[1]];
+    Blocks { l1s: [&CPU; 2], hmd: &PEER, works_on, coherent: true, cpu: None }.system(vec![work(2)])
+}
+
+/// The same where blocks go through the host's memory.
+pub fn block_home(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[1]];
+    Blocks { l1s: [&CPU; 2], hmd: &HOME, works_on, coherent: true, cpu: None }.system(vec![work(2)])
+}
+
+/// A GPU with coherent stores to both lines of a block, and a CPU, which holds single lines, to one.
+pub fn block_cpu(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 1] = [&[0, 1]];
+    let mut system = Blocks { l1s: [&CPU], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU) }.system(vec![work(2)]);
+    let cpu = system.members.iter_mut().find(|member| member.name == "cpu").expect("it has one");
+    cpu.uses = vec![true, false];
+    system
+}
+
+/// A CPU with coherent stores to both lines of a block, and a GPU that loads one.
+pub fn cpu_lines(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 1] = [&[0]];
+    Blocks { l1s: [&READER], hmd: &ONE, works_on, coherent: true, cpu: Some(&CPU) }.system(vec![work(2)])
+}
+
+/// A GPU with coherent stores and two that only load, on one line: one shares what another owns while a third asks.
+pub fn peers(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 3] = [&[0], &[0], &[0]];
+    let l1s = [&CPU, &READER, &READER];
+    let mut system = Blocks { l1s, hmd: &PEERS_3, works_on, coherent: true, cpu: None }.system(vec![work(3)]);
+    system.equals = [1, 2].map(|gpu| vec![node(gpu), node(3 + 2 * gpu), node(4 + 2 * gpu)]).to_vec();
+    system
+}
+
+/// A GPU with coherent stores to one line, and a GPU and a CPU that load it.
+pub fn peers_cpu(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    Blocks { l1s: [&CPU, &READER], hmd: &PEER_1, works_on, coherent: true, cpu: Some(&READER) }.system(vec![work(3)])
+}
+
+/// A GPU whose stores need not be coherent and a CPU that loads, with a final flush.
+pub fn final_flush(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 1] = [&[0]];
+    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&READER) }
+        .system(vec![Stage::Free { cores: vec![0, 1] }])
+}
+
+/// Two GPUs on a line each of the same block, whose stores need not be coherent.
+pub fn final_flush_apart(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[1]];
+    Blocks { l1s: [&GPU; 2], hmd: &PEER, works_on, coherent: false, cpu: None }.system(vec![work(2)])
+}
+
+/// A GPU stores without coherence, and a CPU claims what it has left: nobody flushes before it reads.
+pub fn claim(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 1] = [&[0]];
+    Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&CPU) }
+        .system(vec![work(1), Stage::Claim { cores: vec![1] }])
+}
+
+/// A GPU stores coherently, another then without, and a CPU claims what they have left.
+pub fn claim_owned(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    let work = |core| Stage::Work { cores: vec![core] };
+    Blocks { l1s: [&CPU, &GPU], hmd: &PEER_1, works_on, coherent: false, cpu: Some(&CPU) }.system(vec![
+        work(0),
+        work(1),
+        Stage::Claim { cores: vec![2] },
+    ])
+}

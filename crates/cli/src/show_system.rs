@@ -36,9 +36,8 @@ impl ShowSystem {
         if self.file {
             ui.print(&machine.resolved)?;
         } else {
-            let (name, about) = (&machine.name, &machine.about);
             let table = drawing::parameters(&parameters, &remarks);
-            ui.print(&format!("{name}: {about}\n\n{}\n{table}", drawing::text(&machine)))?;
+            ui.print(&format!("{}\n{table}", drawing::text(&machine)))?;
         }
         let (name, about, file) = (&machine.name, &machine.about, &machine.resolved);
         ui.report(&Report { name, about, file, parameters: &parameters, remarks: &remarks })

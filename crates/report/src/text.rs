@@ -5,12 +5,11 @@ use crate::figures::ratio;
 /// A table: the first column to the left, the others to the right.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
-    indent: usize,
 }
 
 impl Table {
     pub(crate) fn new<S: Into<String>>(head: impl IntoIterator<Item = S>) -> Self {
-        Self { rows: vec![head.into_iter().map(Into::into).collect()], indent: 2 }
+        Self { rows: vec![head.into_iter().map(Into::into).collect()] }
     }
 
     pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
@@ -27,7 +26,7 @@ impl Table {
         let widths: Vec<usize> = (0..columns).map(|at| width(at).unwrap_or(0)).collect();
         let mut text = String::new();
         for row in &self.rows {
-            let mut line = " ".repeat(self.indent);
+            let mut line = "  ".to_owned();
             for (at, cell) in row.iter().enumerate() {
                 let padding = " ".repeat(widths[at] - cell.chars().count());
                 match at {

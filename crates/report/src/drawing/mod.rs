@@ -12,11 +12,13 @@ pub use parameters::parameters;
 use machine::Machine;
 use plan::Part;
 
-/// As text, at most 100 columns wide.
+/// As text, with its title, at most 100 columns wide.
 pub fn text(machine: &Machine) -> String {
     let parts = plan::of(machine);
     let lines = parts.iter().flat_map(|part| render(part, WIDTH));
-    lines.map(|line| line.trim_end().to_owned() + "\n").collect()
+    let drawn: String = lines.map(|line| line.trim_end().to_owned() + "\n").collect();
+    let title = format!("{}: {}", machine.name, machine.about);
+    format!("{}\n\n{drawn}", crate::text::wrap(&title, WIDTH, 2))
 }
 
 /// As SVG, to stand in a page.

@@ -10,25 +10,32 @@ const STRING: &str = "writing to a string can't fail";
 /// Every parameter with its value, where it was said and what is said about it there; then what the files say about
 /// themselves.
 pub fn parameters(parameters: &[Parameter], remarks: &[Remark]) -> String {
-    let widest = |of: fn(&Parameter) -> &str| parameters.iter().map(|p| of(p).chars().count()).max().unwrap_or(0);
-    let key = widest(|p| &p.key);
-    let place = widest(|p| &p.place).min(28);
-    // A text for people is not a value to line up with.
-    let long = |p: &Parameter| p.value.chars().count() > 30;
-    let value = parameters.iter().filter(|p| !long(p)).map(|p| p.value.chars().count()).max().unwrap_or(0);
+    // What is longer than most stands out of its column.
+    let widest = |of: fn(&Parameter) -> &str, most: usize| {
+        let lengths = parameters.iter().map(|parameter| of(parameter).chars().count());
+        lengths.filter(|length| *length <= most).max().unwrap_or(0)
+    };
+    let (key, value, place) = (widest(|p| &p.key, 24), widest(|p| &p.value, 12), widest(|p| &p.place, 20));
     let mut text = String::new();
     let mut section = "";
-    for parameter in parameters {
+    // What the machine is about has been said.
+    for parameter in parameters.iter().filter(|parameter| parameter.key != "about") {
         if parameter.section != section {
             section = &parameter.section;
             let about = remarks.iter().find(|remark| remark.about == section).map_or("", |remark| &remark.text);
-            writeln!(text, "\n[{section}]  {about}").expect(STRING);
+            writeln!(text, "\n{}", wrap(&format!("[{section}]  {about}"), WIDTH, 2)).expect(STRING);
         }
-        let line = format!("  {:key$}  {:value$}  {:place$}  ", parameter.key, parameter.value, parameter.place);
-        let indent = line.chars().count();
-        let comment = wrap(&parameter.comment, WIDTH.saturating_sub(indent), 0);
-        let comment = comment.replace('\n', &format!("\n{}", " ".repeat(key + value + place + 8)));
-        writeln!(text, "{}", format!("{line}{comment}").trim_end()).expect(STRING);
+        let mut line = format!("  {:key$}  {:value$}  {:place$}", parameter.key, parameter.value, parameter.place);
+        let column = key + value + place + 8;
+        for piece in wrap(&parameter.comment, WIDTH - column, 0).lines() {
+            // Beside the value if there is room, else below.
+            let last = line.lines().last().unwrap_or_default().chars().count();
+            match last + 2 > column {
+                true => line.extend(["\n".to_owned(), " ".repeat(column), piece.to_owned()]),
+                false => line.extend([" ".repeat(column - last), piece.to_owned()]),
+            }
+        }
+        writeln!(text, "{}", line.trim_end()).expect(STRING);
     }
     let sections: Vec<&str> = parameters.iter().map(|p| p.section.as_str()).collect();
     for remark in remarks.iter().filter(|remark| !sections.contains(&remark.about.as_str())) {

@@ -44,7 +44,7 @@ pub(crate) fn page(subject: &Subject, summary: &Summary) -> String {
         let charts = format!("<p>{note}</p>{}{}", legend(), charts::by_unit(units));
         section(&mut body, "Where the cycles of each compute unit went", &charts);
     }
-    section(&mut body, "Over time", &timeline::charts(subject, &total, summary));
+    section(&mut body, "Over kernel time", &timeline::charts(subject, summary));
     section(&mut body, "The machine", &drawing::svg(subject.machine));
     section(&mut body, "Summary", &format!("<pre>{}</pre>", escaped(&summary.to_string())));
     section(&mut body, "Every statistic", &table::of(&total));

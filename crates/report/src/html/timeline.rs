@@ -1,6 +1,7 @@
 //! What happened when: curves of the whole machine, and a map of how full each compute unit was.
 //!
-//! Series have spans that are powers of two of cycles, on one grid, so the coarsest of them is a grid for all.
+//! The axis is kernel time: kernels side by side, without what lies between them. Series have spans of many lengths, of
+//! clocks of many rates; for the page they are all poured into columns of one width.
 
 use super::{STRING, escaped};
 use crate::{
@@ -8,78 +9,107 @@ use crate::{
     facts::Facts,
     figures::bandwidth,
     subject::Subject,
-    summary::{by_number, own_cycles},
+    summary::{busiest, by_number, own_cycles},
 };
-use engine::{Spans, Statistics, Time, Value};
+use engine::{Region, Time, Value};
 use mem::LINE;
 use std::fmt::Write;
 
 const WIDTH: f64 = 940.0;
 const LEFT: f64 = 60.0;
 const HEIGHT: f64 = 110.0;
-/// Kernels whose starts are marked, at most.
+/// Columns at most, and the fewest cycles that one stands for.
+const COLUMNS: f64 = 200.0;
+const FINEST: f64 = 64.0;
+/// Kernels whose starts are marked, at most; and of those that are named.
 const MARKED: usize = 24;
+const NAMED: usize = 6;
 /// Shades of the map.
 const SHADES: f64 = 8.0;
 
-/// All series of a name, on one grid.
-struct Together<'a> {
-    each: Vec<(&'a str, &'a Spans)>,
-    span_cycles: u64,
-    columns: usize,
-    /// Cycles of the GPU's clock for each of theirs.
-    scale: f64,
+/// A kernel on the axis: when it began on the machine and how long it took, in cycles of the GPU; where it begins on the axis.
+struct Kernel<'a> {
+    region: &'a Region,
+    start: f64,
+    length: f64,
+    at: f64,
 }
 
-impl<'a> Together<'a> {
-    fn of(total: &'a Statistics, name: &str, axis: &Axis) -> Option<Self> {
-        let ending = format!(".{name}");
-        let mut each: Vec<(&str, &Spans)> = Vec::new();
-        for (path, value) in &total.0 {
-            if let (Some(element), Value::Series(spans)) = (path.strip_suffix(&ending), value) {
-                each.push((element, spans));
+/// Kernel time.
+struct Axis<'a> {
+    kernels: Vec<Kernel<'a>>,
+    cycles: f64,
+    columns: usize,
+    facts: Facts,
+}
+
+/// A series of an element in columns, a cycle of the element's clock; and how many of those a cycle of the GPU has.
+struct Poured {
+    element: String,
+    columns: Vec<f64>,
+    rate: f64,
+}
+
+impl<'a> Axis<'a> {
+    fn of(subject: &Subject<'a>, facts: Facts) -> Self {
+        let (mut kernels, mut at) = (Vec::new(), 0.0);
+        for region in &subject.run.regions {
+            let length = busiest(&region.statistics) as f64;
+            if length > 0.0 {
+                kernels.push(Kernel { region, start: facts.to_cycles(region.start.0) as f64, length, at });
+                at += length;
             }
         }
-        each.sort_by_key(|(element, _)| by_number(element));
-        let span_cycles = each.iter().map(|(_, spans)| spans.span_cycles).max()?;
-        let last = each.iter().filter_map(|(_, spans)| spans.by_cycle().last()).map(|(cycle, _)| cycle / span_cycles);
-        let columns = last.max()? as usize + 1;
-        let own = own_cycles(total, each.first()?.0).filter(|cycles| *cycles > 0);
-        let scale = own.map_or(1.0, |own| axis.cycles / own as f64);
-        Some(Self { each, span_cycles, columns, scale })
+        let columns = (at / FINEST).clamp(1.0, COLUMNS) as usize;
+        Self { kernels, cycles: at, columns, facts }
     }
 
-    /// A series on the grid, a cycle.
-    fn on_grid(&self, spans: &Spans) -> Vec<f64> {
-        let mut columns = vec![0.0; self.columns];
-        for (cycle, sum) in spans.by_cycle() {
-            columns[(cycle / self.span_cycles) as usize] += sum as f64 / self.span_cycles as f64;
-        }
-        columns
-    }
-
-    /// Where a span begins on the page.
-    fn x(&self, axis: &Axis, span: usize) -> f64 {
-        axis.x((span as u64 * self.span_cycles) as f64 * self.scale)
-    }
-
-    fn sum(&self) -> Vec<f64> {
-        let mut columns = vec![0.0; self.columns];
-        for (_, spans) in &self.each {
-            columns.iter_mut().zip(self.on_grid(spans)).for_each(|(sum, one)| *sum += one);
-        }
-        columns
-    }
-}
-
-/// Where cycles are on the page.
-struct Axis {
-    cycles: f64,
-}
-
-impl Axis {
     fn x(&self, cycle: f64) -> f64 {
-        LEFT + (WIDTH - LEFT) * (cycle / self.cycles).min(1.0)
+        LEFT + (WIDTH - LEFT) * cycle / self.cycles
+    }
+
+    /// Where a column begins on the page.
+    fn column(&self, number: usize) -> f64 {
+        self.x(self.cycles * number as f64 / self.columns as f64)
+    }
+
+    /// All series of a name, by the numbers of their elements.
+    fn pour(&self, name: &str) -> Vec<Poured> {
+        let ending = format!(".{name}");
+        let statistics = self.kernels.first().map(|kernel| &kernel.region.statistics.0);
+        let series = statistics.into_iter().flatten().filter(|(_, value)| matches!(value, Value::Series(_)));
+        let mut elements: Vec<&str> = series.filter_map(|(path, _)| path.strip_suffix(&ending)).collect();
+        elements.sort_by_key(|element| by_number(element));
+        elements.into_iter().map(|element| self.pour_one(element, &ending)).collect()
+    }
+
+    fn pour_one(&self, element: &str, ending: &str) -> Poured {
+        let width = self.cycles / self.columns as f64;
+        let mut poured = Poured { element: element.to_owned(), columns: vec![0.0; self.columns], rate: 1.0 };
+        for kernel in &self.kernels {
+            let statistics = &kernel.region.statistics;
+            let Some(Value::Series(spans)) = statistics.0.get(&format!("{element}{ending}")) else { continue };
+            let region = self.facts.to_cycles(kernel.region.end.0) as f64 - kernel.start;
+            if let Some(own) = own_cycles(statistics, element).filter(|own| *own > 0 && region > 0.0) {
+                poured.rate = own as f64 / region;
+            }
+            for (cycle, sum) in spans.by_cycle().filter(|(_, sum)| *sum > 0) {
+                let from = (cycle as f64 / poured.rate - kernel.start).clamp(0.0, kernel.length);
+                let until =
+                    ((cycle + spans.span_cycles) as f64 / poured.rate - kernel.start).clamp(from, kernel.length);
+                // What lies at the very end of a kernel has no room of its own.
+                let (from, until) = (from.min(kernel.length - 1.0) + kernel.at, until.max(from + 1.0) + kernel.at);
+                for number in (from / width) as usize..self.columns {
+                    let inside = until.min((number + 1) as f64 * width) - from.max(number as f64 * width);
+                    if inside <= 0.0 {
+                        break;
+                    }
+                    poured.columns[number] += sum as f64 * inside / (until - from);
+                }
+            }
+        }
+        poured.columns.iter_mut().for_each(|column| *column /= width * poured.rate);
+        poured
     }
 }
 
@@ -89,120 +119,104 @@ struct Curve {
     title: &'static str,
     /// What would be as much as there can be; 0 if that is not known.
     most: f64,
-    /// What one a cycle stands for.
+    /// What one a cycle stands for; of memory, one a second.
     unit: f64,
     told: fn(f64) -> String,
 }
 
-pub(super) fn charts(subject: &Subject, total: &Statistics, summary: &Summary) -> String {
+pub(super) fn charts(subject: &Subject, summary: &Summary) -> String {
     let facts = Facts::of(subject.machine);
-    let axis = Axis { cycles: facts.cycles(subject.run).max(1) as f64 };
+    let axis = Axis::of(subject, facts);
     let mut html = String::new();
+    if axis.cycles < 1.0 {
+        return html;
+    }
     let units = summary.units.as_ref().map_or(0, |units| units.count as u64);
-    let slots = (facts.wave_slots * units) as f64;
-    let (clock, line) = (facts.clock.0 as f64, LINE as f64);
+    let (slots, traffic) = ((facts.wave_slots * units) as f64, LINE as f64 * facts.clock.0 as f64);
+    let (whole, tenths) = (|n| format!("{n:.0}"), |n| format!("{n:.1}"));
     let curves = [
-        Curve {
-            series: "resident",
-            title: "Wavefronts on all compute units",
-            most: slots,
-            unit: 1.0,
-            told: |n| format!("{n:.0}"),
-        },
-        Curve {
-            series: "issued",
-            title: "Instructions issued a cycle",
-            most: 0.0,
-            unit: 1.0,
-            told: |n| format!("{n:.1}"),
-        },
-        Curve {
-            series: "traffic",
-            title: "Memory traffic",
-            most: facts.memory_peak,
-            unit: line * clock,
-            told: bandwidth,
-        },
+        Curve { series: "resident", title: "Wavefronts on all compute units", most: slots, unit: 1.0, told: whole },
+        Curve { series: "issued", title: "Instructions issued a cycle", most: 0.0, unit: 1.0, told: tenths },
+        Curve { series: "traffic", title: "Memory traffic", most: facts.memory_peak, unit: traffic, told: bandwidth },
     ];
     for Curve { series, title, most, unit, told } in curves {
-        let Some(series) = Together::of(total, series, &axis) else { continue };
-        // Lines a cycle of the memory's clock become bytes a second.
-        let unit = if unit > 1.0 { unit / series.scale } else { unit };
-        let columns: Vec<f64> = series.sum().into_iter().map(|n| n * unit).collect();
+        let each = axis.pour(series);
+        if each.is_empty() {
+            continue;
+        }
+        let mut columns = vec![0.0; axis.columns];
+        for one in &each {
+            // Lines a cycle of the memory's clock become bytes a second.
+            let unit = if unit > 1.0 { unit * one.rate } else { unit };
+            columns.iter_mut().zip(&one.columns).for_each(|(sum, n)| *sum += n * unit);
+        }
         let highest = told(columns.iter().copied().fold(0.0, f64::max));
         let of_most = if most > 0.0 { format!(" of {}", told(most)) } else { String::new() };
         write!(html, "<h3>{title}: {highest} at most{of_most}</h3>").expect(STRING);
-        html.push_str(&curve(subject, facts, &axis, &series, &columns, &highest));
+        html.push_str(&curve(&axis, &columns, &highest));
     }
-    if let Some(series) = Together::of(total, "resident", &axis) {
+    let each = axis.pour("resident");
+    if !each.is_empty() {
         write!(html, "<h3>How full each compute unit was ({} wavefronts fit)</h3>", facts.wave_slots).expect(STRING);
-        html.push_str(&map(&axis, &series, facts.wave_slots as f64));
+        html.push_str(&map(&axis, &each, facts.wave_slots as f64));
     }
     html
 }
 
-fn curve(subject: &Subject, facts: Facts, axis: &Axis, series: &Together, columns: &[f64], highest: &str) -> String {
+fn curve(axis: &Axis, columns: &[f64], highest: &str) -> String {
     let (top, bottom) = (14.0, 14.0 + HEIGHT);
     let most = columns.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=img>", bottom + 20.0);
     write!(svg, "<path class=axis d=\"M{LEFT} {top}V{bottom}H{WIDTH}\"/>").expect(STRING);
     write!(svg, "<text class=faint x={} y={} text-anchor=end>{highest}</text>", LEFT - 6.0, top + 6.0).expect(STRING);
-    let launches: Vec<_> = subject.run.regions.iter().skip(1).collect();
-    if launches.len() <= MARKED {
-        for region in &launches {
-            let x = axis.x(facts.to_cycles(region.start.0) as f64);
-            write!(svg, "<path class=axis d=\"M{x:.1} {top}V{bottom}\"/>").expect(STRING);
-            if launches.len() <= MARKED / 4 {
-                let name = escaped(&region.name);
-                write!(svg, "<text class=faint x={:.1} y={}>{name}</text>", x + 3.0, top - 3.0).expect(STRING);
-            }
+    for kernel in axis.kernels.iter().filter(|_| axis.kernels.len() <= MARKED) {
+        let x = axis.x(kernel.at);
+        write!(svg, "<path class=axis d=\"M{x:.1} {top}V{bottom}\"/>").expect(STRING);
+        if axis.kernels.len() <= NAMED {
+            let name = escaped(&kernel.region.name);
+            write!(svg, "<text class=faint x={:.1} y={}>{name}</text>", x + 3.0, top - 3.0).expect(STRING);
         }
     }
     let mut path = format!("M{LEFT} {bottom}");
     for (number, value) in columns.iter().enumerate() {
         let y = bottom - HEIGHT * value / most;
-        write!(path, "L{:.1} {y:.1}H{:.1}", series.x(axis, number), series.x(axis, number + 1)).expect(STRING);
+        write!(path, "L{:.1} {y:.1}H{:.1}", axis.column(number), axis.column(number + 1)).expect(STRING);
     }
     write!(svg, "<path class=area d=\"{path}V{bottom}Z\"/>").expect(STRING);
     for quarter in 0..=4_u32 {
-        let at = f64::from(quarter) / 4.0;
-        let time = Time((subject.run.end.0 as f64 * at) as u64);
+        let cycle = axis.cycles * f64::from(quarter) / 4.0;
+        let time = Time(axis.facts.to_femtoseconds(cycle as u64));
         let anchor = ["start", "middle", "middle", "middle", "end"][quarter as usize];
-        let (x, y) = (axis.x(axis.cycles * at), bottom + 14.0);
+        let (x, y) = (axis.x(cycle), bottom + 14.0);
         write!(svg, "<text class=faint x={x:.1} y={y} text-anchor={anchor}>{time}</text>").expect(STRING);
     }
     svg + "</svg>"
 }
 
-/// A row for each unit; runs of one shade are one rectangle.
-fn map(axis: &Axis, series: &Together, slots: f64) -> String {
-    let row = (320.0 / series.each.len() as f64).clamp(4.0, 16.0);
-    let height = row * series.each.len() as f64;
+/// A row for each unit; neighbours of one shade are one rectangle.
+fn map(axis: &Axis, each: &[Poured], slots: f64) -> String {
+    let row = (320.0 / each.len() as f64).clamp(4.0, 16.0);
+    let height = row * each.len() as f64;
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=img>", height + 2.0);
     write!(svg, "<path class=axis d=\"M{LEFT} 0V{height:.0}H{WIDTH}\"/>").expect(STRING);
-    for (number, (element, spans)) in series.each.iter().enumerate() {
+    for (number, Poured { element, columns, .. }) in each.iter().enumerate() {
         let y = row * number as f64;
-        if number == 0 || number + 1 == series.each.len() {
-            let name = escaped(element.split_once('.').map_or(*element, |(_, rest)| rest));
+        if number == 0 || number + 1 == each.len() {
+            let name = escaped(element.split_once('.').map_or(element.as_str(), |(_, rest)| rest));
             write!(svg, "<text class=faint x=0 y={:.1}>{name}</text>", (y + row).max(10.0)).expect(STRING);
         }
         write!(svg, "<g><title>{}</title>", escaped(element)).expect(STRING);
-        let shades: Vec<u32> = series.on_grid(spans).iter().map(|n| (n / slots * SHADES).ceil() as u32).collect();
+        let shades: Vec<u32> = columns.iter().map(|n| (n / slots * SHADES).ceil() as u32).collect();
         let mut start = 0;
         for column in 1..=shades.len() {
             if shades.get(column) == shades.get(start) {
                 continue;
             }
             if shades[start] > 0 {
-                let (x, end) = (series.x(axis, start), series.x(axis, column));
-                let width = end - x;
-                let shade = f64::from(shades[start]) / SHADES;
-                write!(
-                    svg,
-                    "<rect class=heat x={x:.1} y={y:.1} width={width:.1} height={:.1} fill-opacity={shade:.3} />",
-                    row - 0.5
-                )
-                .expect(STRING);
+                let (x, width) = (axis.column(start), axis.column(column) - axis.column(start));
+                let (height, shade) = (row - 0.5, f64::from(shades[start]) / SHADES);
+                let place = format!("x={x:.1} y={y:.1} width={width:.1} height={height:.1}");
+                write!(svg, "<rect class=heat {place} fill-opacity={shade:.3} />").expect(STRING);
             }
             start = column;
         }

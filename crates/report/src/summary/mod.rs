@@ -136,7 +136,7 @@ fn kernels(subject: &Subject, facts: Facts) -> Vec<KernelTime> {
 }
 
 /// Cycles for which the dispatcher that worked longest had a kernel.
-fn busiest(statistics: &Statistics) -> u64 {
+pub(crate) fn busiest(statistics: &Statistics) -> u64 {
     let dispatchers = statistics.0.keys().filter(|path| path.ends_with(".kernel_cycles"));
     dispatchers.map(|path| statistics.sum(path)).max().unwrap_or(0)
 }

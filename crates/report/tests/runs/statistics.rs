@@ -1,11 +1,9 @@
 //! Every statistic is explained in `docs/statistics.md`, and nothing is explained that is not measured.
 
-mod common;
-
-use common::{Sums, machine, options};
+use crate::sums::{Sums, machine, options};
 use std::collections::BTreeSet;
 
-const DOCUMENT: &str = include_str!("../../../docs/statistics.md");
+const DOCUMENT: &str = include_str!("../../../../docs/statistics.md");
 
 /// The patterns of the document, and the kind that it gives each.
 fn patterns() -> Vec<(&'static str, &'static str)> {

@@ -1,8 +1,6 @@
-//! What is reported on real runs.
+//! Summaries, files, pages and comparisons.
 
-mod common;
-
-use common::{Sums, machine, options, program, subject};
+use crate::sums::{Sums, machine, options, program, subject};
 use machine::Options;
 use report::{Comparison, Subject, Summary, write};
 use std::{fs, path::PathBuf};

@@ -1,0 +1,5 @@
+//! What is reported on real runs.
+
+mod results;
+mod statistics;
+mod sums;

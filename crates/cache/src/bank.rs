@@ -412,6 +412,7 @@ impl Bank {
 
     /// One step of the protocol; what it sends goes to `out`. Says whether it was no stall.
     fn step(&mut self, place: Where, met: Met, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        self.set_time(place, msg.line);
         let mut nothing = self.nothing;
         let (controller, table, way) = (self.spec.controller, self.table, self.place(msg.line));
         let line = match place {

@@ -12,6 +12,9 @@ use toml::{Table, Value};
 const SHIPPED: &[(&str, &str)] = &[
     ("halcone-gpu", include_str!("../../../machines/halcone-gpu.toml")),
     ("hd7850", include_str!("../../../machines/hd7850.toml")),
+    ("mini-gtsc", include_str!("../../../machines/mini-gtsc.toml")),
+    ("mini-halcone", include_str!("../../../machines/mini-halcone.toml")),
+    ("mini-hmg", include_str!("../../../machines/mini-hmg.toml")),
     ("r9nano", include_str!("../../../machines/r9nano.toml")),
     ("r9nano-hbm", include_str!("../../../machines/r9nano-hbm.toml")),
     ("skeleton", include_str!("../../../machines/skeleton.toml")),

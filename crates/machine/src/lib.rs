@@ -25,4 +25,4 @@ pub use parameters::{Parameter, Remark};
 pub use session::{Broken, Ended, Launch, Options, Session};
 pub use spec::Machine;
 pub use staged::{Staged, StagedError};
-pub use stress::{Stress, stress};
+pub use stress::{Stress, message_passing, stress};

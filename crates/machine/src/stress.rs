@@ -21,6 +21,10 @@ use rand_pcg::{
     Pcg64Mcg,
     rand_core::{RngCore, SeedableRng},
 };
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
+};
 
 /// What testers are to do.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +38,11 @@ pub struct Stress {
     pub round: u64,
     /// Accesses of one tester that may be under way.
     pub outstanding: usize,
+}
+
+impl Stress {
+    /// None at all.
+    pub(crate) const NOTHING: Self = Self { operations: 0, seed: 0, lines: 1, round: 1, outstanding: 1 };
 }
 
 /// Runs testers on a machine; how it ended is in the run's outcome.
@@ -50,16 +59,33 @@ pub fn stress(machine: &Machine, stress: Stress, options: &Options) -> Run {
     run
 }
 
+/// Whether a write reaches another GPU through a release and an acquire and nothing else: a compute unit of the first GPU writes a
+/// byte that one of the last has read before, releases it to everybody, and the other acquires and reads again. Gives what it
+/// reads: 1, or 0 if it still sees the old value.
+pub fn message_passing(machine: &Machine, options: &Options) -> Result<u8, Box<Outcome>> {
+    let memories = Memories::new(machine);
+    let read = Arc::new(AtomicU8::new(u8::MAX));
+    let model = system::build(machine, &memories, None, Agents::Writer(Arc::clone(&read)));
+    match model.run(&run_options(options)).outcome {
+        Outcome::Finished => Ok(read.load(Ordering::Relaxed)),
+        other => Err(Box::new(other)),
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(crate) enum Command {
     /// Access memory at random.
     Play,
-    Order(Access, mem::Scope),
+    /// Access the first line.
+    Access(Access, mem::Scope, Block<LINE>),
 }
 
+/// What a tester has read last: the first byte of it.
+type Read = u8;
+
 /// The ends of a wire between the conductor and a tester.
-pub(crate) struct ConductorEnd(LinkSender<Command>, LinkReceiver<()>);
-pub(crate) struct TesterEnd(LinkSender<()>, LinkReceiver<Command>);
+pub(crate) struct ConductorEnd(LinkSender<Command>, LinkReceiver<Read>);
+pub(crate) struct TesterEnd(LinkSender<Read>, LinkReceiver<Command>);
 
 pub(crate) fn link(model: &mut Model, name: &str, spec: LinkSpec) -> (ConductorEnd, TesterEnd) {
     let (commands, obeyed) = model.link(format!("{name}.commands"), spec);
@@ -71,7 +97,7 @@ pub(crate) fn link(model: &mut Model, name: &str, spec: LinkSpec) -> (ConductorE
 pub(crate) struct Conductor {
     pub stress: Stress,
     /// The wires to the testers of each GPU.
-    gpus: Vec<Vec<(Outlet<Command>, Inlet<()>)>>,
+    gpus: Vec<Vec<(Outlet<Command>, Inlet<Read>)>>,
     /// Whether a GPU may hold copies that another has made stale.
     stale_copies: bool,
     observer: Option<(Observer, Outlet<Observation>)>,
@@ -95,19 +121,38 @@ impl Conductor {
         let rounds = self.stress.operations.div_ceil(self.stress.round * testers as u64);
         for _ in 0..rounds {
             self.tell(Command::Play, usize::MAX).await;
-            self.tell(Command::Order(Access::Flush, mem::Scope::Device), usize::MAX).await;
-            self.tell(Command::Order(Access::Flush, mem::Scope::System), 1).await;
+            self.order(Access::Flush, mem::Scope::Device, usize::MAX).await;
+            self.order(Access::Flush, mem::Scope::System, 1).await;
             if let Some((who, observations)) = &self.observer {
                 let observation = Observation { who: *who, line: LineAddr(0), seen: Seen::Synchronised, stamp: 0 };
                 let told = observations.try_send(Lane::Request, observation, 0);
                 assert!(told.is_ok(), "the wire to the golden image holds any number");
             }
             if self.stale_copies {
-                self.tell(Command::Order(Access::Invalidate, mem::Scope::System), 1).await;
+                self.order(Access::Invalidate, mem::Scope::System, 1).await;
             }
-            self.tell(Command::Order(Access::Invalidate, mem::Scope::Device), usize::MAX).await;
+            self.order(Access::Invalidate, mem::Scope::Device, usize::MAX).await;
             cx.progress();
         }
+    }
+
+    /// Passes a message from the first GPU to the last.
+    pub async fn pass(self, read: Arc<AtomicU8>) {
+        let (first, last) = (&self.gpus[0][0], &self.gpus[self.gpus.len() - 1][0]);
+        let byte = Block::one(0, 1);
+        let say = async |(commands, reports): &(Outlet<Command>, Inlet<Read>), access, scope, data| {
+            commands.send(Lane::Request, Command::Access(access, scope, data), HEADER).await;
+            reports.recv(Lane::Reply).await
+        };
+        say(last, Access::Load, mem::Scope::Group, byte).await;
+        say(first, Access::Store, mem::Scope::Group, byte).await;
+        say(first, Access::Flush, mem::Scope::System, Block::EMPTY).await;
+        say(last, Access::Invalidate, mem::Scope::Device, Block::EMPTY).await;
+        read.store(say(last, Access::Load, mem::Scope::Group, byte).await, Ordering::Relaxed);
+    }
+
+    async fn order(&self, access: Access, scope: mem::Scope, first: usize) {
+        self.tell(Command::Access(access, scope, Block::EMPTY), first).await;
     }
 
     /// Has the first so many testers of each GPU do something, and waits until they have.
@@ -127,10 +172,11 @@ pub(crate) struct Tester {
     random: Pcg64Mcg,
     cache: Wire<Reply, Request>,
     commands: Inlet<Command>,
-    reports: Outlet<()>,
+    reports: Outlet<Read>,
     next: u64,
     /// Its logical time, in protocols that order accesses by it.
     time: mem::Stamp,
+    read: Read,
     loads: Counter,
     stores: Counter,
     atomics: Counter,
@@ -146,6 +192,7 @@ impl Tester {
             reports: scope.sender(end.0),
             next: 0,
             time: 0,
+            read: 0,
             loads: scope.counter("loads"),
             stores: scope.counter("stores"),
             atomics: scope.counter("atomics"),
@@ -156,12 +203,12 @@ impl Tester {
         loop {
             match self.commands.recv(Lane::Request).await {
                 Command::Play => self.play(&cx).await,
-                Command::Order(access, scope) => {
-                    self.ask(access, scope, PhysAddr(0), Block::EMPTY).await;
+                Command::Access(access, scope, data) => {
+                    self.ask(access, scope, PhysAddr(0), data).await;
                     self.answer().await;
                 }
             }
-            self.reports.send(Lane::Reply, (), HEADER).await;
+            self.reports.send(Lane::Reply, self.read, HEADER).await;
         }
     }
 
@@ -187,6 +234,7 @@ impl Tester {
     async fn answer(&mut self) {
         let reply = self.cache.from.recv(Lane::Reply).await;
         self.time = self.time.max(reply.stamp);
+        self.read = reply.data.bytes()[0];
     }
 
     /// One access to one of the lines.

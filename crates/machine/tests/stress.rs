@@ -1,7 +1,7 @@
 //! Random accesses to few lines, by everybody at once.
 
 use engine::{Outcome, Run};
-use machine::{Machine, Options, Stress, stress};
+use machine::{Machine, Options, Stress, message_passing, protocols::Roles, stress};
 
 /// Caches of a few lines, queues of one or two places.
 const SMALL: &[&str] = &[
@@ -27,11 +27,11 @@ fn run(changes: &[&str], operations: u64, threads: usize) -> Run {
 
 #[test]
 fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
-    for protocol in ["protocol=wb_nc", "protocol=wt_nc"] {
+    for protocol in Roles::names() {
         for gpus in ["gpus=1", "gpus=2"] {
-            let changes =
-                [SMALL, &[protocol, gpus, "gpu.arrays=2", "gpu.units_per_array=2", "gpu.l2.banks=2"]].concat();
-            let runs = [1, 2].map(|threads| run(&changes, 8_000, threads));
+            let key = format!("protocol={protocol}");
+            let changes = [SMALL, &[&key, gpus, "gpu.units_per_array=2"]].concat();
+            let runs = [1, 2].map(|threads| run(&changes, 6_000, threads));
             assert_eq!(runs[0].outcome, Outcome::Finished, "{protocol} {gpus}");
             assert!(runs[0].regions == runs[1].regions, "{protocol} {gpus}: threads change statistics");
             let total = runs[0].total();
@@ -40,6 +40,17 @@ fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
             assert!(evictions > 500, "{evictions} evictions are no stress");
         }
     }
+}
+
+#[test]
+fn a_released_write_reaches_who_acquires_on_another_gpu_only_if_the_protocol_is_coherent() {
+    let reads = |protocol: &str| {
+        let changes = [format!("protocol={protocol}"), "gpus=2".to_owned()];
+        let machine = Machine::load("skeleton", &changes).expect("the machine is sound");
+        message_passing(&machine, &Options::default()).expect("it comes to its end")
+    };
+    assert_eq!(["halcone", "gtsc", "hmg"].map(reads), [1, 1, 1]);
+    assert_eq!(reads("wb_nc"), 0, "the L2 of the other GPU holds on to what it read before");
 }
 
 #[test]

@@ -35,7 +35,11 @@ use interconnect::{Packet, Side, Wire};
 use mem::{Observation, Observer};
 use std::{
     collections::BTreeMap,
-    sync::mpsc::{Receiver, Sender},
+    sync::{
+        Arc,
+        atomic::AtomicU8,
+        mpsc::{Receiver, Sender},
+    },
 };
 
 /// How many steps of a protocol a cache keeps, to tell them if something is wrong.
@@ -123,6 +127,8 @@ pub(crate) enum Agents {
     Host(Receiver<Command>, Sender<Ended>),
     /// Testers in their places.
     Testers(Stress),
+    /// The same; one passes a message to another, and what that reads is left here.
+    Writer(Arc<AtomicU8>),
 }
 
 /// One of them, with its end of the wire to whoever gives it work.
@@ -134,7 +140,7 @@ enum Agent {
 /// The other ends, of each GPU.
 enum Leads {
     Dispatchers(Receiver<Command>, Sender<Ended>, Vec<Vec<DispatcherEnd>>),
-    Conductor(Stress, Vec<Vec<ConductorEnd>>),
+    Conductor(Stress, Vec<Vec<ConductorEnd>>, Option<Arc<AtomicU8>>),
 }
 
 /// The model of a machine.
@@ -149,7 +155,8 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
 
     let mut leads = match agents {
         Agents::Host(commands, ended) => Leads::Dispatchers(commands, ended, Vec::new()),
-        Agents::Testers(stress) => Leads::Conductor(stress, Vec::new()),
+        Agents::Testers(stress) => Leads::Conductor(stress, Vec::new(), None),
+        Agents::Writer(read) => Leads::Conductor(Stress::NOTHING, Vec::new(), Some(read)),
     };
     // The wires to each channel of memory, from all GPUs.
     let mut askers: Vec<Vec<(protocol::Node, Ends)>> = (0..banks).map(|_| Vec::new()).collect();
@@ -239,7 +246,7 @@ impl Leads {
                 gpus.push(ends);
                 units.into_iter().map(Agent::Unit).collect()
             }
-            Self::Conductor(stress, gpus) => {
+            Self::Conductor(stress, gpus, _) => {
                 let (ends, testers): (_, Vec<_>) = units.map(|unit| stress::link(model, &name(unit), spec)).unzip();
                 gpus.push(ends);
                 testers.into_iter().map(|end| Agent::Tester(*stress, end)).collect()
@@ -268,9 +275,14 @@ fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts
                 let front = Host { commands, ended, gpus, stale_copies, observer };
                 host.spawn("commands", |cx| front.run(cx));
             }
-            Leads::Conductor(stress, gpus) => {
+            Leads::Conductor(stress, gpus, message) => {
                 let conductor = Conductor::new(stress, gpus, stale_copies, observer, &host);
-                host.spawn("conductor", |cx| conductor.run(cx));
+                host.spawn("conductor", |cx| async {
+                    match message {
+                        Some(read) => conductor.pass(read).await,
+                        None => conductor.run(cx).await,
+                    }
+                });
             }
         }
     });

@@ -49,9 +49,11 @@ fn raise<const N: usize>(work: &mut Work<'_, N>) {
     work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.cts);
 }
 
-/// A cache does not tell the caches above what time it is.
+/// A cache does not tell the caches above what time it is. The line may have been written before its lease's end only as far as they
+/// know: `wts + 1`, up to which they may read at any rate, must not lie beyond what memory granted, though it is later here.
 fn lease<const N: usize>(line: &Line<N>) -> Stamps {
-    Stamps { cts: 0, ..line.stamps }
+    let Stamps { wts, rts, .. } = line.stamps;
+    Stamps { wts: wts.min(rts.saturating_sub(1)), rts, cts: 0 }
 }
 
 fn answer<const N: usize>(

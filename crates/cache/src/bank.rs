@@ -246,13 +246,15 @@ impl Bank {
     }
 
     fn has_mshr_for_another(&self) -> bool {
-        self.busy < self.spec.mshrs && !self.need_mshr.is_empty()
+        self.busy < self.spec.mshrs && self.need_mshr.iter().any(|line| !self.lacks_mshr(*line))
     }
 
     /// Tries a message that waits, or shows the next of a sweep.
     pub fn work(&mut self) -> Result<(), Box<Impossible>> {
-        if self.again.is_empty() && self.has_mshr_for_another() {
-            self.again.extend(self.need_mshr.pop_front());
+        if self.again.is_empty()
+            && let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line))
+        {
+            self.again.extend(self.need_mshr.remove(next));
         }
         if let Some(line) = self.again.pop_front() {
             let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(()) };

@@ -66,6 +66,7 @@ struct Top {
 /// Somebody who wants every line flushed or invalidated.
 struct Order {
     kind: Kind,
+    scope: mem::Scope,
     /// What is answered when it has been done.
     answer: Answer,
     /// What is still to be done, the next thing first.
@@ -353,7 +354,7 @@ impl Cache {
                 let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
                 let answer = Answer::Reply(port, Reply { id: request.id, data: Block::EMPTY, stamp: 0 });
                 from.try_recv(Lane::Request);
-                self.take_order(kind, answer, self.stages_of_request(kind, request.scope))?;
+                self.take_order(kind, request.scope, answer, self.stages_of_request(kind, request.scope))?;
                 return Ok(true);
             }
         }
@@ -364,9 +365,9 @@ impl Cache {
     /// What an order to a first-level cache takes, one after another.
     fn stages_of_request(&self, kind: Kind, scope: mem::Scope) -> &'static [Stage] {
         match (kind, self.acquire, scope) {
+            (.., mem::Scope::System) => &[Stage::Sweep, Stage::Below],
             (Kind::Invalidate, Acquire::Raise, _) => &[Stage::Below, Stage::Sweep],
             (Kind::Invalidate, Acquire::Ask, _) => &[Stage::Below],
-            (.., mem::Scope::System) => &[Stage::Sweep, Stage::Below],
             _ => &[Stage::Sweep],
         }
     }
@@ -386,12 +387,14 @@ impl Cache {
             return Ok(false);
         }
         let stages: &[Stage] = match (order.kind, self.acquire) {
+            // All levels are to forget.
+            (Kind::Invalidate, _) if order.scope == mem::Scope::System => &[Stage::Sweep],
             (Kind::Invalidate, Acquire::Raise) => &[Stage::Below, Stage::Sweep],
             (Kind::Invalidate, Acquire::Ask) => &[Stage::Below],
             (Kind::Flush, _) => &[Stage::Sweep, Stage::Peers],
             _ => &[Stage::Sweep],
         };
-        self.take_order(order.kind, Answer::Done(order.from), stages)?;
+        self.take_order(order.kind, order.scope, Answer::Done(order.from), stages)?;
         Ok(true)
     }
 
@@ -487,9 +490,15 @@ impl Cache {
         Ok(true)
     }
 
-    fn take_order(&mut self, kind: Kind, answer: Answer, stages: &[Stage]) -> Result<(), Box<Impossible>> {
+    fn take_order(
+        &mut self,
+        kind: Kind,
+        scope: mem::Scope,
+        answer: Answer,
+        stages: &[Stage],
+    ) -> Result<(), Box<Impossible>> {
         let stages = stages.iter().copied().filter(|stage| *stage != Stage::Peers || !self.peers.is_empty());
-        self.order = Some(Order { kind, answer, stages: stages.collect(), awaited: 0, time: 0 });
+        self.order = Some(Order { kind, scope, answer, stages: stages.collect(), awaited: 0, time: 0 });
         self.carry_on_order().map(|_| ())
     }
 
@@ -535,7 +544,8 @@ impl Cache {
                 let told = if stage == Stage::Below { &self.homes.nodes } else { &self.peers };
                 order.awaited = told.len();
                 for node in told {
-                    self.to.send(Msg::new(self.me, *node, order.kind, WHOLE, Block::EMPTY).into());
+                    let msg = Msg::new(self.me, *node, order.kind, WHOLE, Block::EMPTY);
+                    self.to.send(Msg { scope: order.scope, ..msg }.into());
                 }
             }
             None => {

@@ -37,8 +37,24 @@ pub struct Launch {
     pub map: Arc<AddressMap>,
     /// The number of this GPU among those over which workgroups are dealt in turn, and how many these are.
     pub share: (u64, u64),
-    /// Whether the shared caches too have to forget what they hold before it starts: others have written to memory.
-    pub forget: bool,
+    pub forget: Forget,
+}
+
+/// What caches forget before a kernel starts, beside what an acquire has them forget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forget {
+    Nothing,
+    /// What the shared caches hold: others have written to memory.
+    Shared,
+    /// Everything: others have written to memory, and an acquire does not have first-level caches forget.
+    Everything,
+}
+
+/// What a GPU is given to do.
+pub enum Work {
+    Launch(Launch),
+    /// Write back what the shared caches hold: every GPU that had a share of the kernel has come to its end.
+    Flush,
 }
 
 /// The dispatcher's end of a wire to a compute unit, and the unit's end, to be taken to their partitions.
@@ -71,7 +87,7 @@ struct Unit {
 pub struct Dispatcher {
     spec: DispatcherSpec,
     /// What it is given to do, and how much of that is done.
-    launches: Queue<Launch>,
+    work: Queue<Work>,
     done: EventCount,
     units: Vec<Unit>,
     bell: EventCount,
@@ -87,7 +103,7 @@ pub struct Dispatcher {
 impl Dispatcher {
     pub fn new(
         spec: DispatcherSpec,
-        (launches, done): (Queue<Launch>, EventCount),
+        (work, done): (Queue<Work>, EventCount),
         units: Vec<DispatcherEnd>,
         unit_spec: ComputeUnitSpec,
         scope: &Scope,
@@ -100,20 +116,31 @@ impl Dispatcher {
         });
         let units = units.collect();
         let (kernel_cycles, workgroups) = (scope.histogram("kernel_cycles"), scope.counter("workgroups"));
-        Self { spec, launches, done, units, bell, orders: 0, under_way: 0, kernel_cycles, workgroups }
+        Self { spec, work, done, units, bell, orders: 0, under_way: 0, kernel_cycles, workgroups }
     }
 
     pub async fn run(mut self, cx: Context) {
-        for number in 0.. {
-            let launch = self.launches.recv().await;
+        let mut launches = 0;
+        loop {
+            let launch = match self.work.recv().await {
+                Work::Launch(launch) => launch,
+                Work::Flush => {
+                    self.order_below(Access::Flush).await;
+                    self.done.advance();
+                    continue;
+                }
+            };
             let start = cx.now().0;
             let running = Arc::new(Running::new(launch.kernel, launch.map));
             self.tell_all(Command::Launch).await;
-            cx.pause(if number == 0 { self.spec.first_launch } else { self.spec.launch }).await;
+            launches += 1;
+            cx.pause(if launches == 1 { self.spec.first_launch } else { self.spec.launch }).await;
             if self.spec.invalidate {
                 self.order(Access::Invalidate, mem::Scope::Device).await;
-                if launch.forget {
-                    self.order_below(Access::Invalidate).await;
+                match launch.forget {
+                    Forget::Nothing => {}
+                    Forget::Shared => self.order_below(Access::Invalidate).await,
+                    Forget::Everything => self.order(Access::Invalidate, mem::Scope::System).await,
                 }
             }
             self.tell_all(Command::Launched).await;
@@ -122,7 +149,9 @@ impl Dispatcher {
             }
             // Everything must have left the first caches before the shared ones below are told.
             self.order(Access::Flush, mem::Scope::Device).await;
-            self.order_below(Access::Flush).await;
+            if launch.share.1 == 1 {
+                self.order_below(Access::Flush).await;
+            }
             self.kernel_cycles.record(cx.now().0 - start);
             self.done.advance();
         }

@@ -14,6 +14,6 @@ pub mod map;
 pub mod resources;
 
 pub use compute_unit::{Caches, ComputeUnit, ComputeUnitSpec, FromDispatcher};
-pub use dispatcher::{Dispatcher, DispatcherEnd, DispatcherSpec, Launch, UnitEnd, link};
+pub use dispatcher::{Dispatcher, DispatcherEnd, DispatcherSpec, Forget, Launch, UnitEnd, Work, link};
 pub use kernel::Kernel;
 pub use map::AddressMap;

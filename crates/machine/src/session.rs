@@ -11,7 +11,7 @@ use crate::{
     system::{self, Agents, Memories},
 };
 use engine::{Context, EventCount, Lane, Monitor, Outcome, Outlet, Queue, Run, RunOptions, Time};
-use gpu::{AddressMap, Kernel};
+use gpu::{AddressMap, Forget, Kernel, Work};
 use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
 use std::{
     collections::BTreeMap,
@@ -75,9 +75,11 @@ pub(crate) struct Host {
     pub commands: Receiver<Command>,
     pub ended: Sender<Ended>,
     /// The dispatcher of each GPU: what it is given, and how much of that it has done.
-    pub gpus: Vec<(Queue<gpu::Launch>, EventCount)>,
+    pub gpus: Vec<(Queue<gpu::Work>, EventCount)>,
     /// Whether a GPU may hold copies that another has made stale.
     pub stale_copies: bool,
+    /// Whether acquires go by logical time, of which a host that writes to memory knows nothing.
+    pub timed: bool,
     pub observer: Option<(Observer, Outlet<Observation>)>,
 }
 
@@ -247,15 +249,30 @@ impl Host {
             cx.region(launch.kernel.name());
             let start = cx.time();
             let Launch { kernel, map, .. } = launch;
-            let forget = forget || self.stale_copies;
+            let forget = match forget || self.stale_copies {
+                true if self.timed => Forget::Everything,
+                true => Forget::Shared,
+                false => Forget::Nothing,
+            };
             let chosen: Vec<usize> = launch.gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
-                self.gpus[gpu].0.send(gpu::Launch { kernel, map, share, forget }).await;
+                let launch = gpu::Launch { kernel, map, share, forget };
+                self.gpus[gpu].0.send(Work::Launch(launch)).await;
                 given[gpu] += 1;
             }
             for &gpu in &chosen {
                 self.gpus[gpu].1.wait(given[gpu]).await;
+            }
+            if self.gpus.len() > 1 {
+                // What one wrote may lie with another that is its home.
+                for (gpu, given) in self.gpus.iter().zip(&mut given) {
+                    gpu.0.send(Work::Flush).await;
+                    *given += 1;
+                }
+                for (gpu, given) in self.gpus.iter().zip(&given) {
+                    gpu.1.wait(*given).await;
+                }
             }
             self.tell(LineAddr(0), Seen::Synchronised);
             if self.ended.send(Ended { start, end: cx.time() }).is_err() {

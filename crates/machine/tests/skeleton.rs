@@ -264,7 +264,7 @@ fn a_machine_file_can_extend_another_and_its_mistakes_are_told_with_their_place(
     assert_eq!(load("extends = \"skeleton\"\n[gpu]\nunits_per_array = 7\n"), Ok(7));
     assert_eq!(
         wrong("extends = \"skeleton\"\n\n[gpu.l1v]\nsiez = \"4 KiB\"\n"),
-        "mine.toml:4: [gpu.l1v] has no key 'siez' (did you mean 'size'?); its keys: size, ways, mshrs, waiting, latency"
+        "mine.toml:4: [gpu.l1v] has no key 'siez' (did you mean 'size'?); its keys: size, ways, mshrs, waiting, latency, line, replacement, ports"
     );
     assert_eq!(
         wrong("extends = \"skeleton\"\n[gpu.l1v]\nsize = \"4 kb\"\n"),
@@ -279,7 +279,7 @@ fn a_machine_file_can_extend_another_and_its_mistakes_are_told_with_their_place(
     assert!(wrong("about = \"x\"\nprotocol = \"wb_nc\"\ngpus = 1\n").contains("section [gpu] is missing"));
     assert_eq!(
         wrong("extends = \"skeleton\"\nprotocol = \"mosi\"\n"),
-        "mine.toml:2: protocol: must be one of wb_nc, wt_nc"
+        "mine.toml:2: protocol: must be one of wb_nc, wt_nc, halcone, gtsc, hmg"
     );
     assert!(wrong("[gpu\n").starts_with("mine.toml:1: "));
     std::fs::remove_dir_all(&folder).expect("the folder is ours");

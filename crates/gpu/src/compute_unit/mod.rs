@@ -333,9 +333,9 @@ impl Unit {
                 self.start(&running, index, &simds, now)?;
             }
             Command::Order { access, scope } => {
-                // One cache is enough to have those below told.
+                // One cache is enough to have those below told to write back.
                 let mut to = vec![&ends.vector.1];
-                if self.leader && scope < mem::Scope::System {
+                if self.leader && (scope < mem::Scope::System || access == Access::Invalidate) {
                     to.extend([&ends.scalar.1, &ends.code.1]);
                 }
                 self.orders = to.len();

@@ -259,6 +259,7 @@ impl Leads {
 fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts) {
     let (spec, unit) = (machine.dispatcher, machine.compute_unit);
     let stale_copies = machine.gpus > 1 && !machine.protocol.coherent;
+    let timed = machine.protocol.timed;
     parts.add(0, move |root| {
         let host = root.scope("host");
         let observer = report.map(|(observer, end)| (observer, host.sender(end)));
@@ -272,7 +273,7 @@ fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts
                     (launches, done)
                 });
                 let gpus = gpus.collect();
-                let front = Host { commands, ended, gpus, stale_copies, observer };
+                let front = Host { commands, ended, gpus, stale_copies, timed, observer };
                 host.spawn("commands", |cx| front.run(cx));
             }
             Leads::Conductor(stress, gpus, message) => {

@@ -52,7 +52,7 @@ pub enum Forget {
 
 /// What a GPU is given to do.
 pub enum Work {
-    Launch(Launch),
+    Launch(Box<Launch>),
     /// Write back what the shared caches hold: every GPU that had a share of the kernel has come to its end.
     Flush,
 }
@@ -123,7 +123,7 @@ impl Dispatcher {
         let mut launches = 0;
         loop {
             let launch = match self.work.recv().await {
-                Work::Launch(launch) => launch,
+                Work::Launch(launch) => *launch,
                 Work::Flush => {
                     self.order_below(Access::Flush).await;
                     self.done.advance();

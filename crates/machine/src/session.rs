@@ -258,7 +258,7 @@ impl Host {
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
                 let launch = gpu::Launch { kernel, map, share, forget };
-                self.gpus[gpu].0.send(Work::Launch(launch)).await;
+                self.gpus[gpu].0.send(Work::Launch(Box::new(launch))).await;
                 given[gpu] += 1;
             }
             for &gpu in &chosen {

@@ -57,6 +57,12 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         return Err(format!("built anew, these give wrong results:\n{}", wrong.join("\n")));
     }
 
+    let (probes, rebuilt) = (root.join("crates/workloads/src/probes"), scratch.0.join("probes.hsaco"));
+    clang::compile(&probes.join("probes.cl"), &rebuilt, &[])?;
+    if differs(&rebuilt, &probes.join("probes.hsaco"), update)? {
+        different.push("the probes of machines");
+    }
+
     let (rebuilt, committed) = (scratch.0.join("libOpenCL.a"), root.join(sdk::COMMITTED));
     sdk::build(root, &scratch.0, &rebuilt)?;
     if differs(&rebuilt, &committed, update)? {

@@ -308,6 +308,25 @@ impl Machine {
         (self.gpus * self.compute_units() * self.compute_unit.wavefronts()) as u64
     }
 
+    /// Bytes that all channels of memory can move in a second at most.
+    pub fn memory_peak(&self) -> f64 {
+        self.memory.peak(self.clock) * self.banks.count as f64
+    }
+
+    /// The cycles, of compute units, that a read takes in a memory with nothing else to do; of DRAM, one of a row that another
+    /// has to make room for.
+    pub fn memory_latency(&self) -> f64 {
+        match self.memory {
+            Timing::Fixed(fixed) => fixed.latency.0 as f64,
+            Timing::Dram(dram) => {
+                let times = &dram.standard.timings;
+                let burst = dram.standard.burst_length.div_ceil(dram.standard.beats_per_cycle);
+                let cycles = times.rp + times.rcd_read + times.cl + burst + dram.latency.0;
+                cycles as f64 / dram.standard.clock.0 as f64 * self.clock.0 as f64
+            }
+        }
+    }
+
     /// Of each GPU.
     pub fn compute_units(&self) -> usize {
         self.arrays * self.units_per_array

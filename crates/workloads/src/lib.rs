@@ -20,6 +20,7 @@ mod functional;
 mod gpu;
 mod guest;
 mod input;
+mod probes;
 mod timed;
 mod workload;
 
@@ -58,5 +59,6 @@ pub use functional::Functional;
 pub use gpu::{Arg, Buffer, Element, Gpu, GpuError, NdRange};
 pub use guest::guest;
 pub use input::Rng;
+pub use probes::{Probe, probe};
 pub use timed::Timed;
 pub use workload::{Size, Workload, WorkloadError};

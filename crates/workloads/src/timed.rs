@@ -6,7 +6,7 @@ use crate::{
 };
 use engine::{Outcome, Run, Time};
 use gpu::{AddressMap, Kernel};
-use machine::{Launch, Machine, Options, Session};
+use machine::{Ended, Launch, Machine, Options, Session};
 use mem::{Bytes, PhysAddr};
 use rustix::time::{ClockId, clock_gettime};
 use std::{collections::BTreeSet, num::NonZero, sync::Arc, time::Duration};
@@ -21,6 +21,7 @@ pub struct Timed {
     /// The regions of `staging` that the machine's memory has.
     placed: BTreeSet<u64>,
     cpu_time: Duration,
+    last: Option<Ended>,
 }
 
 /// Processor time of this process so far.
@@ -36,12 +37,17 @@ impl Timed {
         let start = cpu_time();
         let session = Session::start(machine, options);
         let waves = (machine.compute_units() * machine.compute_unit.wavefronts()) as u64;
-        Ok(Self { staging, session, waves, placed: BTreeSet::new(), cpu_time: cpu_time() - start })
+        Ok(Self { staging, session, waves, placed: BTreeSet::new(), cpu_time: cpu_time() - start, last: None })
     }
 
     /// Processor time that the simulation has taken on this computer so far.
     pub fn cpu_time(&self) -> Duration {
         self.cpu_time
+    }
+
+    /// When the last kernel started and ended.
+    pub fn last(&self) -> Option<Ended> {
+        self.last
     }
 
     /// Ends the run: what all launches have brought.
@@ -90,7 +96,7 @@ impl Gpu for Timed {
         self.place()?;
         let start = cpu_time();
         let launch = Launch { kernel: Kernel { dispatch, places, code }, map, gpu: None, at: Time::ZERO };
-        self.session.launch(launch)?;
+        self.last = Some(self.session.launch(launch)?);
         self.cpu_time += cpu_time() - start;
         Ok(())
     }

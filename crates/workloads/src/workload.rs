@@ -35,6 +35,8 @@ pub enum Size {
     /// At least a million wavefront instructions over at least 4 MiB: two L2 caches of 2 MiB.
     #[default]
     Default,
+    /// As much as other simulators were measured with; of workloads for which nothing is known, the default.
+    Usual,
 }
 
 impl Size {
@@ -42,14 +44,19 @@ impl Size {
     pub(crate) fn pick<T>(self, tiny: T, default: T) -> T {
         match self {
             Size::Tiny => tiny,
-            Size::Default => default,
+            Size::Default | Size::Usual => default,
         }
+    }
+
+    /// The same, where other simulators were measured with a size of their own.
+    pub(crate) fn pick_usual<T>(self, tiny: T, default: T, usual: T) -> T {
+        if self == Size::Usual { usual } else { self.pick(tiny, default) }
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.pick("tiny", "default"))
+        f.write_str(self.pick_usual("tiny", "default", "usual"))
     }
 }
 
@@ -60,7 +67,8 @@ impl FromStr for Size {
         match text {
             "tiny" => Ok(Size::Tiny),
             "default" => Ok(Size::Default),
-            _ => Err(format!("there is no size '{text}': use 'tiny' or 'default'")),
+            "usual" => Ok(Size::Usual),
+            _ => Err(format!("there is no size '{text}': use 'tiny', 'default' or 'usual'")),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod engine;
 mod gcn3;
+mod machine;
 mod sim;
 mod x86;
 
@@ -15,6 +16,7 @@ pub enum Bench {
     Gcn3(gcn3::Gcn3),
     X86(x86::X86),
     Sim(sim::Sim),
+    Machine(machine::Machine),
 }
 
 impl Bench {
@@ -24,6 +26,7 @@ impl Bench {
             Bench::Gcn3(bench) => bench.run(ui),
             Bench::X86(bench) => bench.run(ui),
             Bench::Sim(bench) => bench.run(ui),
+            Bench::Machine(bench) => bench.run(ui),
         }
     }
 }

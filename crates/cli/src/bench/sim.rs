@@ -25,8 +25,8 @@ pub struct Sim {
     /// Run in this many threads.
     #[arg(long, default_value = "1")]
     threads: NonZero<usize>,
-    /// How much to compute: tiny or default.
-    #[arg(long, default_value_t)]
+    /// How much to compute: tiny, default, or usual: what other simulators were measured with.
+    #[arg(long, default_value = "usual")]
     size: Size,
 }
 

@@ -21,7 +21,7 @@ pub const WORKLOAD: Workload = Workload {
 };
 
 fn blocks(size: Size) -> usize {
-    size.pick(200, 200_000)
+    size.pick_usual(200, 200_000, 131_072 / 16)
 }
 
 fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {

@@ -22,7 +22,7 @@ pub const WORKLOAD: Workload = Workload {
 const UNREACHED: u32 = u32::MAX;
 
 fn nodes(size: Size) -> usize {
-    size.pick(500, 150_000)
+    size.pick_usual(500, 150_000, 4096)
 }
 
 /// A directed graph: node `n` has an edge to each of `edges[starts[n]..starts[n + 1]]`.

@@ -20,7 +20,8 @@ pub const WORKLOAD: Workload = Workload {
 };
 
 fn bits(size: Size) -> u32 {
-    size.pick(9, 19)
+    // 1 MB of complex numbers of 8 bytes.
+    size.pick_usual(9, 19, 17)
 }
 
 /// A complex number, as (real, imaginary).

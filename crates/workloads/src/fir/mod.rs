@@ -20,7 +20,7 @@ pub const WORKLOAD: Workload = Workload {
 const TAPS: usize = 16;
 
 fn count(size: Size) -> usize {
-    size.pick(600, 1 << 20)
+    size.pick_usual(600, 1 << 20, 65_536)
 }
 
 fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {

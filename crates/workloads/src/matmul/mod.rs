@@ -18,7 +18,7 @@ pub const WORKLOAD: Workload = Workload {
 };
 
 fn side(size: Size) -> usize {
-    size.pick(48, 512)
+    size.pick_usual(48, 512, 256)
 }
 
 const ALPHA: f32 = 1.5;

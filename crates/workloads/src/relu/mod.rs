@@ -18,7 +18,7 @@ pub const WORKLOAD: Workload = Workload {
 };
 
 fn count(size: Size) -> usize {
-    size.pick(777, (1 << 22) + 321)
+    size.pick_usual(777, (1 << 22) + 321, 262_144)
 }
 
 fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {

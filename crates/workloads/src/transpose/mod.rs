@@ -22,7 +22,7 @@ pub const WORKLOAD: Workload = Workload {
 
 /// Width and height; not multiples of the tile.
 fn shape(size: Size) -> (usize, usize) {
-    size.pick((50, 37), (2000, 1200))
+    size.pick_usual((50, 37), (2000, 1200), (512, 512))
 }
 
 fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {

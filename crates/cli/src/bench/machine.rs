@@ -1,0 +1,42 @@
+//! `cohesim bench machine`: what a machine's parameters come to, by microbenchmarks.
+
+use crate::ui::Ui;
+use ::machine::Machine as Description;
+use miette::{IntoDiagnostic, miette};
+use serde::Serialize;
+use workloads::probe;
+
+/// Measure a machine by microbenchmarks: latencies and bandwidths of each level, arithmetic, local memory and launches, beside
+/// what its file implies.
+#[derive(clap::Args)]
+pub struct Machine {
+    /// The machine: a name (see `cohesim list systems`) or a file.
+    #[arg(long, default_value = "r9nano", value_name = "NAME|FILE")]
+    system: String,
+    /// Change a key of the machine: gpu.l2.size=1MiB.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    what: &'static str,
+    unit: &'static str,
+    implied: f64,
+    measured: f64,
+}
+
+impl Machine {
+    pub fn run(&self, ui: &Ui) -> miette::Result<()> {
+        let machine = Description::load(&self.system, &self.sets).into_diagnostic()?;
+        let probes = probe(&machine).map_err(|error| miette!("{error}"))?;
+        ui.print(&format!("{:34} {:>10} {:>10}\n", machine.name, "implied", "measured"))?;
+        let mut rows = Vec::new();
+        for probe in probes {
+            let (what, unit, implied, measured) = (probe.what, probe.unit, probe.implied, probe.measured);
+            ui.print(&format!("{what:34} {implied:10.2} {measured:10.2} {unit}\n"))?;
+            rows.push(Row { what, unit, implied, measured });
+        }
+        ui.report(&rows)
+    }
+}

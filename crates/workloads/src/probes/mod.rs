@@ -1,0 +1,145 @@
+//! Microbenchmarks: what a machine's parameters come to when a kernel meets them.
+//!
+//! Each probe runs a kernel of `probes.cl` with different counts, so that launch and start cancel out; what is left is set beside
+//! the figure that the machine file implies. What a probe does beside what it measures (the instructions of its loop) is in the
+//! measured figure.
+
+use crate::{Arg, Gpu, GpuError, NdRange, Rng, Timed};
+use machine::{Machine, Options};
+use mem::{Bytes, LINE};
+
+const OBJECT: &[u8] = include_bytes!("probes.hsaco");
+
+/// Something that was measured.
+pub struct Probe {
+    pub what: &'static str,
+    pub unit: &'static str,
+    /// What the parameters add up to.
+    pub implied: f64,
+    pub measured: f64,
+}
+
+/// Measures a machine of one GPU.
+pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
+    let mut probes = Vec::new();
+    let unit = &machine.compute_unit;
+    let cycles = |time: engine::Time| time.0 as f64 * machine.clock.0 as f64 / 1e15;
+    let (wire, below) = (2.0 * cycles(machine.wires.l1_l2.latency), 2.0 * cycles(machine.wires.l2_memory.latency));
+    // From issue to lines, to the look-up in the cache and back.
+    let l1 = (unit.decode.0 + unit.coalesce.0 + machine.l1v.latency.0 + 1) as f64;
+    let mut add = |what, unit, implied, measured| probes.push(Probe { what, unit, implied, measured });
+
+    let [first, next] = launches(machine)?;
+    add("first launch of an empty kernel", "cycles", machine.dispatcher.first_launch.0 as f64, first);
+    add("next launch of an empty kernel", "cycles", machine.dispatcher.launch.0 as f64, next);
+    add("load that hits the vector cache", "cycles", l1, chase(machine, 8 << 10)?);
+    add("load that hits the L2", "cycles", l1 + wire, chase(machine, 512 << 10)?);
+    let memory = l1 + wire + below + machine.memory_latency();
+    add("load from memory", "cycles", memory, chase(machine, 16 << 20)?);
+    let line = LINE as f64 * machine.clock.0 as f64 / 1e9;
+    let l2 = line * machine.banks.count as f64;
+    add("reading from the L2", "GB/s", l2, stream(machine, 1 << 20, true)?);
+    add("reading from memory", "GB/s", machine.memory_peak() / 1e9, stream(machine, 16 << 20, false)?);
+    let arithmetic = unit.simds as f64 / unit.vector.0 as f64;
+    add("vector instructions of a unit", "a cycle", arithmetic, vector(machine)?);
+    let local = (unit.decode.0 + unit.local.0) as f64;
+    let conflicts = |stride: u32| f64::from((64 * stride / unit.local_banks.max(1)).clamp(1, 64) - 1);
+    add("local load, neighbouring words", "cycles", local + conflicts(1), local_chase(machine, 1)?);
+    add("local load, all in one bank", "cycles", local + 63.0, local_chase(machine, unit.local_banks)?);
+    Ok(probes)
+}
+
+/// A machine with the probes' kernels on it.
+fn gpu(machine: &Machine) -> Result<Timed, GpuError> {
+    Timed::new(OBJECT, machine, &Options::default())
+}
+
+/// The cycles that the last kernel took.
+fn took(gpu: &Timed, machine: &Machine) -> f64 {
+    let ended = gpu.last().expect("a kernel has been launched");
+    (ended.end.0 - ended.start.0) as f64 * machine.clock.0 as f64 / 1e15
+}
+
+fn launches(machine: &Machine) -> Result<[f64; 2], GpuError> {
+    let mut gpu = gpu(machine)?;
+    let out = gpu.alloc(Bytes(4))?;
+    let mut times = [0.0; 2];
+    for time in &mut times {
+        gpu.launch("nothing", NdRange::line(1, 1), &[Arg::Buffer(out)])?;
+        *time = took(&gpu, machine);
+    }
+    Ok(times)
+}
+
+/// Cycles from one load to the next that needs its result, over so many bytes in random order.
+fn chase(machine: &Machine, bytes: usize) -> Result<f64, GpuError> {
+    const STEPS: u32 = 16_384;
+    let (lines, words) = (bytes / LINE, LINE / 4);
+    let mut order: Vec<usize> = (1..lines).collect();
+    let mut random = Rng::new(1);
+    for n in (1..order.len()).rev() {
+        order.swap(n, random.below(n as u32 + 1) as usize);
+    }
+    let mut next = vec![0; lines * words];
+    let mut place = 0;
+    for line in order.into_iter().chain([0]) {
+        next[place * words] = (line * words) as u32;
+        place = line;
+    }
+    let mut gpu = gpu(machine)?;
+    let (table, out) = (gpu.alloc(Bytes(bytes as u64))?, gpu.alloc(Bytes(4))?);
+    gpu.write(table, &next.iter().flat_map(|word: &u32| word.to_le_bytes()).collect::<Vec<_>>())?;
+    let args = |rounds| vec![Arg::Buffer(table), Arg::Buffer(out), Arg::U32(rounds * STEPS)];
+    Ok(difference(&mut gpu, machine, "chase", NdRange::line(1, 1), args)? / f64::from(STEPS))
+}
+
+/// GB/s of all compute units together: of reading so many bytes again and again, or of reading twice as many.
+fn stream(machine: &Machine, bytes: u32, again: bool) -> Result<f64, GpuError> {
+    const ROUNDS: u32 = 8;
+    let mut gpu = gpu(machine)?;
+    let (data, out) = (gpu.alloc(Bytes(2 * u64::from(bytes)))?, gpu.alloc(Bytes(4))?);
+    let args = |parts| {
+        let (count, rounds) = if again { (bytes / 16, parts * ROUNDS) } else { (bytes / 16 * parts, 1) };
+        vec![Arg::Buffer(data), Arg::Buffer(out), Arg::U32(count), Arg::U32(rounds)]
+    };
+    let range = NdRange::line(machine.compute_units() * 1024, 256);
+    let cycles = difference(&mut gpu, machine, "stream", range, args)?;
+    let moved = f64::from(bytes) * if again { f64::from(ROUNDS) } else { 1.0 };
+    Ok(moved / cycles * machine.clock.0 as f64 / 1e9)
+}
+
+/// Vector instructions that a compute unit with full SIMDs issues in a cycle.
+fn vector(machine: &Machine) -> Result<f64, GpuError> {
+    const ROUNDS: u32 = 200;
+    let mut gpu = gpu(machine)?;
+    let out = gpu.alloc(Bytes(4))?;
+    let waves = machine.compute_units() * machine.compute_unit.wavefronts();
+    let args = |rounds| vec![Arg::Buffer(out), Arg::F32(0.5), Arg::U32(rounds * ROUNDS)];
+    let cycles = difference(&mut gpu, machine, "arithmetic", NdRange::line(waves * 64, 64), args)?;
+    Ok(8.0 * f64::from(ROUNDS) * waves as f64 / cycles / machine.compute_units() as f64)
+}
+
+/// Cycles from one local load to the next that needs its result.
+fn local_chase(machine: &Machine, stride: u32) -> Result<f64, GpuError> {
+    const ROUNDS: u32 = 1024;
+    let mut gpu = gpu(machine)?;
+    let out = gpu.alloc(Bytes(4))?;
+    let args = |rounds| vec![Arg::Buffer(out), Arg::U32(stride), Arg::U32(rounds * ROUNDS)];
+    Ok(difference(&mut gpu, machine, "local_chase", NdRange::line(64, 64), args)? / f64::from(ROUNDS))
+}
+
+/// How many cycles longer a kernel takes with two rounds than with one, after one round to warm up.
+fn difference(
+    gpu: &mut Timed,
+    machine: &Machine,
+    kernel: &str,
+    range: NdRange,
+    args: impl Fn(u32) -> Vec<Arg>,
+) -> Result<f64, GpuError> {
+    let mut times = Vec::new();
+    for rounds in [1, 1, 2] {
+        gpu.launch(kernel, range, &args(rounds))?;
+        times.push(took(gpu, machine));
+    }
+    Ok(times[2] - times[1])
+}

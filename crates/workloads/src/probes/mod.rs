@@ -38,8 +38,12 @@ pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
     add("load from memory", "cycles", memory, chase(machine, 16 << 20)?);
     let line = LINE as f64 * machine.clock.0 as f64 / 1e9;
     let l2 = line * machine.banks.count as f64;
-    add("reading from the L2", "GB/s", l2, stream(machine, 1 << 20, true)?);
-    add("reading from memory", "GB/s", machine.memory_peak() / 1e9, stream(machine, 16 << 20, false)?);
+    // More than first-level caches hold of it, less than the L2.
+    add("reading from the L2", "GB/s", l2, stream(machine, 3 << 19, true)?);
+    // Its peak, or what can be under way between the L2 and memory.
+    let under_way = l2 * machine.l2.mshrs as f64 / (below + machine.memory_latency());
+    let memory = under_way.min(machine.memory_peak() / 1e9);
+    add("reading from memory", "GB/s", memory, stream(machine, 16 << 20, false)?);
     let arithmetic = unit.simds as f64 / unit.vector.0 as f64;
     add("vector instructions of a unit", "a cycle", arithmetic, vector(machine)?);
     let local = (unit.decode.0 + unit.local.0) as f64;

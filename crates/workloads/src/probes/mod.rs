@@ -39,7 +39,7 @@ pub fn probe(machine: &Machine) -> Result<Vec<Probe>, GpuError> {
     let line = LINE as f64 * machine.clock.0 as f64 / 1e9;
     let l2 = line * machine.banks.count as f64;
     // More than first-level caches hold of it, less than the L2.
-    add("reading from the L2", "GB/s", l2, stream(machine, 3 << 19, true)?);
+    add("reading what the L2 holds", "GB/s", l2, stream(machine, 3 << 19, true)?);
     // Its peak, or what can be under way between the L2 and memory.
     let under_way = l2 * machine.l2.mshrs as f64 / (below + machine.memory_latency());
     let memory = under_way.min(machine.memory_peak() / 1e9);

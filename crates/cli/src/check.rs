@@ -17,7 +17,7 @@ pub struct Check {
     /// Its name (see `cohesim list protocols`), `NAME:SYSTEM` for one of its systems (`adsm:lazy`), or `all`.
     #[arg(required_unless_present = "mutants", default_value = "all", hide_default_value = true)]
     protocol: String,
-    /// How many caches take part (for ADSM: accelerators); 3 unless given, 2 with --mutants.
+    /// How many caches take part (for ADSM: accelerators). Unless given 3, of the largest protocols 2, as with --mutants.
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..=6))]
     caches: Option<u8>,
     /// How many lines (for ADSM at least one for each accelerator).

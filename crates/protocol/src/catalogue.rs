@@ -16,6 +16,8 @@ use mem::Bytes;
 /// A protocol.
 pub struct Protocol {
     pub name: &'static str,
+    /// With how many caches it is checked unless something else is asked for: so many can be searched in a minute or two.
+    pub caches: u8,
     pub about: &'static str,
     /// Its tables, from the core downwards.
     pub tables: &'static [&'static Table],
@@ -46,6 +48,7 @@ pub struct Setup {
 pub static ALL: &[Protocol] = &[
     Protocol {
         name: "vi",
+        caches: 3,
         about: "write-through L1s over one write-back L2; L1s are invalidated when a kernel starts",
         tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
         systems: &[Setup { name: "one-gpu", rounds: 1, build: vi }],
@@ -53,6 +56,7 @@ pub static ALL: &[Protocol] = &[
     },
     Protocol {
         name: "wb_nc",
+        caches: 3,
         about: "no coherence: a write-back L2 per GPU, flushed at a kernel's end, invalidated at its start",
         tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
         systems: &[
@@ -67,6 +71,7 @@ pub static ALL: &[Protocol] = &[
     },
     Protocol {
         name: "wt_nc",
+        caches: 3,
         about: "no coherence: a write-through L2 per GPU, drained at a kernel's end, invalidated at its start",
         tables: &[&vi_l1::l1::TABLE, &wt_l2::wt::TABLE, &memory::memory::TABLE],
         systems: &[
@@ -85,6 +90,7 @@ pub static ALL: &[Protocol] = &[
     },
     Protocol {
         name: "mesi",
+        caches: 3,
         about: "MESI with a directory for CPU cores and a GPU as one more core, in a shared last-level cache or at the \
                 memory controller",
         tables: &[
@@ -111,6 +117,7 @@ pub static ALL: &[Protocol] = &[
     },
     Protocol {
         name: "nmoesi",
+        caches: 2,
         about: "UMH: GPUs' memories as caches of blocks of the host's, with MOESI and stores that need not be coherent (N)",
         tables: &[
             &nmoesi::l1::nmoesi_l1::TABLE,
@@ -141,6 +148,7 @@ pub static ALL: &[Protocol] = &[
     },
     Protocol {
         name: "halcone",
+        caches: 3,
         about: "HALCONE: many GPUs over one memory, ordered by logical time; lines are read on leases, none is invalidated",
         tables: &[&halcone::halcone_l1::TABLE, &halcone::halcone_l2::TABLE, &halcone::tsu::TABLE],
         systems: &[
@@ -153,6 +161,7 @@ pub static ALL: &[Protocol] = &[
     },
     Protocol {
         name: "gtsc",
+        caches: 2,
         about: "G-TSC: ordered by the logical time of compute units; a lease that has ended is renewed without data if nobody wrote",
         tables: &[
             &gtsc::gtsc_l1::TABLE,
@@ -172,6 +181,7 @@ pub static ALL: &[Protocol] = &[
     },
     Protocol {
         name: "hmg",
+        caches: 2,
         about: "HMG: the L2 of one GPU is a line's home and tells other L2s to forget it, without waiting; scopes on loads, acquires \
                 and releases",
         tables: &[&vi_l1::l1::TABLE, &hmg::hmg_l2::TABLE, &memory::memory::TABLE],
@@ -184,6 +194,7 @@ pub static ALL: &[Protocol] = &[
     },
     Protocol {
         name: "adsm",
+        caches: 3,
         about: "GMAC: objects move between host and accelerators on calls, returns and page faults; as batch-, lazy- or \
                 rolling-update",
         tables: &[&adsm::batch::TABLE, &adsm::lazy::TABLE, &adsm::rolling::TABLE, &adsm::accelerator::TABLE],

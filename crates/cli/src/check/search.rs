@@ -44,7 +44,7 @@ impl Check {
         for Chosen { protocol, systems } in chosen {
             let mut coverage = Coverage::default();
             for setup in *systems {
-                let caches = self.caches.unwrap_or(3);
+                let caches = self.caches.unwrap_or(protocol.caches);
                 let system = (setup.build)(caches.into(), self.lines.into());
                 for &network in system.networks() {
                     let network_name = match network {

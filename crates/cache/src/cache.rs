@@ -5,13 +5,16 @@
 //! here. How long a look-up takes is in the latency of the wires to the cache:
 //! it is pipelined, and partitions can be cut there.
 
+mod orders;
+
 use crate::{
     bank::{Bank, BankSpec, Homes, Offer},
     front::{self, Front},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Ready, RoundRobin, Scope};
 use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, lane};
-use mem::{Access, Block, LINE, Observation, Observer, Reply, Request, Seen, Stamp};
+use mem::{Access, Block, Observation, Observer, Reply, Request, Seen};
+use orders::{Answer, Fence, Order};
 use protocol::{Impossible, Kind, Msg, Node, Stamps};
 use std::collections::VecDeque;
 
@@ -63,46 +66,8 @@ struct Top {
     says_stored: bool,
 }
 
-/// Somebody who wants every line flushed or invalidated.
-struct Order {
-    kind: Kind,
-    scope: mem::Scope,
-    /// What is answered when it has been done.
-    answer: Answer,
-    /// What is still to be done, the next thing first.
-    stages: VecDeque<Stage>,
-    /// So many have not answered.
-    awaited: usize,
-    /// The latest time that has been heard of.
-    time: Stamp,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// It is done to all lines here.
-    Sweep,
-    /// Those below do it.
-    Below,
-    /// Peers see to it that what they have told others has arrived.
-    Peers,
-}
-
-/// A peer wants to know that whatever was told to anybody has arrived: everybody is asked to say so, behind all else.
-struct Fence {
-    asker: Node,
-    number: u8,
-    awaited: usize,
-}
-
 /// Nobody: who asks a line to do something on no one's behalf, and is told that it is done.
 const NOBODY: Node = Node(u8::MAX);
-
-enum Answer {
-    /// To the requester on this wire.
-    Reply(usize, Reply),
-    /// To this cache.
-    Done(Node),
-}
 
 pub struct Cache {
     me: Node,
@@ -362,42 +327,6 @@ impl Cache {
         Ok(true)
     }
 
-    /// What an order to a first-level cache takes, one after another.
-    fn stages_of_request(&self, kind: Kind, scope: mem::Scope) -> &'static [Stage] {
-        match (kind, self.acquire, scope) {
-            (.., mem::Scope::System) => &[Stage::Sweep, Stage::Below],
-            (Kind::Invalidate, Acquire::Raise, _) => &[Stage::Below, Stage::Sweep],
-            (Kind::Invalidate, Acquire::Ask, _) => &[Stage::Below],
-            _ => &[Stage::Sweep],
-        }
-    }
-
-    /// Takes an order of another cache for all lines; says whether it could.
-    fn order(&mut self, order: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
-        if order.kind == Kind::Inval {
-            let done = Msg::new(self.me, order.from, Kind::Done, WHOLE, Block::EMPTY);
-            self.to.send(Msg { acks: order.acks, ..done }.into());
-            return Ok(true);
-        }
-        if self.peers.contains(&order.from) {
-            self.fence(order.from);
-            return Ok(true);
-        }
-        if self.order.is_some() {
-            return Ok(false);
-        }
-        let stages: &[Stage] = match (order.kind, self.acquire) {
-            // All levels are to forget.
-            (Kind::Invalidate, _) if order.scope == mem::Scope::System => &[Stage::Sweep],
-            (Kind::Invalidate, Acquire::Raise) => &[Stage::Below, Stage::Sweep],
-            (Kind::Invalidate, Acquire::Ask) => &[Stage::Below],
-            (Kind::Flush, _) => &[Stage::Sweep, Stage::Peers],
-            _ => &[Stage::Sweep],
-        };
-        self.take_order(order.kind, order.scope, Answer::Done(order.from), stages)?;
-        Ok(true)
-    }
-
     /// Takes a message of another cache that is no answer, if there is one and it can be taken.
     fn message(&mut self, port: usize) -> Result<bool, Box<Impossible>> {
         let from = &self.from[port];
@@ -485,81 +414,6 @@ impl Cache {
             None => {
                 let to = msg.of.expect("an atomic access is passed on for somebody");
                 self.to.send(Packet { msg: Msg { from: self.me, to, of: None, ..msg }, atomic });
-            }
-        }
-        Ok(true)
-    }
-
-    fn take_order(
-        &mut self,
-        kind: Kind,
-        scope: mem::Scope,
-        answer: Answer,
-        stages: &[Stage],
-    ) -> Result<(), Box<Impossible>> {
-        let stages = stages.iter().copied().filter(|stage| *stage != Stage::Peers || !self.peers.is_empty());
-        self.order = Some(Order { kind, scope, answer, stages: stages.collect(), awaited: 0, time: 0 });
-        self.carry_on_order().map(|_| ())
-    }
-
-    /// Somebody has done what was ordered, or says that what it was told before has arrived.
-    fn heard(&mut self, done: &Msg<LINE>) {
-        if done.acks > 0 {
-            let place = self.fences.iter().position(|fence| fence.number == done.acks);
-            let place = place.expect("only what was asked is answered");
-            self.fences[place].awaited -= 1;
-            if self.fences[place].awaited == 0 {
-                let asker = self.fences.remove(place).asker;
-                self.to.send(Msg::new(self.me, asker, Kind::Done, WHOLE, Block::EMPTY).into());
-            }
-            return;
-        }
-        let order = self.order.as_mut().expect("only an order for all lines is answered for all lines");
-        order.awaited -= 1;
-        order.time = order.time.max(done.stamps.cts);
-    }
-
-    /// Asks all peers to say so when whatever was told to them before has arrived.
-    fn fence(&mut self, asker: Node) {
-        self.fenced = self.fenced % 254 + 1;
-        for peer in &self.peers {
-            let mark = Msg { acks: self.fenced, ..Msg::new(self.me, *peer, Kind::Inval, WHOLE, Block::EMPTY) };
-            self.to.send(mark.into());
-        }
-        self.fences.push(Fence { asker, number: self.fenced, awaited: self.peers.len() });
-    }
-
-    /// Goes on with an order for all lines, and answers it when it has been carried out.
-    fn carry_on_order(&mut self) -> Result<bool, Box<Impossible>> {
-        let Some(order) = &mut self.order else { return Ok(false) };
-        if !self.bank.is_swept() || order.awaited > 0 {
-            return Ok(false);
-        }
-        match order.stages.pop_front() {
-            Some(Stage::Sweep) => {
-                let (kind, time) = (order.kind, order.time);
-                self.bank.sweep(kind, time)?;
-            }
-            Some(stage) => {
-                let told = if stage == Stage::Below { &self.homes.nodes } else { &self.peers };
-                order.awaited = told.len();
-                for node in told {
-                    let msg = Msg::new(self.me, *node, order.kind, WHOLE, Block::EMPTY);
-                    self.to.send(Msg { scope: order.scope, ..msg }.into());
-                }
-            }
-            None => {
-                let order = self.order.take().expect("it was there a moment ago");
-                match order.answer {
-                    Answer::Reply(port, reply) => {
-                        let top = self.top.as_ref().expect("only a first-level cache is given requests");
-                        top.wires[port].2.send(Lane::Reply, Reply { stamp: order.time, ..reply }, HEADER);
-                    }
-                    Answer::Done(node) => {
-                        let done = Msg::new(self.me, node, Kind::Done, WHOLE, Block::EMPTY);
-                        self.to.send(Msg { stamps: Stamps::now(order.time), ..done }.into());
-                    }
-                }
             }
         }
         Ok(true)

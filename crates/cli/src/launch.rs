@@ -125,7 +125,7 @@ impl Launch {
         if let Some(system) = &self.timed.system {
             let program = self.program(&kernel.name, &given)?;
             let told = (&program, self.args.as_slice());
-            simulated = Some(self.timed.run(system, told, &mut gpu, &dispatch, self.repeat, threads, ui)?);
+            simulated = Some(self.timed.run(system, told, &mut gpu, (&dispatch, self.repeat), threads, ui)?);
             wave_instructions = simulated.as_ref().map_or(0, |simulated| simulated.summary.wave_instructions);
         } else {
             for _ in 0..self.repeat {

@@ -36,7 +36,7 @@ impl Timed {
         let staging = Functional::new(object, NonZero::<usize>::MIN)?;
         let start = cpu_time();
         let session = Session::start(machine, options);
-        let waves = (machine.compute_units() * machine.compute_unit.wavefronts()) as u64;
+        let waves = machine.wavefronts();
         Ok(Self { staging, session, waves, placed: BTreeSet::new(), cpu_time: cpu_time() - start, last: None })
     }
 

@@ -44,14 +44,12 @@ impl Simulated {
 
 impl Timed {
     /// Runs the kernel `repeat` times on the machine; memory then holds what the machine left there.
-    #[allow(clippy::too_many_arguments)]
     pub fn run(
         &self,
         system: &str,
         (program, arguments): (&Program, &[String]),
         gpu: &mut Gpu,
-        dispatch: &Dispatch,
-        repeat: u32,
+        (dispatch, repeat): (&Dispatch, u32),
         threads: usize,
         ui: &Ui,
     ) -> miette::Result<Simulated> {

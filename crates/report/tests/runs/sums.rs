@@ -60,12 +60,10 @@ pub fn options(threads: usize) -> Options {
     Options { threads, ..Options::default() }
 }
 
-#[allow(dead_code, reason = "not every test writes reports")]
 pub fn program() -> Program {
     Program::new("vecadd", VECADD)
 }
 
-#[allow(dead_code, reason = "not every test writes reports")]
 pub fn subject<'a>(program: &'a Program, machine: &'a Machine, run: &'a Run) -> Subject<'a> {
     Subject { program, arguments: &[], machine, run, total: run.end, host: HostFacts::default() }
 }

@@ -77,6 +77,11 @@ impl Table {
         state as usize * self.events.len() + event as usize
     }
 
+    /// The state of a line of which nothing is known.
+    pub fn initial(&self) -> u8 {
+        self.states.iter().position(|state| *state == "I").unwrap_or(0) as u8
+    }
+
     /// Whether a line in this state has nothing under way: no event has to wait for it. An event that waits in every state says
     /// nothing about this one.
     pub fn at_rest(&self, state: u8) -> bool {

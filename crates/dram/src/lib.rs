@@ -5,6 +5,7 @@ mod channel;
 mod device;
 mod dram;
 mod home;
+mod level;
 mod mapping;
 mod memory;
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub mod standards;
 pub use channel::{Channel, Store};
 pub use dram::{DramSpec, Order, Page};
 pub use home::{Changed, Home, Served, Touched};
+pub use level::{Access, Directory, Extent, Level, LevelSpec, RoomSpec};
 pub use mapping::{BadMapping, Mapping};
 pub use memory::{FixedSpec, Memory, MemorySpec, Timing};
 pub use scheduler::{MOST_BANKS, Scheduler, Tally};

@@ -97,14 +97,7 @@ impl Memory {
         observer: Option<(Observer, Outlet<Observation>)>,
         scope: &Scope,
     ) -> Self {
-        let (latency, outstanding, pace) = match spec.timing {
-            Timing::Fixed(fixed) => (fixed.latency, fixed.outstanding, Pace { messages: 1, cycles: fixed.interval }),
-            Timing::Dram(dram) => {
-                let outstanding = dram.channels * (dram.read_queue + dram.write_queue);
-                (dram.latency, outstanding, Pace { messages: dram.channels, cycles: Cycles(1) })
-            }
-        };
-        let port = PortSpec { capacity: outstanding, latency, bytes_per_cycle: None };
+        let Port { port, pace } = Port::of(&spec.timing);
         let (under_way, done) = scope.port("under_way", port, scope);
         let bell = scope.eventcount("work");
         above.from.iter().for_each(|inlet| inlet.ring(&bell));
@@ -276,9 +269,28 @@ impl Memory {
 }
 
 /// How many messages are taken in how many cycles.
-struct Pace {
-    messages: usize,
-    cycles: Cycles,
+pub(crate) struct Pace {
+    pub messages: usize,
+    pub cycles: Cycles,
+}
+
+/// The way of answers through a memory, and how fast it takes messages.
+pub(crate) struct Port {
+    pub port: PortSpec,
+    pub pace: Pace,
+}
+
+impl Port {
+    pub fn of(timing: &Timing) -> Self {
+        let (latency, capacity, pace) = match timing {
+            Timing::Fixed(fixed) => (fixed.latency, fixed.outstanding, Pace { messages: 1, cycles: fixed.interval }),
+            Timing::Dram(dram) => {
+                let outstanding = dram.channels * (dram.read_queue + dram.write_queue);
+                (dram.latency, outstanding, Pace { messages: dram.channels, cycles: Cycles(1) })
+            }
+        };
+        Self { port: PortSpec { capacity, latency, bytes_per_cycle: None }, pace }
+    }
 }
 
 /// What is to be done.
@@ -290,12 +302,12 @@ enum Next {
     Served(Served, Option<Atomic>),
 }
 
-fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
+pub(crate) fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
     if from.is_empty() { None } else { from.try_recv(lane) }
 }
 
 /// Sends each answer to the one who asked. Caches always take answers.
-async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>) {
+pub(crate) async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>) {
     loop {
         let packet = done.recv(Lane::Reply).await;
         ways.to(packet.msg.to).outlet().send(Lane::Reply, packet, bytes(&packet.msg)).await;

@@ -86,6 +86,7 @@ const Program edge_program = {
     .size_means = "WIDTHxHEIGHT in pixels, or the side of a square",
     .tiny = {70, 41},
     .full = {1920, 1100},
+    .usual = {512, 512},
     .chunk = 8,
     .chunk_means = "rows",
     .kernels = &kernels,

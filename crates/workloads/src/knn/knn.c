@@ -79,6 +79,7 @@ const Program knn_program = {
     .size_means = "records",
     .tiny = {1000},
     .full = {2200000},
+    .usual = {42764},
     .chunk = 1024,
     .chunk_means = "records",
     .kernels = &kernels,

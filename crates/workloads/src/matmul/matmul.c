@@ -71,6 +71,7 @@ const Program matmul_program = {
     .size_means = "the side of the matrices, a multiple of 16",
     .tiny = {48},
     .full = {512},
+    .usual = {256},
     .chunk = TILE,
     .chunk_means = "rows",
     .kernels = &kernels,

@@ -42,6 +42,7 @@ const Program write_program = {
     .size_means = "elements",
     .tiny = {1000},
     .full = {(1 << 23) - 100},
+    .usual = {1 << 20},
     .chunk = 4096,
     .chunk_means = "elements",
     .kernels = &kernels,

@@ -63,6 +63,44 @@ fn every_workload_notices_one_wrong_bit() {
 }
 
 #[test]
+fn every_way_to_pass_arrays_gives_right_results() {
+    for workload in ALL {
+        for copies in ["explicit", "none"] {
+            let Ran { code, out } = tiny(workload.name, &[], &["--copies", copies]);
+            assert_eq!(code, Some(0), "{} with copies {copies}: {out}", workload.name);
+        }
+    }
+    for name in ["matmul", "edge", "knn", "backprop", "write"] {
+        for (copies, policy) in [("explicit", "memcpy"), ("mapped", "shared"), ("none", "shared")] {
+            let shared = ["--copies", copies, "--cpu-share", "30", "--threads", "2", "--chunk", "1"];
+            let Ran { code, out } = tiny(name, &["--memory-policy", policy], &shared);
+            assert_eq!(code, Some(0), "{name} with copies {copies}: {out}");
+        }
+    }
+}
+
+/// What the report of a workload at its tiny size says of its region of interest, in femtoseconds.
+fn region(name: &str, arguments: &[&str]) -> u64 {
+    let report: serde_json::Value = serde_json::from_str(&tiny(name, &["--json"], arguments).out).expect("it is JSON");
+    report["region_fs"].as_u64().expect("the program marks a region")
+}
+
+#[test]
+fn copies_are_part_of_the_region_of_interest() {
+    let with = |copies| region("lud", &["--copies", copies]);
+    assert!(with("explicit") > with("none"));
+}
+
+#[test]
+fn the_adjustment_of_weights_can_be_measured_alone() {
+    for share in ["0", "60"] {
+        let all = region("backprop", &["--cpu-share", share]);
+        let adjustment = region("backprop", &["--cpu-share", share, "--region", "adjust"]);
+        assert!(adjustment < all / 2, "with {share}%: {adjustment} of {all}");
+    }
+}
+
+#[test]
 fn any_share_of_the_work_can_be_the_cpus() {
     for name in ["matmul", "edge", "knn", "backprop", "write"] {
         for share in ["1", "50", "100"] {
@@ -102,6 +140,13 @@ fn a_wrong_argument_is_refused_with_what_would_be_right() {
         (&["vecadd", "--cpu-share", "10"], "there is no option '--cpu-share'"),
         (&["vecadd", "--threads", "0"], "a number from 1 to 64 is needed"),
         (&["vecadd", "--size"], "--size needs a value"),
+        (&["vecadd", "--copies", "some"], "`explicit`, `mapped` or `none` is needed"),
+        (&["vecadd", "--region", "adjust"], "there is no option '--region'"),
+        (&["backprop", "--region", "forward"], "only `adjust` is known"),
+        (&["bfs-omp", "--copies", "none"], "there is no option '--copies'"),
+        (&["bfs-omp", "--threads", "0"], "a number from 1 to 64 is needed"),
+        (&["litmus", "WRC"], "there is no test 'WRC'"),
+        (&["litmus", "SB", "--runs", "0"], "a number from 1 to 1000000000 is needed"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
         command.args(["run", arguments[0], "--functional", "--"]).args(&arguments[1..]);

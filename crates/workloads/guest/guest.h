@@ -46,7 +46,9 @@ typedef struct {
     const char *name;
     const char *about;
     const char *size_means; // for people: the numbers of --size
-    size_t tiny[3], full[3], usual[3]; // `usual` is what others measure with, if that is known
+    // `tiny` is for tests; `small` for a CPU in time, a few million instructions of it; `full` for a GPU in time; `usual` is
+    // what the suite that the program comes from is run with. Without `full`, `small` is the default.
+    size_t tiny[3], small[3], full[3], usual[3];
     unsigned iterations; // the default; 0 if the program does not repeat itself
     size_t chunk;        // the default, in what `chunk_means` says; 0 if the CPU does not share the work
     const char *chunk_means;

@@ -68,6 +68,8 @@ static void print_size(FILE *out, const size_t size[3])
         fprintf(out, i ? "x%zu" : "%zu", size[i]);
 }
 
+static const size_t *default_size(const Program *program) { return program->full[0] ? program->full : program->small; }
+
 static void print_named_size(const char *name, const size_t size[3])
 {
     if (!size[0])
@@ -80,8 +82,9 @@ static void help(const Program *program)
 {
     printf("Usage: %s [OPTION]...\n%s: %s.\n\nOptions:\n", program->name, program->name, program->about);
     printf("  --size N          %s (default ", program->size_means);
-    print_size(stdout, program->full);
+    print_size(stdout, default_size(program));
     print_named_size("tiny", program->tiny);
+    print_named_size("small", program->small);
     print_named_size("usual", program->usual);
     printf(")\n");
     if (program->iterations)
@@ -125,7 +128,10 @@ static void parse_size(const Program *program, const char *text, size_t size[3])
     const struct {
         const char *name;
         const size_t *size;
-    } named[] = {{"tiny", program->tiny}, {"default", program->full}, {"usual", program->usual}};
+    } named[] = {{"tiny", program->tiny},
+                 {"small", program->small},
+                 {"default", default_size(program)},
+                 {"usual", program->usual}};
     memset(size, 0, 3 * sizeof *size);
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         if (strcmp(text, named[i].name) == 0 && named[i].size[0]) {
@@ -137,7 +143,7 @@ static void parse_size(const Program *program, const char *text, size_t size[3])
         size[i] = number("--size", rest, &rest);
         require(size[i] > 0, "--size %s: it must not be 0", text);
         if (*rest == '\0') {
-            require(i == 0 || program->full[i] != 0, "--size %s: too many numbers; %s", text, program->size_means);
+            require(i == 0 || default_size(program)[i] != 0, "--size %s: too many numbers; %s", text, program->size_means);
             cells(size[0], i > 0 ? size[1] : 1, i > 1 ? size[2] : 1);
             return;
         }
@@ -179,7 +185,7 @@ static bool parse_flag(const Program *program, const char *option, Options *opti
 static Options parse(const Program *program, char **arguments)
 {
     Options options = {.iterations = program->iterations, .threads = 4, .chunk = program->chunk, .check = true};
-    memcpy(options.size, program->full, sizeof options.size);
+    memcpy(options.size, default_size(program), sizeof options.size);
     for (; *arguments; arguments++) {
         const char *option = *arguments;
         if (parse_flag(program, option, &options))

@@ -79,10 +79,27 @@ fn every_way_to_pass_arrays_gives_right_results() {
     }
 }
 
-/// What the report of a workload at its tiny size says of its region of interest, in femtoseconds.
+/// The report of a run with `--json`.
+fn report(ran: &Ran) -> serde_json::Value {
+    serde_json::from_str(&ran.out).expect("it is JSON")
+}
+
+/// How long the region of interest of a workload at its tiny size took, in femtoseconds.
 fn region(name: &str, arguments: &[&str]) -> u64 {
-    let report: serde_json::Value = serde_json::from_str(&tiny(name, &["--json"], arguments).out).expect("it is JSON");
-    report["region_fs"].as_u64().expect("the program marks a region")
+    report(&tiny(name, &["--json"], arguments))["region_fs"].as_u64().expect("the program marks a region")
+}
+
+#[test]
+fn the_small_size_of_a_workload_is_fit_for_a_cpu_in_time() {
+    let half: &[&str] = &["--cpu-share", "50"];
+    let shared = ["matmul", "edge", "knn", "backprop", "write"].map(|name| (name, half));
+    let alone = ["lud", "kmeans", "hotspot", "needleman-wunsch", "bfs"].map(|name| (name, &[][..]));
+    for (name, arguments) in shared.into_iter().chain(alone) {
+        let ran = inside(name, &[&["--json", "--", "--size", "small"], arguments].concat());
+        assert_eq!(ran.code, Some(0), "{name}: {}", ran.out);
+        let instructions = report(&ran)["instructions"].as_u64().expect("instructions are counted");
+        assert!((500_000..5_000_000).contains(&instructions), "{name} takes {instructions} instructions");
+    }
 }
 
 #[test]

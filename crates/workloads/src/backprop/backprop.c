@@ -101,6 +101,7 @@ const Program backprop_program = {
     .about = "trains a network of one hidden layer: the GPU has the first layer, the host the rest",
     .size_means = "inputs, a multiple of 16",
     .tiny = {480},
+    .small = {1024},
     .full = {65536},
     .usual = {65536},
     .iterations = 2,

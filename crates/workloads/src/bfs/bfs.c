@@ -43,6 +43,7 @@ const Program bfs_program = {
     .about = "finds every node's distance from the first in a random graph, one launch per level",
     .size_means = "nodes, with 0 to 15 edges from each",
     .tiny = {500},
+    .small = {8192},
     .full = {150000},
     .usual = {65536},
     .kernels = &kernels,

@@ -46,7 +46,7 @@ const Program bfs_omp_program = {
     .about = "finds every node's distance from the first in a random graph; the nodes of each level are shared out",
     .size_means = "nodes, with 0 to 15 edges from each",
     .tiny = {500},
-    .full = {8192},
+    .small = {8192},
     .usual = {65536},
     .run = run,
 };

@@ -85,6 +85,7 @@ const Program edge_program = {
     .about = "finds the edges in an image of bytes with a 5 x 5 filter",
     .size_means = "WIDTHxHEIGHT in pixels, or the side of a square",
     .tiny = {70, 41},
+    .small = {128, 96},
     .full = {1920, 1100},
     .usual = {512, 512},
     .chunk = 8,

@@ -43,6 +43,7 @@ const Program hotspot_program = {
     .about = "follows the temperatures of a chip, again and again",
     .size_means = "WIDTHxHEIGHT in cells, or the side of a square",
     .tiny = {60, 35},
+    .small = {96, 96},
     .full = {900, 700},
     .usual = {512, 512},
     .iterations = 4,

@@ -47,6 +47,7 @@ const Program kmeans_program = {
     .about = "clusters points: the GPU assigns them to centres, the host moves the centres",
     .size_means = "points, of 16 features each",
     .tiny = {300},
+    .small = {800},
     .full = {70000},
     .usual = {204800},
     .iterations = 3,

@@ -78,6 +78,7 @@ const Program knn_program = {
     .about = "finds the records nearest to a place: the GPU computes distances, the host picks",
     .size_means = "records",
     .tiny = {1000},
+    .small = {16384},
     .full = {2200000},
     .usual = {42764},
     .chunk = 1024,

@@ -37,6 +37,7 @@ const Program lud_program = {
     .about = "decomposes matrices into lower and upper triangles by 16 x 16 blocks, many at once",
     .size_means = "SIDExMATRICES, or the side of one matrix; sides are a multiple of 16",
     .tiny = {64, 2},
+    .small = {80, 1},
     .full = {256, 16},
     .usual = {256, 1},
     .kernels = &kernels,

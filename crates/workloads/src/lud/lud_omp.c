@@ -99,7 +99,7 @@ const Program lud_omp_program = {
     .about = "decomposes matrices into lower and upper triangles; the 16 x 16 blocks of a step are shared out",
     .size_means = "SIDExMATRICES, or the side of one matrix; sides are a multiple of 16",
     .tiny = {64, 2},
-    .full = {80, 1},
+    .small = {80, 1},
     .usual = {256, 1},
     .run = run,
 };

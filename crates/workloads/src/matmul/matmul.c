@@ -70,6 +70,7 @@ const Program matmul_program = {
     .about = "multiplies square matrices by 16 x 16 tiles in local memory: alpha A B + beta C",
     .size_means = "the side of the matrices, a multiple of 16",
     .tiny = {48},
+    .small = {64},
     .full = {512},
     .usual = {256},
     .chunk = TILE,

@@ -36,6 +36,7 @@ const Program needleman_wunsch_program = {
     .about = "scores the alignments of two sequences, one launch per diagonal of blocks",
     .size_means = "letters of each sequence, a multiple of 16",
     .tiny = {64},
+    .small = {192},
     .full = {1024},
     .usual = {2048},
     .kernels = &kernels,

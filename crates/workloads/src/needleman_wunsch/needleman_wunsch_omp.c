@@ -44,7 +44,7 @@ const Program needleman_wunsch_omp_program = {
     .about = "scores the alignments of two sequences; the blocks of each diagonal are shared out",
     .size_means = "letters of each sequence, a multiple of 16",
     .tiny = {64},
-    .full = {192},
+    .small = {192},
     .usual = {2048},
     .run = run,
 };

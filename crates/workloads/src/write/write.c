@@ -41,6 +41,7 @@ const Program write_program = {
     .about = "sets every element of a vector to a value",
     .size_means = "elements",
     .tiny = {1000},
+    .small = {262144},
     .full = {(1 << 23) - 100},
     .usual = {1 << 20},
     .chunk = 4096,

@@ -12,7 +12,7 @@ typedef struct {
     cl_map_flags mapped; // for what; 0 if it is not
     cl_mem buffer;       // the GPU's copy, from its first use on (COPIES_EXPLICIT)
     bool fine;           // CPU and GPU may write at once: there is nothing to map
-    bool part;           // of the allocation before it
+    bool borrowed;       // not an allocation of its own
 } Array;
 
 #define MAX_ARRAYS 64
@@ -49,8 +49,9 @@ void *svm_alloc(size_t count, size_t element_size)
 {
     size_t bytes = count * element_size;
     bool fine = copies == COPIES_NONE;
-    void *start = copies == COPIES_EXPLICIT ? host_alloc(count, element_size) : allocate(fine, bytes);
-    return remember((Array){.start = start, .bytes = bytes, .fine = fine});
+    bool borrowed = copies == COPIES_EXPLICIT;
+    void *start = borrowed ? host_alloc(count, element_size) : allocate(fine, bytes);
+    return remember((Array){.start = start, .bytes = bytes, .fine = fine, .borrowed = borrowed});
 }
 
 void *input_alloc(size_t count, size_t element_size)
@@ -63,12 +64,20 @@ void *input_alloc(size_t count, size_t element_size)
 Split svm_split(size_t gpu_count, size_t cpu_count, size_t element_size)
 {
     size_t by_gpu = gpu_count * element_size, by_cpu = cpu_count * element_size;
-    if (by_gpu == 0 || by_cpu == 0 || !fine_grained || copies == COPIES_EXPLICIT)
-        return (Split){by_gpu ? svm_alloc(gpu_count, element_size) : NULL,
-                       by_cpu ? svm_alloc(cpu_count, element_size) : NULL};
-    char *start = allocate(true, by_gpu + by_cpu);
-    return (Split){remember((Array){.start = start, .bytes = by_gpu, .fine = true}),
-                   remember((Array){.start = start + by_gpu, .bytes = by_cpu, .fine = true, .part = true})};
+    Array gpu_part = {.bytes = by_gpu, .fine = true}, cpu_part = {.bytes = by_cpu, .fine = true, .borrowed = true};
+    if (by_gpu && by_cpu && fine_grained && copies != COPIES_EXPLICIT) {
+        gpu_part.start = allocate(true, by_gpu + by_cpu);
+        cpu_part.start = gpu_part.start + by_gpu;
+        return (Split){remember(gpu_part), remember(cpu_part)};
+    }
+    Split split = {NULL, NULL};
+    if (by_gpu)
+        split.gpu = svm_alloc(gpu_count, element_size);
+    if (by_cpu) {
+        cpu_part.start = host_alloc(cpu_count, element_size);
+        split.cpu = remember(cpu_part);
+    }
+    return split;
 }
 
 static Array *array_at(const void *start)
@@ -144,7 +153,7 @@ void arrays_close(void)
         Array *array = &arrays[--array_count];
         if (array->buffer)
             CL(clReleaseMemObject(array->buffer));
-        if (copies != COPIES_EXPLICIT && !array->part)
+        if (!array->borrowed)
             clSVMFree(gpu.context, array->start);
     }
 }

@@ -89,7 +89,8 @@ void *input_alloc(size_t count, size_t element_size);
 #define input_array(type, count) ((type *)input_alloc((count), sizeof(type)))
 
 // An array of which the GPU writes the first part and the CPU the rest, both at once. Where the device allows that
-// (fine-grained SVM) it is one allocation, elsewhere each part is one. A part without elements is NULL.
+// (fine-grained SVM) it is one allocation, elsewhere the CPU has its part in memory of its own. A part without elements
+// is NULL.
 typedef struct {
     void *gpu, *cpu;
 } Split;

@@ -10,6 +10,7 @@ mod mapping;
 mod memory;
 #[cfg(test)]
 mod oracle;
+mod room;
 mod scheduler;
 mod standard;
 pub mod standards;
@@ -17,8 +18,9 @@ pub mod standards;
 pub use channel::{Channel, Store};
 pub use dram::{DramSpec, Order, Page};
 pub use home::{Changed, Home, Served, Touched};
-pub use level::{Access, Directory, Extent, Level, LevelSpec, RoomSpec};
+pub use level::{Access, Directory, Extent, Level, LevelSpec};
 pub use mapping::{BadMapping, Mapping};
 pub use memory::{FixedSpec, Memory, MemorySpec, Timing};
+pub use room::RoomSpec;
 pub use scheduler::{MOST_BANKS, Scheduler, Tally};
 pub use standard::{Standard, Timings};

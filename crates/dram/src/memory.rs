@@ -9,6 +9,7 @@ use crate::{
     channel::{Channel, Store},
     dram::{Dram, DramSpec},
     home::{Changed, Home, Served, Touched},
+    room::RoomSpec,
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Router, Side, WHOLE, bytes, lane};
@@ -26,6 +27,8 @@ pub struct MemorySpec {
     pub above: Node,
     pub channel: Channel,
     pub timing: Timing,
+    /// Room for what is known of lines beside their bytes; none: for all of them.
+    pub room: Option<RoomSpec>,
     /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
     pub history: usize,
 }
@@ -83,6 +86,8 @@ pub struct Memory {
     bell: EventCount,
     reads: Counter,
     writes: Counter,
+    /// Lines that were forgotten to make room for others.
+    forgotten: Option<Counter>,
     /// Lines read or written, over time.
     traffic: Series,
 }
@@ -111,7 +116,7 @@ impl Memory {
         };
         let place = Place { me: spec.me, below: spec.me, above: spec.above };
         Self {
-            home: Home::new(spec.controller, place, spec.channel, store, spec.history),
+            home: Home::new(spec.controller, place, spec.channel, store, spec.history).with_room(spec.room),
             channel: spec.channel,
             pace,
             dram,
@@ -124,6 +129,7 @@ impl Memory {
             bell,
             reads: scope.counter("reads"),
             writes: scope.counter("writes"),
+            forgotten: spec.room.map(|_| scope.counter("forgotten")),
             traffic: scope.series("traffic"),
         }
     }
@@ -251,6 +257,9 @@ impl Memory {
             Touched::Read => self.reads.increment(),
             Touched::Written => self.writes.increment(),
             Touched::Nothing => {}
+        }
+        if let Some(forgotten) = &self.forgotten {
+            forgotten.add(std::mem::take(&mut self.home.forgotten));
         }
         self.traffic.count(u64::from(!matches!(served.touched, Touched::Nothing)));
         if let Some(dram) = &self.dram {

@@ -5,11 +5,11 @@
 //! with its block, what others want back before what they want to have: they may be waiting for each other. A block that is not
 //! here needs a way; if all are taken one has to go first.
 
-use super::{
-    bytes::Bytes,
+use super::bytes::Bytes;
+use crate::{
+    Channel, Store,
     room::{Room, RoomSpec},
 };
-use crate::{Channel, Store};
 use mem::{Block, LINE, LineAddr, PhysAddr};
 use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Table, look, perform};
 use rustc_hash::FxHashMap;

@@ -8,10 +8,8 @@
 
 mod bytes;
 mod directory;
-mod room;
 
 pub use directory::{Access, Directory, Extent};
-pub use room::RoomSpec;
 
 use crate::{dram::Dram, memory};
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope, Series};

@@ -1,10 +1,10 @@
-//! Where the blocks of a memory that is a cache lie: sets of ways, the least recently used block first to go.
+//! Where blocks lie of which not all have room: sets of ways, the least recently used block first to go.
 
 use mem::LineAddr;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// The shape of a memory that holds blocks of another.
+/// The shape of a memory that holds blocks of another, or of a unit that knows something of some blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoomSpec {
     /// A power of two.
@@ -69,6 +69,9 @@ impl Room {
 
     /// Gives a block a way, if one is free and nobody waits for it longer; else the block waits for its turn.
     pub fn take(&mut self, block: LineAddr) -> bool {
+        if self.find(block).is_some() {
+            return true;
+        }
         let free = self.ways_of(block).find(|&way| self.ways[way].held.is_none());
         let queue = self.wanted.entry(self.set(block)).or_default();
         match free {

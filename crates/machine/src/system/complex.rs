@@ -236,8 +236,15 @@ impl Builder {
             let (back, returns) = own.port("to_agent", arrives, &scope);
             let askers = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
             let above = Side { from: vec![arrives_from], to: vec![(askers.collect(), back)] };
-            let spec =
-                MemorySpec { controller: roles.home, me, above: layout.core_l2(0), channel, timing, history: HISTORY };
+            let spec = MemorySpec {
+                controller: roles.home,
+                me,
+                above: layout.core_l2(0),
+                channel,
+                timing,
+                room: None,
+                history: HISTORY,
+            };
             let memory = Memory::new(spec, above, store, None, &own);
             own.serve("control", |cx| memory.run(cx));
             let to = to.clone();
@@ -286,7 +293,7 @@ fn cache_spec(
     let CacheSpec { shape, mshrs, waiting, ports, .. } = spec;
     let bank = BankSpec { controller, me, below, above, shape, mshrs, waiting, peers: Vec::new() };
     let (atomics, acquire) = (Atomics::Owned, Acquire::Coherent);
-    cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests }
+    cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests, claims: false }
 }
 
 /// Whom a bank of a GPU's L2 asks.

@@ -13,6 +13,7 @@ mod array;
 mod bank;
 mod between;
 mod complex;
+mod levels;
 mod memories;
 mod node;
 
@@ -114,6 +115,7 @@ impl Reports {
     fn new(machine: &Machine, check: bool) -> Self {
         let wires = &machine.wires;
         let latency = wires.l1_l2.latency.min(wires.l2_memory.latency).min(wires.dispatcher.latency);
+        let latency = machine.levels.map_or(latency, |levels| levels.wire.latency.min(latency));
         let spec = check.then_some(LinkSpec { latency, capacity: ANY_NUMBER, bytes_per_cycle: None });
         Self { model: Vec::new(), names: Vec::new(), spec }
     }
@@ -190,6 +192,12 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             bank::part(machine, plan, bank_partition(gpu, bank), &mut parts);
         }
     }
+    if machine.levels.is_some() {
+        for (bank, banks) in askers.drain(..).enumerate() {
+            let partition = |gpu| bank_partition(gpu, bank);
+            levels::parts(machine, layout, (bank, banks), memories, partition, (&mut model, &mut parts));
+        }
+    }
     let memory_clock = machine.memory.clock().map_or(parts.clock, |clock| model.clock(clock));
     if let Some(cpu) = &machine.complex {
         let clocks = Clocks {
@@ -211,6 +219,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             above: layout.l2(0, channel),
             channel: memories.channel(channel),
             timing: machine.memory,
+            room: machine.tsu,
             history: HISTORY,
         };
         let report = machine.protocol.timed.then(|| reports.wire(&mut model, format!("memory{channel}"))).flatten();

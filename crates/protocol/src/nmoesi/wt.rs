@@ -103,6 +103,10 @@ impl<const N: usize> Controller<N> for WriteThrough {
         }
     }
 
+    fn stores_land(&self) -> bool {
+        true
+    }
+
     fn takes_room(&self, state: u8) -> bool {
         !matches!(State::ALL[state as usize], State::I | State::IW | State::WB | State::Gone)
     }

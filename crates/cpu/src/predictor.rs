@@ -117,7 +117,11 @@ impl Predictor {
                 if self.targets.predict(jump.rip, jump.next) { Prediction::Right } else { Prediction::Target }
             }
             Branch::Return => {
-                if self.returns[thread].pop() == Some(jump.next) { Prediction::Right } else { Prediction::Return }
+                if self.returns[thread].pop() == Some(jump.next) {
+                    Prediction::Right
+                } else {
+                    Prediction::Return
+                }
             }
         }
     }

@@ -55,13 +55,10 @@ mod tests {
     #[test]
     fn a_line_that_is_kept_is_not_asked_for_again() {
         let mut lines = CodeLines::new(2);
-        assert_eq!([0x40, 0x80, 0x40, 0xc0, 0x80].map(|line| lines.need(line)), [
-            (0, true),
-            (1, true),
-            (0, false),
-            (2, true),
-            (3, true)
-        ]);
+        assert_eq!(
+            [0x40, 0x80, 0x40, 0xc0, 0x80].map(|line| lines.need(line)),
+            [(0, true), (1, true), (0, false), (2, true), (3, true)]
+        );
     }
 
     #[test]

@@ -233,4 +233,3 @@ impl Thread {
         (first_touch..first_touch + u64::from(touches)).for_each(|touch| self.stores.get_mut(touch).ready = true);
     }
 }
-

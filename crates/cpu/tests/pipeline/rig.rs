@@ -1,7 +1,9 @@
 //! A core between two memories that answer after as many cycles as a test says.
 
 use cpu::{Core, CoreSpec, Program};
-use engine::{Context, Cycles, Hertz, Inlet, Lane, Model, Outcome, Outlet, PortSpec, Run, RunOptions, Scope, Value};
+use engine::{
+    Context, Cycles, EventCount, Hertz, Inlet, Lane, Model, Outcome, Outlet, PortSpec, Run, RunOptions, Scope, Value,
+};
 use interconnect::Wire;
 use mem::{Access, Reply, Request};
 use std::{
@@ -83,15 +85,15 @@ pub fn run<P: Program + 'static>(
     latency: Latency,
     program: impl FnOnce() -> P + Send + 'static,
 ) -> Report {
-    run_for(spec, threads, latency, move |_| program(), RunOptions::default())
+    run_for(spec, threads, latency, move |_, _| program(), RunOptions::default())
 }
 
-/// The same; the program gets the place it can build in.
+/// The same; the program gets a place to build in and the core's bell.
 pub fn run_for<P: Program + 'static>(
     spec: &CoreSpec,
     threads: usize,
     latency: Latency,
-    program: impl FnOnce(&Scope) -> P + Send + 'static,
+    program: impl FnOnce(&Scope, &EventCount) -> P + Send + 'static,
     options: RunOptions,
 ) -> Report {
     let spec = spec.clone();
@@ -111,7 +113,7 @@ pub fn run_for<P: Program + 'static>(
         let (data, data_end) = wire("data");
         let (code, code_end) = wire("code");
         let bell = place.eventcount("bell");
-        let program = Rc::new(RefCell::new(program(&scope)));
+        let program = Rc::new(RefCell::new(program(&scope, &bell)));
         let core = Core::new(spec, threads, program, data, code, bell, &place);
         place.serve("pipeline", |cx| core.run(cx));
         scope.serve("memory", move |cx| memory(cx, data_end, latency, own));
@@ -142,7 +144,8 @@ async fn memory(
             let after = ordered.back().map_or(0, |(due, _)| due + 1);
             ordered.push_back(((now + time(&request)).max(after), request));
         }
-        let mut due: Vec<_> = free.extract_if(.., |(due, _)| *due <= now).map(|(_, request)| (request, false)).collect();
+        let mut due: Vec<_> =
+            free.extract_if(.., |(due, _)| *due <= now).map(|(_, request)| (request, false)).collect();
         while ordered.front().is_some_and(|(due, _)| *due <= now) {
             due.extend(ordered.pop_front().map(|(_, request)| (request, true)));
         }

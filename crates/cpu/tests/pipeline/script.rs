@@ -185,8 +185,9 @@ impl Program for Script {
     }
 }
 
-/// Runs lists of instructions, one for each hardware thread, and tells what they were told.
-pub fn play_all(spec: &CoreSpec, latency: Latency, scripts: Vec<Vec<Step>>) -> (Report, Vec<(u64, Event)>) {
+/// Runs lists of instructions, one for each hardware thread, until all is done, and tells what they were told.
+pub fn play_all(spec: &CoreSpec, latency: Latency, mut scripts: Vec<Vec<Step>>) -> (Report, Vec<(u64, Event)>) {
+    scripts.iter_mut().for_each(|steps| steps.push(Step::Drain));
     let events = Events::default();
     let (own, threads) = (Arc::clone(&events), scripts.len());
     let report = run(spec, threads, latency, move || {

@@ -1,7 +1,7 @@
 //! What can be wrong about a translation, in words. All of these but the shape are bugs of the machine or of its kernel, found while
 //! it runs.
 
-use mem::{Asid, Bytes, PhysAddr, VirtAddr};
+use mem::{Asid, Bytes, LineAddr, PhysAddr, VirtAddr};
 use thiserror::Error;
 
 /// A request and the page tables don't agree.
@@ -38,6 +38,18 @@ pub enum Mistranslation {
         asid.0
     )]
     Untold { asid: Asid, virt: VirtAddr },
+    #[error(
+        "pages {virt} and {leading} of address space {} are both the page {frame} of memory: caches by virtual address would hold \
+         its lines twice, which needs a forward-backward table",
+        asid.0
+    )]
+    Synonym { asid: Asid, virt: VirtAddr, leading: VirtAddr, frame: PhysAddr },
+    #[error(
+        "line {line} passes between virtual and physical caches of address space {}, but no request has asked for its page, or it \
+         has been shot down: its lines must leave the virtual caches before that",
+        asid.0
+    )]
+    Unknown { asid: Asid, line: LineAddr },
 }
 
 /// A TLB that can't be built.

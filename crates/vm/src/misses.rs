@@ -9,7 +9,7 @@ use mem::{Asid, PhysAddr, VirtAddr};
 pub(crate) struct Miss {
     pub asid: Asid,
     /// A huge page is asked for as the small one that the address would lie in.
-    page: VirtAddr,
+    pub page: VirtAddr,
     /// It was asked for in order to write.
     pub write: bool,
     /// It has been shot down meanwhile: what comes must not be remembered.
@@ -75,6 +75,11 @@ impl Misses {
     pub fn close(&mut self, id: TranslationId) {
         self.under_way.fall();
         self.slots[id.0 as usize] = None;
+    }
+
+    /// What comes must not be remembered: it is for a request that goes by what is being forgotten.
+    pub fn make_void(&mut self, id: TranslationId) {
+        self.slots[id.0 as usize].iter_mut().for_each(|miss| miss.void = true);
     }
 
     /// What comes for pages that this is about must not be remembered.

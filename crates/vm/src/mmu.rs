@@ -62,6 +62,8 @@ struct Port {
     turns: RoundRobin,
     /// The last cycle in which something was looked up, and how much.
     looked_up: (u64, usize),
+    /// How many requests of each lane had come before the order that is being obeyed, and have not been taken.
+    before_order: [usize; 3],
     hits: Counter,
     misses: Counter,
     merged: Counter,
@@ -139,11 +141,13 @@ impl Mmu {
         while let Some(answer) = self.answers.try_recv(Lane::Reply) {
             self.answered(&answer, now)?;
         }
-        self.orders.answer(|_| self.misses.has_void());
         let mut more = false;
         for port in 0..self.ports.len() {
             more |= self.look_up(port, now)?;
         }
+        // Requests that had come before an order go by what is to be forgotten.
+        let ports = &self.ports;
+        self.orders.answer(|_| self.misses.has_void() || ports.iter().any(|port| port.before_order != [0; 3]));
         Ok(more)
     }
 
@@ -164,8 +168,10 @@ impl Mmu {
                 }
             }
             let Some(taken) = taken else { break };
-            self.ports[port].turns.grant(|lane| lane == taken);
-            self.ports[port].looked_up.1 += 1;
+            let port = &mut self.ports[port];
+            port.turns.grant(|lane| lane == taken);
+            port.looked_up.1 += 1;
+            port.before_order[taken] = port.before_order[taken].saturating_sub(1);
         }
         Ok(false)
     }
@@ -186,7 +192,8 @@ impl Mmu {
             }
             return Ok(queue.waiting.is_empty());
         }
-        let known = port.known(&request, &self.roots)?;
+        let forgetting = self.orders.cover(request.asid, request.virt);
+        let known = port.known(&request, forgetting || self.roots.is_changing(request.asid))?;
         if let Some(found) = known {
             request.phys = Some(found.place(request.virt));
         }
@@ -213,6 +220,9 @@ impl Mmu {
                 Some(ask.id)
             }
         };
+        if let Some(page) = page.filter(|_| forgetting && port.before_order[lane as usize] > 0) {
+            self.misses.make_void(page);
+        }
         port.from.try_recv(lane);
         match passes {
             true => queue.send(request, lane),
@@ -225,7 +235,7 @@ impl Mmu {
     fn answered(&mut self, answer: &Translated, now: u64) -> Result<(), Mistranslation> {
         let miss = self.misses.get(answer.id);
         // While its tables change, a request may be older or newer than what was found.
-        let may_differ = miss.void || self.roots.is_changing(miss.asid);
+        let may_differ = miss.void || self.orders.cover(miss.asid, miss.page) || self.roots.is_changing(miss.asid);
         let mut writer = None;
         for port in &mut self.ports {
             let mut remember = None;
@@ -265,6 +275,7 @@ impl Mmu {
 
     fn forget(&mut self, what: &Shootdown) {
         let dropped: usize = self.ports.iter_mut().map(|port| port.tlb.forget(*what)).sum();
+        self.ports.iter_mut().for_each(|port| port.before_order = Lane::ALL.map(|lane| port.from.len(lane)));
         self.orders.dropped.add(dropped as u64);
         self.misses.void(what);
     }
@@ -285,6 +296,7 @@ impl Port {
             lanes,
             turns: RoundRobin::new(Lane::ALL.len()),
             looked_up: (u64::MAX, 0),
+            before_order: [0; 3],
             hits: scope.counter("hits"),
             misses: scope.counter("misses"),
             merged: scope.counter("merged"),
@@ -295,11 +307,11 @@ impl Port {
 
     /// What the TLB has for a request. It may be older than the request while tables change, and less than a write needs: then it is
     /// forgotten.
-    fn known(&mut self, request: &Request, roots: &Roots) -> Result<Option<Translation>, Mistranslation> {
+    fn known(&mut self, request: &Request, changing: bool) -> Result<Option<Translation>, Mistranslation> {
         let Some(found) = self.tlb.look_up(request.asid, request.virt) else { return Ok(None) };
         match found.admits(request) {
             Ok(()) => Ok(Some(found)),
-            Err(wrong @ Mistranslation::Differs { .. }) if !roots.is_changing(request.asid) => Err(wrong),
+            Err(wrong @ Mistranslation::Differs { .. }) if !changing => Err(wrong),
             Err(_) => {
                 self.tlb.forget(Shootdown::Page { asid: request.asid, virt: request.virt });
                 Ok(None)

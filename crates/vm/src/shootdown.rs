@@ -1,7 +1,7 @@
 //! Shootdowns: everybody forgets what has been changed in the page tables, and the one who changed it waits until they have.
 //!
 //! Each element that remembers translations has a wire on which it is told what to forget. It forgets at once, is busy for as
-//! long as its spec says, lets what it was just looking up go by without remembering it, and answers. Elements that others ask come
+//! long as its spec says, and answers when whatever had come before is done, without remembering what it found for that. Elements that others ask come
 //! first, or they would be asked again and answer with what is to be forgotten: [`Shootdowns`] goes in stages.
 
 use crate::{PageSize, Roots};
@@ -64,6 +64,11 @@ impl Orders {
             return self.current;
         }
         None
+    }
+
+    /// Whether what is known about an address is just being forgotten.
+    pub fn cover(&self, asid: Asid, address: VirtAddr) -> bool {
+        self.current.is_some_and(|order| order.covers(asid, address))
     }
 
     /// Answers the current order, unless something `left` is about what is to be forgotten.

@@ -180,29 +180,28 @@ impl Mmu {
     fn take(&mut self, number: usize, lane: Lane, now: u64) -> Result<bool, Mistranslation> {
         let port = &mut self.ports[number];
         let queue = &mut port.lanes[lane as usize];
-        let Some(mut request) = port.from.front(lane).map(|request| *request) else { return Ok(false) };
+        let Some(front) = port.from.front(lane) else { return Ok(false) };
         if !queue.pending.is_clear() {
             return Ok(false);
         }
-        if matches!(request.access, Access::Invalidate | Access::Flush) {
+        let (asid, virt, phys, write) = (front.asid, front.virt, front.phys, writes(&front));
+        if matches!(front.access, Access::Invalidate | Access::Flush) {
             // It is about all requests before it, and has no page.
+            drop(front);
             if queue.waiting.is_empty() {
-                queue.send(request, lane);
-                port.from.try_recv(lane);
+                port.from.try_recv(lane).into_iter().for_each(|order| queue.send(order, lane));
+                return Ok(true);
             }
-            return Ok(queue.waiting.is_empty());
+            return Ok(false);
         }
-        let forgetting = self.orders.cover(request.asid, request.virt);
-        let known = port.known(&request, forgetting || self.roots.is_changing(request.asid))?;
-        if let Some(found) = known {
-            request.phys = Some(found.place(request.virt));
-        }
-        let queue = &mut port.lanes[lane as usize];
+        let forgetting = self.orders.cover(asid, virt);
+        let known = known(&mut port.tlb, &front, || forgetting || self.roots.is_changing(asid))?;
+        drop(front);
         let passes = known.is_some() && (queue.waiting.is_empty() || !has_order(lane));
         if !passes && queue.waiting.len() >= self.spec.waiting {
             return Ok(false);
         }
-        let page = match known.map_or_else(|| self.misses.find(request.asid, request.virt), |_| Search::Known) {
+        let page = match known.map_or_else(|| self.misses.find(asid, virt), |_| Search::Known) {
             Search::Known => {
                 port.hits.increment();
                 None
@@ -213,8 +212,7 @@ impl Mmu {
             }
             Search::Void => return Ok(false),
             Search::Nothing => {
-                let (asid, write) = (request.asid, writes(&request));
-                let Some(ask) = self.misses.open(asid, request.virt, request.phys, write) else { return Ok(false) };
+                let Some(ask) = self.misses.open(asid, virt, phys, write) else { return Ok(false) };
                 self.below.send(Lane::Request, ask, Translate::BYTES);
                 port.misses.increment();
                 Some(ask.id)
@@ -223,7 +221,8 @@ impl Mmu {
         if let Some(page) = page.filter(|_| forgetting && port.before_order[lane as usize] > 0) {
             self.misses.make_void(page);
         }
-        port.from.try_recv(lane);
+        let mut request = port.from.try_recv(lane).expect("it is at the front");
+        request.phys = known.map_or(phys, |found| Some(found.place(virt)));
         match passes {
             true => queue.send(request, lane),
             false => queue.waiting.push_back(Waiting { request, page, since: now }),
@@ -251,6 +250,9 @@ impl Mmu {
                             continue;
                         }
                         Some((_, Err(wrong))) if !may_differ => return Err(wrong),
+                        None if waiting.request.phys.is_none() => {
+                            return Err(Mistranslation::Gone { asid: miss.asid, virt: waiting.request.virt });
+                        }
                         Some((_, Err(_))) | None => {}
                     }
                     waiting.page = None;
@@ -305,20 +307,6 @@ impl Port {
         }
     }
 
-    /// What the TLB has for a request. It may be older than the request while tables change, and less than a write needs: then it is
-    /// forgotten.
-    fn known(&mut self, request: &Request, changing: bool) -> Result<Option<Translation>, Mistranslation> {
-        let Some(found) = self.tlb.look_up(request.asid, request.virt) else { return Ok(None) };
-        match found.admits(request) {
-            Ok(()) => Ok(Some(found)),
-            Err(wrong @ Mistranslation::Differs { .. }) if !changing => Err(wrong),
-            Err(_) => {
-                self.tlb.forget(Shootdown::Page { asid: request.asid, virt: request.virt });
-                Ok(None)
-            }
-        }
-    }
-
     /// Sends on whoever need not wait any more.
     fn release(&mut self, now: u64) {
         for lane in Lane::ALL {
@@ -335,6 +323,24 @@ impl Port {
                     next += 1;
                 }
             }
+        }
+    }
+}
+
+/// What a TLB has for a request. It may be older than the request while tables change, and less than a write needs: then it is
+/// forgotten.
+fn known(
+    tlb: &mut Tlb,
+    request: &Request,
+    is_changing: impl Fn() -> bool,
+) -> Result<Option<Translation>, Mistranslation> {
+    let Some(found) = tlb.look_up(request.asid, request.virt) else { return Ok(None) };
+    match found.admits(request) {
+        Ok(()) => Ok(Some(found)),
+        Err(wrong @ Mistranslation::Differs { .. }) if !is_changing() => Err(wrong),
+        Err(_) => {
+            tlb.forget(Shootdown::Page { asid: request.asid, virt: request.virt });
+            Ok(None)
         }
     }
 }

@@ -65,5 +65,5 @@ impl Translation {
 
 /// Whether a request needs the right to write.
 pub(crate) fn writes(request: &Request) -> bool {
-    matches!(request.access, Access::Store | Access::Atomic(_))
+    !matches!(request.access, Access::Load | Access::Invalidate | Access::Flush)
 }

@@ -11,15 +11,15 @@ use std::{cell::Cell, rc::Rc};
 #[derive(Clone)]
 pub struct Rate(Rc<RateCells>);
 
-pub(super) struct RateCells {
+struct RateCells {
     core: Rc<Core>,
     span: Time,
     /// When the span began in which is counted now.
     since: Cell<Time>,
     count: Cell<u64>,
-    pub(super) counts: Histogram,
+    counts: Histogram,
     /// The sum of the squares of the counts.
-    pub(super) squares: Counter,
+    squares: Counter,
 }
 
 impl Rate {

@@ -1,5 +1,6 @@
 //! Translation in time, over a memory that answers after a fixed time.
 
+mod cut;
 mod iommu;
 mod mmu;
 mod passage;

@@ -37,10 +37,7 @@ pub fn simulate(tables: Tables, build: impl FnOnce(&World) + Send + 'static) -> 
     let log = Log::default();
     let result = Arc::clone(&log);
     model.partition(move |partition| {
-        let roots = Roots::default();
-        roots.set(SPACE, tables.root);
-        let frames = Rc::new(RefCell::new(tables.frames));
-        build(&World { root: partition.scope(clock), roots, frames, log, wires: Cell::new(0) });
+        build(&World::new(partition.scope(clock), tables, log));
     });
     let run = model.run(&RunOptions::default());
     let log = result.lock().unwrap().clone();
@@ -92,6 +89,12 @@ pub fn store(at: u64, id: u64, page: u64) -> (u64, Lane, Request) {
 }
 
 impl World {
+    pub fn new(root: Scope, tables: Tables, log: Log) -> World {
+        let roots = Roots::default();
+        roots.set(SPACE, tables.root);
+        World { root, roots, frames: Rc::new(RefCell::new(tables.frames)), log, wires: Cell::new(0) }
+    }
+
     /// A place of its own.
     pub fn place(&self) -> Scope {
         self.wires.set(self.wires.get() + 1);

@@ -314,6 +314,7 @@ impl Cache {
                 }
                 front.taken(&request, *node, now);
             }
+            Access::Lock => unreachable!("locks travel with stores, in their lane"),
             Access::Invalidate | Access::Flush if self.order.is_some() => return Ok(false),
             Access::Invalidate | Access::Flush => {
                 let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };

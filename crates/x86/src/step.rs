@@ -6,6 +6,7 @@ use crate::trace::{Outline, outline};
 use crate::{Blocks, Cpu, Exit, Memory, Stop};
 use iced_x86::Instruction;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// How many bytes a repeated string instruction moves in one step.
 const STRING_BYTES: u64 = 64;
@@ -35,7 +36,7 @@ impl<M> Default for Steps<M> {
 struct Step<M> {
     instruction: Instruction,
     /// Made when it is first asked for.
-    outline: Option<Box<Outline>>,
+    outline: Option<Rc<Outline>>,
     insn: Insn<M>,
     /// The addresses of the next instruction and of the jump's target.
     next: [u64; 2],
@@ -69,9 +70,9 @@ impl<M: Memory> Steps<M> {
         Ok(id)
     }
 
-    pub fn outline(&mut self, memory: &mut M, address: u64) -> Result<&Outline, Stop> {
+    pub fn outline(&mut self, memory: &mut M, address: u64) -> Result<&Rc<Outline>, Stop> {
         let Step { instruction, outline: made, .. } = self.find(memory, address)?;
-        Ok(made.get_or_insert_with(|| Box::new(outline(instruction))))
+        Ok(made.get_or_insert_with(|| Rc::new(outline(instruction))))
     }
 }
 

@@ -127,6 +127,11 @@ pub trait Trap {
         Time::NEVER
     }
 
+    /// Whether devices are at work of which nobody can say when it ends.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
     /// Why the driver's devices, and with them the simulation, can't go on.
     fn broken(&self) -> Option<String> {
         None

@@ -17,6 +17,7 @@ use super::physical::PAGE;
 use mem::{Block, FrameId, Frames, LINE, LineAddr, Mask, PhysAddr, VirtAddr};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
+use x86::Access;
 
 /// Where the kernel sees all physical memory, as under Linux: the virtual addresses of its stores to page tables and fresh
 /// pages. No program's page table has them.
@@ -187,6 +188,11 @@ impl Window {
     /// How many stores of an agent wait.
     pub fn pending(&self, agent: usize) -> usize {
         self.queues[agent].stores.len()
+    }
+
+    /// What a load asks of its page: one that is only looked at, because its line shall be locked, will be followed by a store.
+    pub(super) fn load_access(&self) -> Access {
+        if self.mode == Mode::Peek { Access::Write } else { Access::Read }
     }
 
     pub(super) fn is_program(&self) -> bool {

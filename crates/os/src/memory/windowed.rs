@@ -75,7 +75,8 @@ impl AddressSpace {
         while done < all {
             let at = address.wrapping_add(done as u64);
             let count = ((PAGE - at % PAGE) as usize).min(all - done);
-            let spot = self.spot(at, Access::Read)?;
+            let access = self.physical.window.as_ref().map_or(Access::Read, |window| window.load_access());
+            let spot = self.spot(at, access)?;
             let super::Physical { window: Some(window), frames, .. } = &mut self.physical else { break };
             if window.stops_at(spot, at, all - done) || !window.load(frames, spot, at, &mut bytes[done..done + count]) {
                 return Err(Stop::Wait);

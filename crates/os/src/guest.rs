@@ -59,6 +59,11 @@ pub trait GuestMemory {
         None
     }
 
+    /// A device may write this page of physical memory from now on, until it is given back.
+    fn share(&mut self, page: PhysAddr) {
+        let _ = page;
+    }
+
     /// The memory that [`GuestMemory::physical`] speaks of.
     fn frames(&mut self) -> Option<&mut Frames> {
         None

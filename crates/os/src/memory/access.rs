@@ -228,6 +228,12 @@ impl GuestMemory for AddressSpace {
         Some(leaf.map_err(|stop| fault(stop, address, write)).map(|leaf| leaf.place(address)))
     }
 
+    fn share(&mut self, page: PhysAddr) {
+        if let Some(window) = self.window() {
+            window.share(page);
+        }
+    }
+
     /// None behind a window: there the frames are not the whole truth.
     fn frames(&mut self) -> Option<&mut Frames> {
         (!self.has_window()).then(|| self.frames_mut())

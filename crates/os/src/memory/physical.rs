@@ -85,12 +85,20 @@ impl Physical {
 
     pub fn give_back(&mut self, page: PhysAddr) {
         self.used -= PAGE;
+        self.unshare(page, PAGE);
         self.free.push(page.0);
     }
 
     pub fn give_back_huge(&mut self, page: PhysAddr) {
         self.used -= HUGE_PAGE;
+        self.unshare(page, HUGE_PAGE);
         self.free_huge.push(page.0);
+    }
+
+    fn unshare(&mut self, start: PhysAddr, size: u64) {
+        if let Some(window) = &mut self.window {
+            window.unshare(start, size);
+        }
     }
 
     /// Copies a page.

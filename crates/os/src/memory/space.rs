@@ -101,9 +101,7 @@ impl AddressSpace {
 
     /// The page of an address, brought in or copied if need be, with the rights for an access.
     pub(super) fn page(&mut self, address: u64, access: Access) -> Result<Leaf, BadAccess> {
-        if let Some(leaf) =
-            table::find(&self.physical, self.root, VirtAddr(address)).filter(|_| address < USER_END)
-        {
+        if let Some(leaf) = table::find(&self.physical, self.root, VirtAddr(address)).filter(|_| address < USER_END) {
             if leaf.entry.allows(access) {
                 let mut marks = Entry::ACCESSED;
                 if access == Access::Write {

@@ -129,12 +129,16 @@ impl Window {
         self.look = Some(look);
     }
 
-    /// Devices may write this page from now on, or no longer.
-    pub fn mark_shared(&mut self, page: PhysAddr, shared: bool) {
-        match shared {
-            true => self.shared.insert(page.0 / PAGE),
-            false => self.shared.remove(&(page.0 / PAGE)),
-        };
+    /// Devices may write this page from now on.
+    pub fn share(&mut self, page: PhysAddr) {
+        self.shared.insert(page.0 / PAGE);
+    }
+
+    /// Devices may no longer write pages that have been given back: before they are used again they are cleared.
+    pub(super) fn unshare(&mut self, start: PhysAddr, size: u64) {
+        if !self.shared.is_empty() {
+            (start.0 / PAGE..(start.0 + size) / PAGE).for_each(|page| _ = self.shared.remove(&page));
+        }
     }
 
     /// An agent's next instruction is to be executed.

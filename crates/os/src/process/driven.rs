@@ -180,7 +180,8 @@ impl Driven {
 
     /// Whether a thread can run.
     pub fn can_run(&self, tid: Tid) -> bool {
-        self.process.thread_index(tid).is_some_and(|index| self.process.threads[index].can_run()) && !self.held.contains(&tid)
+        self.process.thread_index(tid).is_some_and(|index| self.process.threads[index].can_run())
+            && !self.held.contains(&tid)
     }
 
     /// Whether the thread that ran last gave the rest of its time away.
@@ -196,6 +197,11 @@ impl Driven {
     /// Whether an agent is in the kernel.
     pub fn in_kernel(&self, agent: usize) -> bool {
         self.holder == Some(agent)
+    }
+
+    /// Whether a thread has not ended.
+    pub fn exists(&self, tid: Tid) -> bool {
+        self.process.thread_index(tid).is_some()
     }
 
     /// Whether a thread may be taken from its agent: not while that holds a line for it.
@@ -291,7 +297,8 @@ impl Driven {
         let Some(window) = process.space.window() else { return Advanced::Ended };
         window.enter_kernel(agent);
         let (faults, hard) = (process.space.faults(), process.space.hard_faults());
-        let before: Vec<Tid> = process.threads.iter().filter(|thread| thread.can_run()).map(|thread| thread.tid).collect();
+        let before: Vec<Tid> =
+            process.threads.iter().filter(|thread| thread.can_run()).map(|thread| thread.tid).collect();
         self.worked = false;
         match entry {
             Entry::Call(index) => {

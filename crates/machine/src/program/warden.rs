@@ -1,5 +1,5 @@
-//! Who wakes cores when a deadline has come, starts regions of the statistics where the program marks them, and ends the run
-//! with the program.
+//! Who wakes cores when a deadline has come, and starts regions of the statistics where the program marks them. The only one
+//! whose end the run waits for: it ends with the program, and the run when all others have come to rest.
 
 use super::software::State;
 use engine::{Context, EventCount, Time};
@@ -26,7 +26,7 @@ impl Warden {
                 }
             }
             if over {
-                return cx.stop();
+                return;
             }
             if deadline == Time::NEVER || deadline == told {
                 alert.wait(seen + 1).await;

@@ -155,7 +155,8 @@ impl Default for CoreSpec {
             ],
             address: Timing::new(4, 2, 1),
             predictor: PredictorSpec {
-                direction: Direction::TwoLevel { histories: 1, bits: 8, counters: 1024 },
+                // 1024 rows of 2^8 counters.
+                direction: Direction::TwoLevel { histories: 1, bits: 8, counters: 1024 << 8 },
                 btb_sets: 256,
                 btb_ways: 4,
                 return_stack: 32,

@@ -99,6 +99,10 @@ fn a_page_that_is_not_there_stops_the_program_but_not_the_kernel() {
     space.window().unwrap().enter_kernel(0);
     assert_eq!(space.why(fresh, Access::Write), None);
     let written = stores(&mut space);
+    for touch in &written {
+        let leaf = walk(space.frames(), space.root(), touch.virt).unwrap();
+        assert_eq!(leaf.place(touch.virt), touch.phys, "the kernel's stores can be translated");
+    }
     // The caller sees the page at once, others when its entry in the tables has been performed.
     let mut byte = [1];
     space.read(VirtAddr(fresh), &mut byte).unwrap();

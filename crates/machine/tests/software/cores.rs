@@ -3,6 +3,7 @@
 //! What they share with real ones is the order that total store order asks for: stores are performed oldest first, any time
 //! after they were executed; whoever holds a line for a locked access keeps all others from writing it.
 
+use super::caches;
 use cpu::{Executed, Fetch, Program, Touch};
 use engine::{Context, EventCount, Hertz, Model, Outcome, RunOptions, Time};
 use machine::program::{Finish, Guest, Software, SoftwareSpec};
@@ -46,11 +47,13 @@ pub struct Run {
     /// The memory policy, if there is a driver.
     pub policy: Option<PolicyKind>,
     pub slice: Time,
+    /// Whether cores are those of the model.
+    pub real: bool,
 }
 
 impl Run {
     pub const fn on(cores: usize) -> Run {
-        Run { cores, seed: 1, eager: 50, policy: None, slice: Time::micros(50) }
+        Run { cores, seed: 1, eager: 50, policy: None, slice: Time::micros(50), real: false }
     }
 }
 
@@ -97,6 +100,10 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
         let locks = Rc::new(RefCell::new(BTreeMap::new()));
         for (core, bell) in bells.into_iter().enumerate() {
             let (random, locks) = (Pcg64Mcg::new(u128::from(how.seed) << 32 | core as u128 | 1), Rc::clone(&locks));
+            if how.real {
+                caches::build(core, &software, bell, random, locks, &scope);
+                continue;
+            }
             let core = FakeCore {
                 number: core,
                 guest: software.guest(core),
@@ -121,7 +128,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
 }
 
 /// Lines that cores hold for locked accesses.
-type Locks = Rc<RefCell<BTreeMap<u64, usize>>>;
+pub type Locks = Rc<RefCell<BTreeMap<u64, usize>>>;
 
 struct FakeCore {
     number: usize,

@@ -1,5 +1,6 @@
 //! Whole programs on cores whose stores are performed late, with the right result.
 
+mod caches;
 mod cores;
 
 use cores::{Run, run};
@@ -72,6 +73,22 @@ fn more_threads_than_cores_take_turns() {
         let how = Run { slice, ..Run::on(cores) };
         assert_eq!(run(GUESTS, &["threads"], how).good(), "sum 80000\n");
     }
+}
+
+#[test]
+fn cores_of_the_model_run_programs_too() {
+    let real = |cores| Run { real: true, ..Run::on(cores) };
+    assert_eq!(run(GUESTS, &["hello"], real(1)).good(), "hello, world\n");
+    assert_eq!(run(GUESTS, &["signals"], real(2)).good(), "signals as they should be\n");
+    assert_eq!(run(GUESTS, &["unprotect"], real(1)).good(), "192 reads and 192 writes repaired\n");
+    assert_eq!(run(GUESTS, &["threads"], real(4)).good(), "sum 80000\n");
+}
+
+#[test]
+fn a_workload_is_right_on_cores_of_the_model() {
+    let how = Run { real: true, policy: Some(PolicyKind::Shared), ..Run::on(3) };
+    assert_eq!(run(WORKLOADS, &["vecadd", "--size", "1024"], how), run(WORKLOADS, &["vecadd", "--size", "1024"], how));
+    run(WORKLOADS, &["vecadd", "--size", "1024"], how).good();
 }
 
 #[test]

@@ -168,7 +168,8 @@ impl AddressSpace {
                 {
                     return Ok(Some(done));
                 }
-                if access != Access::Write {
+                // Cores hold on to translations: with a window, a page is where it stays.
+                if access != Access::Write && !self.has_window() {
                     let entry = Entry(self.zeros.0 | Entry::COPY).with_rights(area.rights);
                     let entry = Entry(entry.0 | Entry::ACCESSED);
                     return Ok(table::map(&mut self.physical, self.root, VirtAddr(page), entry));

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use x86::Access;
 
 /// Where the kernel sees all physical memory, as under Linux: the virtual addresses of its stores to page tables and fresh
-/// pages. No program's page table has them.
+/// pages. Programs can't go there.
 pub const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 
 /// An access within one line.

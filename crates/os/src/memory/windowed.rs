@@ -1,16 +1,26 @@
 //! Accesses through a [`Window`]: every one of them while there is one.
 
 use super::{
-    AddressSpace, PAGE, USER_END,
+    AddressSpace, DIRECT_MAP, HUGE_PAGE, PAGE, USER_END,
     space::Backed,
+    table::{self, Entry},
     window::{Spot, Window},
 };
-use mem::{Block, LINE, LineAddr, PhysAddr};
+use mem::{Block, LINE, LineAddr, PhysAddr, VirtAddr};
 use x86::{Access, Stop};
 
 impl AddressSpace {
-    /// From now on stores of so many agents wait until they are performed.
+    /// From now on stores of so many agents wait until they are performed. The tables get the kernel's view of physical memory
+    /// ([`DIRECT_MAP`]).
     pub fn open_window(&mut self, agents: usize) {
+        // Pages of both sizes, one after the other, reach twice as far as the limit at most.
+        let reach = 2 * self.physical.limit().0 + 2 * HUGE_PAGE;
+        for page in (0..reach).step_by(HUGE_PAGE as usize) {
+            let entry = Entry(page | Entry::PRESENT | Entry::WRITABLE | Entry::NO_EXECUTE);
+            if table::map_huge(&mut self.physical, self.root, VirtAddr(DIRECT_MAP + page), entry).is_none() {
+                break;
+            }
+        }
         let nowhere = self.nowhere();
         self.tlb = super::tlb::Tlb::new(nowhere);
         self.physical.window = Some(Box::new(Window::new(agents, nowhere)));
@@ -137,7 +147,7 @@ impl AddressSpace {
                 window.forget_page(page);
             }
             let count = ((PAGE - at % PAGE) as usize).min(bytes.len() - done);
-            self.physical.read(leaf.place(mem::VirtAddr(at)), &mut bytes[done..done + count]);
+            self.physical.read(leaf.place(VirtAddr(at)), &mut bytes[done..done + count]);
             done += count;
         }
         Ok(done)

@@ -214,7 +214,21 @@ fn code_that_is_written_is_fetched_anew_by_its_writer_and_then_by_all() {
 }
 
 #[test]
-#[should_panic(expected = "in another order")]
+fn stores_to_one_line_may_be_performed_as_one() {
+    let mut space = space();
+    space.window().unwrap().execute(0);
+    for (place, value) in [(0, 1), (8, 2), (4, 3)] {
+        space.store(BASE + place, Size::B8, value).unwrap();
+    }
+    let stored = stores(&mut space);
+    let mut joined = stored[0].data;
+    stored[1..].iter().for_each(|touch| joined.write(&touch.data));
+    space.perform(0, LineAddr(stored[0].phys.0), &joined);
+    assert_eq!((space.window().unwrap().pending(0), load(&mut space, 1, BASE)), (0, 3 << 32 | 1));
+}
+
+#[test]
+#[should_panic(expected = "before an older one")]
 fn stores_that_are_performed_out_of_order_are_found_out() {
     let mut space = space();
     store(&mut space, 0, BASE, Size::B8, 1);

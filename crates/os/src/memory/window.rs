@@ -324,12 +324,20 @@ impl Window {
         }
     }
 
-    /// Takes an agent's oldest store out, which has been performed; says whether it was one to code.
+    /// Takes an agent's oldest store out, which has been performed; says whether it was one to code. Stores to one line that
+    /// follow each other may have been performed as one.
     pub(super) fn performed(&mut self, agent: usize, line: LineAddr, data: &Block<LINE>) -> bool {
-        let oldest = self.queues[agent].pop();
-        let store = oldest.unwrap_or_else(|| panic!("agent {agent} performs a store to {line} that it never executed"));
-        assert!(store.line == line && store.data == *data, "agent {agent} performs its stores in another order");
-        store.code
+        let (mut all, mut code) = (Block::EMPTY, false);
+        while all != *data {
+            let Some(store) = self.queues[agent].pop() else {
+                panic!("agent {agent} performs a store to {line} that it never executed");
+            };
+            all.write(&store.data);
+            code |= store.code;
+            let ordered = store.line == line && all.mask().without(data.mask()).is_empty();
+            assert!(ordered, "agent {agent} performs a store to {line} before an older one to {}", store.line);
+        }
+        code
     }
 }
 

@@ -13,6 +13,7 @@ mod memory;
 pub mod mirror;
 mod network;
 mod parameters;
+pub mod program;
 pub mod protocols;
 pub mod session;
 pub mod spec;

@@ -125,6 +125,6 @@ mod program {
 
     #[test]
     fn a_sum_of_vectors_is_right() {
-        println!("{}", good(WORKLOADS, &["vecadd"]));
+        println!("{}", good(WORKLOADS, &["vecadd", "--size", "1024"]));
     }
 }

@@ -319,7 +319,8 @@ impl Machine {
         if let Some(complex) = &machine.complex
             && complex.cores + machine.gpus * machine.banks.count > DIRECTORY
         {
-            let reason = format!("the directory knows {DIRECTORY} second-level caches at most, those of the GPU included");
+            let reason =
+                format!("the directory knows {DIRECTORY} second-level caches at most, those of the GPU included");
             return Err(file.wrong("cpu", Some("cores"), reason));
         }
         Ok(machine)

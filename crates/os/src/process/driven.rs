@@ -319,6 +319,14 @@ impl Driven {
                 self.interrupt = false;
                 process.end_waits_that_are_due();
                 self.worked = process.let_devices_work();
+                let window = process.space.window();
+                if let Some(missing) = window.and_then(|window| window.missing()) {
+                    // The driver could not read what a kernel left: it looks again when that has come.
+                    self.interrupt = true;
+                    if !self.worked && !self.has_stored() {
+                        return Advanced::Missing(missing);
+                    }
+                }
             }
         }
         let process = &mut self.process;
@@ -335,6 +343,11 @@ impl Driven {
         let SystemSpec { trap, soft_fault, hard_fault, copy_per_kib } = self.spec;
         let paging = (faults - hard) * soft_fault + hard * hard_fault;
         Advanced::System { cycles: trap + paging + written as u64 * copy_per_kib / 1024, stores }
+    }
+
+    /// Whether anything has been stored since the window was turned to somebody.
+    fn has_stored(&mut self) -> bool {
+        self.touches().iter().any(|touch| touch.store)
     }
 
     /// Makes a system call. If it could not read a line that is with a device, it has not been made, and that is the line.

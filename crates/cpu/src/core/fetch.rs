@@ -229,9 +229,12 @@ impl Thread {
     fn take(&mut self, executed: &Executed, units: &super::Units) -> u64 {
         let outline = &*executed.outline;
         let older_stores = self.stores.end();
-        let mut loads = Deal::new(self.loads.end(), outline.count(|work| work == Work::Load));
-        let mut stores = Deal::new(older_stores, outline.count(|work| work == Work::StoreData));
-        self.take_touches(executed, &mut loads, &mut stores);
+        let (mut loads, mut stores) = (Deal::new(self.loads.end()), Deal::new(older_stores));
+        if !executed.accesses.is_empty() {
+            loads.ops = outline.count(|work| work == Work::Load);
+            stores.ops = outline.count(|work| work == Work::StoreData);
+            self.take_touches(executed, &mut loads, &mut stores);
+        }
         let first = self.fetched;
         for op in outline.micro_ops.iter().take(MOST_OPS - 2) {
             let (kind, pool) = match op.work {
@@ -329,8 +332,8 @@ struct Deal {
 }
 
 impl Deal {
-    fn new(first: u64, ops: usize) -> Self {
-        Self { first, end: first, ops }
+    fn new(first: u64) -> Self {
+        Self { first, end: first, ops: 0 }
     }
 
     fn left(&self) -> u64 {

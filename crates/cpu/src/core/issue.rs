@@ -12,6 +12,9 @@ impl Pipeline {
         let mut left = self.spec.issue_width;
         for t in self.turns(now) {
             let thread = &mut self.threads[t];
+            if thread.parked_count > 0 {
+                thread.unpark(&mut self.units, now);
+            }
             let mut from = thread.committed;
             while left > 0 && thread.ready_count > 0 {
                 let Some(number) = thread.next_ready(from) else { break };
@@ -19,8 +22,7 @@ impl Pipeline {
                 let op = thread.op_mut(number);
                 let Some(done) = self.units.take(op.pool, now) else { continue };
                 op.state = State::Executing;
-                thread.clear_ready(number);
-                thread.issue_queue -= 1;
+                thread.issued(number);
                 self.wheel.put(done, t, number);
                 left -= 1;
                 self.active = true;

@@ -8,6 +8,7 @@
 //! Left out: wrong paths (they would touch caches), limits on write-back, moves that take no unit because they are renamed.
 
 mod account;
+mod bits;
 mod code;
 mod commit;
 mod dispatch;
@@ -101,7 +102,7 @@ impl Core {
             program,
             data,
             code,
-            threads: (0..threads).map(|_| Thread::new(&spec, &shares)).collect(),
+            threads: (0..threads).map(|_| Thread::new(&spec, &shares, &units)).collect(),
             wheel: Wheel::new(units.longest()),
             units,
             predictor: Predictor::new(&spec.predictor, threads),
@@ -178,11 +179,8 @@ impl Pipeline {
 
     /// The first cycle after this one in which something happens by itself.
     fn next_time(&mut self, now: u64) -> Option<u64> {
-        let mut first = self.wheel.next(now).unwrap_or(u64::MAX);
+        let mut first = self.wheel.next(now).unwrap_or(u64::MAX).min(self.units.refused_until);
         for thread in &self.threads {
-            if thread.ready_count > 0 {
-                first = first.min(self.units.refused_until);
-            }
             if thread.stores_sent < thread.stores_committed {
                 first = first.min(thread.send_from);
             }

@@ -5,8 +5,10 @@
 //! away, as wrong paths are not fetched.
 
 use super::{
+    bits::Bits,
     code::CodeLines,
     op::{Kind, Load, MOST_OPS, NONE, Op, State, Store, Track},
+    units::Units,
 };
 use crate::{CoreSpec, spec::NAMED};
 use mem::PhysAddr;
@@ -68,6 +70,14 @@ pub struct Instruction {
     pub lines: [u64; 2],
 }
 
+/// What waits for units that are not pipelined.
+struct Parked {
+    waiting: Bits,
+    /// How many wait; how many more are ready, as there are units for them.
+    count: usize,
+    ready: usize,
+}
+
 /// Somebody who waits, and the next who does.
 struct Link {
     op: u32,
@@ -85,11 +95,14 @@ pub struct Thread {
     pub code: CodeLines,
     /// Lines that are held by an atomic access which has not stored to them.
     pub locked: Vec<(u64, PhysAddr)>,
-    /// Micro-operations that could be issued, a bit for each place in the ring, and how many there are.
-    ready: Box<[u64]>,
+    /// Micro-operations that could be issued, and how many there are.
+    ready: Bits,
     pub ready_count: usize,
-    /// Stores whose address is not known, likewise.
-    unaddressed: Box<[u64]>,
+    /// Those that could be if a unit that is not pipelined were free, for each pool of such units.
+    parked: Vec<Option<Parked>>,
+    pub parked_count: usize,
+    /// Stores whose address is not known.
+    unaddressed: Bits,
     /// Who writes each register last: its number plus 1.
     producers: [u64; 64],
     links: Vec<Link>,
@@ -117,10 +130,10 @@ pub struct Thread {
 }
 
 impl Thread {
-    pub fn new(spec: &CoreSpec, shares: &Shares) -> Self {
+    pub fn new(spec: &CoreSpec, shares: &Shares, units: &Units) -> Self {
         let size = shares.rob as usize + shares.micro_op_queue as usize + 4 * shares.fetch_queue + 2 * MOST_OPS;
         let size = size.next_power_of_two().max(64);
-        let bits = || vec![0; size / 64].into_boxed_slice();
+        let parked = |(_, slow): (usize, bool)| slow.then(|| Parked { waiting: Bits::new(size), count: 0, ready: 0 });
         Self {
             ops: vec![Op::new(Kind::Compute, 0, RegisterSet::NONE, RegisterSet::NONE); size].into_boxed_slice(),
             fetched: 0,
@@ -131,9 +144,11 @@ impl Thread {
             front: Front::From(0),
             code: CodeLines::new(spec.line_buffers),
             locked: Vec::new(),
-            ready: bits(),
+            ready: Bits::new(size),
             ready_count: 0,
-            unaddressed: bits(),
+            parked: units.slow().map(parked).collect(),
+            parked_count: 0,
+            unaddressed: Bits::new(size),
             producers: [0; 64],
             links: Vec::new(),
             free_link: NONE,
@@ -210,7 +225,7 @@ impl Thread {
             self.set_ready(place);
         }
         if kind == Kind::StoreAddress {
-            self.unaddressed[place / 64] |= 1 << (place % 64);
+            self.unaddressed.set(place);
         }
     }
 
@@ -263,43 +278,58 @@ impl Thread {
     }
 
     fn set_ready(&mut self, place: usize) {
-        self.ready[place / 64] |= 1 << (place % 64);
-        self.ready_count += 1;
+        if let Some(parked) = &mut self.parked[self.ops[place].pool as usize] {
+            parked.waiting.set(place);
+            parked.count += 1;
+            self.parked_count += 1;
+        } else {
+            self.ready.set(place);
+            self.ready_count += 1;
+        }
     }
 
-    pub fn clear_ready(&mut self, number: u64) {
+    /// The oldest of those that wait for units that are not pipelined become ready, as many as there are units for.
+    pub fn unpark(&mut self, units: &mut Units, now: u64) {
+        let last = self.ops.len() - 1;
+        for (pool, parked) in self.parked.iter_mut().enumerate() {
+            let Some(parked) = parked.as_mut().filter(|parked| parked.count > 0) else { continue };
+            let free = units.free(pool, now);
+            while parked.ready < free
+                && let Some(number) = parked.waiting.next(self.committed, self.dispatched)
+            {
+                parked.waiting.clear(number as usize & last);
+                parked.count -= 1;
+                parked.ready += 1;
+                self.parked_count -= 1;
+                self.ready.set(number as usize & last);
+                self.ready_count += 1;
+            }
+        }
+    }
+
+    /// A micro-operation that was ready has been issued.
+    pub fn issued(&mut self, number: u64) {
         let place = self.place(number);
-        self.ready[place / 64] &= !(1 << (place % 64));
+        self.ready.clear(place);
         self.ready_count -= 1;
+        self.issue_queue -= 1;
+        if let Some(parked) = &mut self.parked[self.ops[place].pool as usize] {
+            parked.ready -= 1;
+        }
     }
 
     /// The first micro-operation from `number` on that could be issued.
     pub fn next_ready(&self, number: u64) -> Option<u64> {
-        self.next_bit(&self.ready, number)
+        self.ready.next(number, self.dispatched)
     }
 
     /// Whether the address of an older store is not known.
     pub fn is_unaddressed_before(&self, number: u64) -> bool {
-        self.next_bit(&self.unaddressed, self.committed).is_some_and(|oldest| oldest < number)
+        self.unaddressed.next(self.committed, number).is_some()
     }
 
     pub fn set_addressed(&mut self, number: u64) {
-        let place = self.place(number);
-        self.unaddressed[place / 64] &= !(1 << (place % 64));
-    }
-
-    fn next_bit(&self, bits: &[u64], mut number: u64) -> Option<u64> {
-        while number < self.dispatched {
-            let place = self.place(number);
-            match bits[place / 64] >> (place % 64) {
-                0 => number += 64 - (place % 64) as u64,
-                word => {
-                    number += word.trailing_zeros() as u64;
-                    return (number < self.dispatched).then_some(number);
-                }
-            }
-        }
-        None
+        self.unaddressed.clear(self.place(number));
     }
 
     pub fn push_store(&mut self, store: Store) {

@@ -5,15 +5,41 @@ use x86::trace::Class;
 
 /// Units that do the same.
 struct Pool {
+    count: usize,
     latency: u64,
     interval: u64,
-    /// When each of them can take the next.
+    /// Of units that take something in every cycle: how many have, in which cycle.
+    taken: usize,
+    cycle: u64,
+    /// Of others: when each of them can take the next.
     free_at: Vec<u64>,
 }
 
 impl Pool {
     fn new(timing: &Timing) -> Self {
-        Self { latency: timing.latency.0, interval: timing.interval.0, free_at: vec![0; timing.count] }
+        let (latency, interval) = (timing.latency.0, timing.interval.0);
+        Self { count: timing.count, latency, interval, taken: 0, cycle: 0, free_at: vec![0; timing.count] }
+    }
+
+    /// How many can take something now.
+    fn free(&self, now: u64) -> usize {
+        self.free_at.iter().filter(|free_at| **free_at <= now).count()
+    }
+
+    /// Gives something to a unit, if one is free.
+    fn take(&mut self, now: u64) -> bool {
+        if self.interval == 1 {
+            if self.cycle != now {
+                (self.cycle, self.taken) = (now, 0);
+            }
+            self.taken += 1;
+            return self.taken <= self.count;
+        }
+        match self.free_at.iter_mut().find(|free_at| **free_at <= now) {
+            Some(free_at) => *free_at = now + self.interval,
+            None => return false,
+        }
+        true
     }
 }
 
@@ -26,7 +52,7 @@ pub struct Units {
     pools: Vec<Pool>,
     /// The pool for each class.
     of_class: Vec<u8>,
-    /// When the first of those that were asked for in vain in this cycle can be asked again.
+    /// The first cycle in which somebody can be issued who could not be in this.
     pub refused_until: u64,
 }
 
@@ -51,17 +77,26 @@ impl Units {
     /// Gives work to a unit of a pool, if one is free, and says when it is done.
     pub fn take(&mut self, pool: u8, now: u64) -> Option<u64> {
         let pool = &mut self.pools[pool as usize];
-        match pool.free_at.iter_mut().find(|free_at| **free_at <= now) {
-            Some(free_at) => {
-                *free_at = now + pool.interval;
-                Some(now + pool.latency)
-            }
-            None => {
-                let first = pool.free_at.iter().fold(u64::MAX, |first, free_at| first.min(*free_at));
-                self.refused_until = self.refused_until.min(first);
-                None
-            }
+        if pool.take(now) {
+            return Some(now + pool.latency);
         }
+        self.refused_until = self.refused_until.min(now + 1);
+        None
+    }
+
+    /// Pools whose units are not pipelined: what waits for them has a list of its own.
+    pub fn slow(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.pools.iter().map(|pool| pool.interval > 1).enumerate()
+    }
+
+    /// How many units of a slow pool can take something now. If none can, it is noted when one will.
+    pub fn free(&mut self, pool: usize, now: u64) -> usize {
+        let free = self.pools[pool].free(now);
+        if free == 0 {
+            let first = self.pools[pool].free_at.iter().fold(u64::MAX, |first, free_at| first.min(*free_at));
+            self.refused_until = self.refused_until.min(first);
+        }
+        free
     }
 
     /// The longest latency.

@@ -52,6 +52,13 @@ fn pipes_carry_bytes_between_threads() {
 }
 
 #[test]
+fn a_locked_access_across_two_lines_ends_in_sigbus() {
+    let ran = run(GUESTS, &["split"], Run::on(1));
+    let End::Killed { signal: 7, report } = &ran.end else { panic!("{}", ran.end) };
+    assert!(report.contains("a locked access must not cross the border of a line"), "{report}");
+}
+
+#[test]
 fn threads_that_all_wait_are_a_deadlock_on_cores_too() {
     let ran = run(GUESTS, &["deadlock"], Run::on(2));
     assert!(matches!(ran.end, End::Deadlock { .. }), "{}", ran.end);

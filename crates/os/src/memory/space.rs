@@ -101,17 +101,16 @@ impl AddressSpace {
 
     /// The page of an address, brought in or copied if need be, with the rights for an access.
     pub(super) fn page(&mut self, address: u64, access: Access) -> Result<Leaf, BadAccess> {
-        if let Some(leaf) = table::find(&self.physical, self.root, VirtAddr(address)).filter(|_| address < USER_END) {
-            if leaf.entry.allows(access) {
-                let mut marks = Entry::ACCESSED;
-                if access == Access::Write {
-                    marks |= Entry::DIRTY;
-                }
-                if leaf.entry.0 & marks != marks {
-                    self.physical.write_u64(leaf.at, leaf.entry.0 | marks);
-                }
-                return Ok(leaf);
+        let leaf = table::find(&self.physical, self.root, VirtAddr(address)).filter(|_| address < USER_END);
+        if let Some(leaf) = leaf.filter(|leaf| leaf.entry.allows(access)) {
+            let mut marks = Entry::ACCESSED;
+            if access == Access::Write {
+                marks |= Entry::DIRTY;
             }
+            if leaf.entry.0 & marks != marks {
+                self.physical.write_u64(leaf.at, leaf.entry.0 | marks);
+            }
+            return Ok(leaf);
         }
         self.bring_in(address, access)?;
         table::find(&self.physical, self.root, VirtAddr(address)).ok_or(BadAccess::NoMemory)

@@ -50,13 +50,15 @@ pub struct Run {
     pub slice: Time,
     /// Whether cores are those of the model.
     pub real: bool,
+    /// Hardware threads of each.
+    pub threads: usize,
     /// Whether GPUs belong to the model; those here run no kernels but look at what they are given.
     pub inside: bool,
 }
 
 impl Run {
     pub const fn on(cores: usize) -> Run {
-        Run { cores, seed: 1, eager: 50, policy: None, slice: Time::micros(50), real: false, inside: false }
+        Run { cores, seed: 1, eager: 50, policy: None, slice: Time::micros(50), real: false, threads: 1, inside: false }
     }
 }
 
@@ -105,7 +107,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
         }
         let process = Process::start(program, options).expect("the committed programs are sound");
         let system = SystemSpec { trap: 100, soft_fault: 50, hard_fault: 1000, copy_per_kib: 16 };
-        let spec = SoftwareSpec { cores: how.cores, threads: 1, system, slice: how.slice };
+        let spec = SoftwareSpec { cores: how.cores, threads: how.threads, system, slice: how.slice };
         let bells: Vec<EventCount> = (0..how.cores).map(|core| scope.eventcount(("bell", core))).collect();
         let software = Software::new(process, spec, bells.clone(), scope.eventcount("alert"), left);
         if let Some(gpus) = inside {
@@ -116,7 +118,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
         for (core, bell) in bells.into_iter().enumerate() {
             let (random, locks) = (Pcg64Mcg::new(u128::from(how.seed) << 32 | core as u128 | 1), Rc::clone(&locks));
             if how.real {
-                caches::build(core, &software, bell, random, locks, &scope);
+                caches::build(core, how.threads, &software, bell, random, locks, &scope);
                 continue;
             }
             let core = FakeCore {

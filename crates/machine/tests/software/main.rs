@@ -92,9 +92,16 @@ fn gpus_of_the_model_find_arguments_in_pages_of_the_process() {
 fn cores_of_the_model_run_programs_too() {
     let real = |cores| Run { real: true, ..Run::on(cores) };
     assert_eq!(run(GUESTS, &["hello"], real(1)).good(), "hello, world\n");
-    assert_eq!(run(GUESTS, &["signals"], real(2)).good(), "signals as they should be\n");
+    assert_eq!(run(GUESTS, &["memory"], real(2)).good(), "memory as it should be\n");
     assert_eq!(run(GUESTS, &["unprotect"], real(1)).good(), "192 reads and 192 writes repaired\n");
     assert_eq!(run(GUESTS, &["pipes"], real(3)).good(), "through a copy\npipes as they should be\n");
+}
+
+#[test]
+fn hardware_threads_share_a_core() {
+    let how = Run { real: true, threads: 2, ..Run::on(2) };
+    assert_eq!(run(GUESTS, &["pipes"], how).good(), "through a copy\npipes as they should be\n");
+    assert_eq!(run(GUESTS, &["memory"], how).good(), "memory as it should be\n");
 }
 
 #[test]

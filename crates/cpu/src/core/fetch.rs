@@ -34,9 +34,12 @@ impl Pipeline {
                 // The kernel is done; fetch goes on when what it stored has been performed.
                 self.threads[t].front = Front::Drain;
             }
-            if self.can_fetch(t, rung, now) {
+            if self.threads[t].front == Front::Turn && !self.is_locked_out(t) {
+                self.lock_last(t);
+            }
+            if self.can_fetch(t, rung, now) && self.fetch_group(t, rung, now, time) {
                 self.fetch_turn = if t + 1 == count { 0 } else { t + 1 };
-                return self.fetch_group(t, rung, now, time);
+                return;
             }
         }
     }
@@ -47,25 +50,37 @@ impl Pipeline {
             Front::From(cycle) => cycle <= now,
             Front::Drain => thread.is_quiet(),
             Front::Idle(heard) => heard < rung,
-            Front::Branch(_) | Front::Decode(_) | Front::Lock | Front::Missing | Front::System(_) => false,
+            Front::Branch(_) | Front::Decode(_) | Front::Turn | Front::Lock | Front::Missing | Front::System(_) => {
+                false
+            }
         };
         goes_on && thread.fetch_queue.len() < self.shares.fetch_queue && thread.has_room()
     }
 
-    fn fetch_group(&mut self, t: usize, rung: u64, now: u64, time: Time) {
+    /// Fetches for a thread and says whether anything was executed: if not, another may.
+    fn fetch_group(&mut self, t: usize, rung: u64, now: u64, time: Time) -> bool {
         let mut line = None;
         self.threads[t].front = Front::From(now);
         for _ in 0..self.spec.fetch_width {
+            if let Some(delay @ 1..) = self.delay() {
+                self.threads[t].front = Front::From(now + delay);
+                break;
+            }
             let quiet = self.threads[t].is_quiet();
             let fetched = self.program.borrow_mut().next(t, quiet, &mut self.executed, time);
             if !matches!(fetched, Fetch::Executed) {
-                return self.wait(t, fetched, rung, now);
+                self.wait(t, fetched, rung, now);
+                break;
             }
             self.active = true;
-            if !self.threads[t].locked.is_empty() {
+            let holds = !self.threads[t].locked.is_empty();
+            if holds {
                 self.let_go_by_store(t);
             }
             let last = self.threads[t].take(&self.executed, &self.units);
+            if holds {
+                self.lock = Some((t, self.threads[t].stores.end()));
+            }
             self.ask_for_code(t);
             let goes_on = self.predict(t, last);
             let next_line = self.executed.next / LINE as u64;
@@ -78,11 +93,7 @@ impl Pipeline {
                 break;
             }
         }
-        if let Some(delay) = self.delay()
-            && let Front::From(cycle) = &mut self.threads[t].front
-        {
-            *cycle = now + delay;
-        }
+        line.is_some()
     }
 
     /// Fetch can't go on with the next instruction.
@@ -97,9 +108,8 @@ impl Pipeline {
             Fetch::Lock { virt, phys } => {
                 self.counts.locks.increment();
                 let line = line(virt, phys);
-                self.threads[t].locked.push((line.virt.0, line.line));
-                self.request(Lane::Coherence, For::Fetch.id(t), Access::Lock, line, Block::EMPTY);
-                Front::Lock
+                self.threads[t].locked.push((line.virt, line.line));
+                Front::Turn
             }
             Fetch::Missing { virt, phys } => {
                 self.counts.missing.increment();
@@ -124,6 +134,20 @@ impl Pipeline {
             }
         };
         self.threads[t].front = front;
+        if front == Front::Turn && !self.is_locked_out(t) {
+            self.lock_last(t);
+        }
+    }
+
+    /// Asks for the line that the thread wants to hold.
+    fn lock_last(&mut self, t: usize) {
+        if let Some((virt, line)) = self.threads[t].locked.last().copied() {
+            self.lock = Some((t, u64::MAX));
+            self.active = true;
+            let line = Load { virt, line, mask: Mask::NONE };
+            self.request(Lane::Coherence, For::Fetch.id(t), Access::Lock, line, Block::EMPTY);
+            self.threads[t].front = Front::Lock;
+        }
     }
 
     /// Lines that are held and that the instruction does not store to are let go by an empty store, as part of it.
@@ -131,7 +155,7 @@ impl Pipeline {
         for (virt, phys) in std::mem::take(&mut self.threads[t].locked) {
             let stores = |touch: &crate::Touch| touch.store && touch.phys.align_down(LINE_BYTES) == phys;
             if !self.executed.accesses.iter().any(stores) {
-                let touch = crate::Touch { store: true, virt: VirtAddr(virt), phys, data: Block::EMPTY };
+                let touch = crate::Touch { store: true, virt, phys, data: Block::EMPTY };
                 self.executed.accesses.push(touch);
             }
         }
@@ -139,9 +163,13 @@ impl Pipeline {
 
     /// Lets lines go that are held for an instruction which will not be executed.
     fn let_go(&mut self, t: usize, now: u64) {
-        for (virt, line) in std::mem::take(&mut self.threads[t].locked) {
-            self.store_at_once(t, VirtAddr(virt), line, Block::EMPTY, 0);
+        if self.threads[t].locked.is_empty() {
+            return;
         }
+        for (virt, line) in std::mem::take(&mut self.threads[t].locked) {
+            self.store_at_once(t, virt, line, Block::EMPTY, 0);
+        }
+        self.lock = Some((t, self.threads[t].stores.end()));
         self.send_stores(t, now);
     }
 

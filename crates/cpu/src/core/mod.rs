@@ -54,6 +54,9 @@ struct Pipeline {
     random: Option<Pcg64Mcg>,
     /// Requests that have not been answered.
     in_flight: usize,
+    /// The thread that holds lines for an atomic access; others neither lock nor store meanwhile, as the cache can't tell
+    /// threads apart. Once it has been executed: until which of its stores has been performed.
+    lock: Option<(usize, u64)>,
     /// Whose turn it is to fetch.
     fetch_turn: usize,
     account: Account,
@@ -108,8 +111,9 @@ impl Core {
             predictor: Predictor::new(&spec.predictor, threads),
             random: spec.jitter.map(|jitter| Pcg64Mcg::seed_from_u64(jitter.seed)),
             in_flight: 0,
+            lock: None,
             fetch_turn: 0,
-            account: Account::new(&scope.scope("cycles")),
+            account: Account::new(scope),
             counts: Counts::new(scope),
             active: false,
             committed_now: false,
@@ -181,7 +185,7 @@ impl Pipeline {
     fn next_time(&mut self, now: u64) -> Option<u64> {
         let mut first = self.wheel.next(now).unwrap_or(u64::MAX).min(self.units.refused_until);
         for thread in &self.threads {
-            if thread.stores_sent < thread.stores_committed {
+            if thread.stores_sent < thread.stores_committed && thread.send_from > now {
                 first = first.min(thread.send_from);
             }
             match thread.front {

@@ -182,14 +182,14 @@ impl Pipeline {
         if asked {
             self.request_code(t, number, first);
             let next = following(first);
-            if self.spec.next_line && next.line.0 % PAGE != 0 {
+            if self.spec.next_line && !next.line.0.is_multiple_of(PAGE) {
                 self.need_code(t, next);
             }
         }
         let mut lines = [number; 2];
         // What lies in another page can't be asked for here; the next instruction does.
         let next = following(first);
-        if end > LINE_BYTES.0 && next.line.0 % PAGE != 0 {
+        if end > LINE_BYTES.0 && !next.line.0.is_multiple_of(PAGE) {
             lines[1] = self.need_code(t, next);
         }
         if let Some(instruction) = self.threads[t].fetch_queue.back_mut() {

@@ -18,7 +18,8 @@ pub enum Access {
     Store,
     /// Change the bytes of the mask as one indivisible step, where everybody on the device meets; `data` holds the operands.
     Atomic(Atomic),
-    /// Get the line to write to and hold it: nobody else gets it until this requester's next store to it, which may be empty.
+    /// Read the bytes of the mask of a line that nobody else gets until this requester's next store to it: the first half of an
+    /// indivisible access.
     Lock,
     /// Forget everything that may be stale: a kernel starts, or an acquire.
     Invalidate,

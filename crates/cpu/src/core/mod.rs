@@ -24,6 +24,7 @@ use account::{Account, Counts};
 use engine::{Context, EventCount, Inlet, Reason, Scope};
 use interconnect::{Pending, Sender, Wire};
 use mem::{Reply, Request};
+pub use memory::thread_of;
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng};
 use std::{cell::RefCell, rc::Rc};
 use thread::{Front, Shares, Thread};

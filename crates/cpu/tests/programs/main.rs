@@ -4,9 +4,13 @@ mod flat;
 #[path = "../pipeline/rig.rs"]
 mod rig;
 
-use cpu::{CoreSpec, Jitter};
-use engine::Cycles;
+use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers, Timing};
+use engine::{Cycles, Outcome};
 use flat::{BASE, Ended, FlatProgram, code, elf};
+use rand_pcg::{
+    Pcg64Mcg,
+    rand_core::{RngCore, SeedableRng},
+};
 use rig::{Latency, Report, finished, run};
 use std::{collections::BTreeSet, sync::Arc};
 use x86::{Blocks, Cpu, Exit, Flat, Reg};
@@ -186,4 +190,72 @@ fn whoever_sees_a_store_sees_those_before_it() {
     let seen = outcomes([&[&STORE_X[..], &STORE_Y, &END].concat(), &[&LOAD_Y[..], &LOAD_X_TO_RBX, &END].concat()]);
     assert!(seen.contains(&[0, 0, 1, 1]) && seen.contains(&[0, 0, 0, 0]), "{seen:?}");
     assert!(!seen.contains(&[0, 0, 1, 0]), "{seen:?}");
+}
+
+/// A core with small numbers of everything, at random.
+fn any_core(random: &mut Pcg64Mcg) -> CoreSpec {
+    let mut up_to = |most: u64| 1 + (random.next_u64() % most) as usize;
+    let counters = 1 << up_to(10);
+    let direction = match up_to(4) {
+        1 => Direction::Never,
+        2 => Direction::Perfect,
+        3 => Direction::Bimodal { counters },
+        _ => Direction::Combined { bimodal: counters, histories: 4, bits: 5, counters, choices: counters },
+    };
+    let spec = CoreSpec::default();
+    let penalty = Cycles(up_to(20) as u64 - 1);
+    let predictor =
+        PredictorSpec { direction, btb_sets: 1 << up_to(4), return_stack: up_to(4), penalty, ..spec.predictor };
+    let registers = Registers { integer: 34 + up_to(20), x87: 2 + up_to(4), xmm: 32 + up_to(8) };
+    let seed = up_to(1000) as u64;
+    CoreSpec {
+        fetch_width: up_to(6),
+        decode_width: up_to(6),
+        dispatch_width: up_to(6),
+        issue_width: up_to(6),
+        commit_width: up_to(6),
+        fetch_queue: 1 + up_to(20),
+        micro_op_queue: 1 + up_to(20),
+        rob: 1 + up_to(70),
+        issue_queue: 1 + up_to(20),
+        load_queue: 1 + up_to(10),
+        store_queue: 1 + up_to(10),
+        registers,
+        predictor,
+        address: Timing::new(up_to(3), up_to(4) as u64, 1),
+        line_buffers: up_to(4),
+        next_line: up_to(2) == 1,
+        wait_for_addresses: up_to(2) == 1,
+        store_prefetch: up_to(2) == 1,
+        jitter: (up_to(3) == 1).then_some(Jitter { seed, most: Cycles(9) }),
+        units: spec.units,
+    }
+}
+
+#[test]
+fn any_core_ends_as_without_time() {
+    const SEEDS: u64 = 80;
+    let programs: [&[u8]; 2] =
+        [include_bytes!("../../../x86/bench/integer.elf"), include_bytes!("../../../x86/bench/sse2.elf")];
+    let plain = programs.map(|program| {
+        let (mut plain, mut memory) = elf(program);
+        plain.run(&mut memory, &mut Blocks::new(), 2000);
+        plain
+    });
+    for seed in 0..SEEDS {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let spec = any_core(&mut random);
+        let which = (seed % 2) as usize;
+        let plain = &plain[which];
+        let (cpu, memory) = elf(programs[which]);
+        let ended = Ended::default();
+        let own = Arc::clone(&ended);
+        let [hit, far, code] = [8, 90, 30].map(|most| 2 + random.next_u64() % most);
+        let latency = Latency { hit, slow: (BASE + (random.next_u64() & 0xff_ffc0), far), code };
+        let report = run(&spec, 1, latency, move || FlatProgram::new(vec![cpu], memory, 2000, own));
+        assert_eq!(report.run.outcome, Outcome::Finished, "seed {seed}: {spec:?}");
+        let cpu = ended.lock().expect("nobody panicked").pop().expect("it has ended");
+        assert_eq!((&cpu.gpr, cpu.rip, cpu.xmm), (&plain.gpr, plain.rip, plain.xmm), "seed {seed}");
+        assert_eq!(report.count("instructions"), 2000, "seed {seed}");
+    }
 }

@@ -3,7 +3,7 @@
 //! One context runs all of it, a cycle at a time while anything gets on, and sleeps otherwise: until a unit is done, or until
 //! an answer comes. Within a cycle the stages run from the back to the front, so that nothing passes two of them at once:
 //! `commit.rs`, then answers and results come in (write-back) and the next are issued (`issue.rs`), `dispatch.rs` with decode,
-//! `fetch.rs`. `memory.rs` has loads and stores, `account.rs` says where each cycle went.
+//! `fetch.rs` with `split.rs`. `memory.rs` has loads and stores, `account.rs` says where each cycle went.
 //!
 //! Left out: wrong paths (they would touch caches), limits on write-back, moves that take no unit because they are renamed.
 
@@ -16,6 +16,7 @@ mod fetch;
 mod issue;
 mod memory;
 mod op;
+mod split;
 mod thread;
 mod units;
 
@@ -205,6 +206,11 @@ impl Pipeline {
     fn turns(&self, now: u64) -> impl Iterator<Item = usize> + use<> {
         let count = self.threads.len();
         let first = if count == 1 { 0 } else { now as usize % count };
-        (first..count).chain(0..first)
+        around(first, count)
     }
+}
+
+/// All numbers below `count`, from `first` on.
+fn around(first: usize, count: usize) -> impl Iterator<Item = usize> {
+    (first..first + count).map(move |number| if number < count { number } else { number - count })
 }

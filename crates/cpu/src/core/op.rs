@@ -62,7 +62,7 @@ impl Op {
     pub fn new(kind: Kind, pool: u8, reads: RegisterSet, writes: RegisterSet) -> Self {
         let (x87, xmm) = (writes.0 & RegisterSet::X87.0, writes.0 & 0xffff_0000);
         // The others: general registers, flags, and what lives inside an instruction.
-        let registers = [writes.0 & !x87 & !xmm, x87, xmm].map(count);
+        let registers = [writes.0 & !x87 & !xmm, x87, xmm].map(|kind| kind.count_ones() as u8);
         Self {
             kind,
             state: State::Waiting,
@@ -80,11 +80,6 @@ impl Op {
             waiters: NONE,
         }
     }
-}
-
-/// How many bits are set; most often it is one, or none.
-fn count(bits: u64) -> u8 {
-    if bits & bits.wrapping_sub(1) == 0 { (bits != 0) as u8 } else { bits.count_ones() as u8 }
 }
 
 /// A line that is loaded from.

@@ -32,6 +32,8 @@ pub struct Complex {
     pub hub: LinkSpec,
     pub channels: Banks,
     pub join: Join,
+    /// Whether host and GPU use the same bytes; otherwise buffers are copied.
+    pub shared: bool,
 }
 
 /// Where the GPU's requests go.
@@ -58,6 +60,7 @@ struct SystemFile {
     channels: usize,
     interleave: Size,
     join: String,
+    memory: String,
 }
 
 /// The complex, if the file has one.
@@ -80,6 +83,11 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
         "memory" => Join::Memory,
         other => return Err(file.no_choice("system", "join", other, &["l3", "memory"])),
     };
+    let shared = match system.memory.as_str() {
+        "shared" => true,
+        "copied" => false,
+        other => return Err(file.no_choice("system", "memory", other, &["shared", "copied"])),
+    };
     let mut l3 = l1(file, "cpu.l3")?;
     l3.shape = l3.shape.of_banks(system.slices, LINE as u64);
     let stations = 2 * cpu.cores.max(system.slices) + 2;
@@ -99,5 +107,6 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
         hub: wire(file, "system.hub")?,
         channels: Banks { count: system.channels, interleave },
         join,
+        shared,
     }))
 }

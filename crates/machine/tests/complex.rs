@@ -52,3 +52,79 @@ fn every_read_is_right_with_the_smallest_caches_and_queues() {
 fn every_read_is_right_as_the_machine_is() {
     assert_eq!(run(&[], 10_000, 1).outcome, Outcome::Finished);
 }
+
+mod program {
+    use super::*;
+    use engine::Outcome;
+    use machine::program::{Finish, Inside};
+    use os::{
+        End, Options as ProcessOptions, Process,
+        files::Stdio,
+        opencl::{Driver, PolicyKind, Settings},
+    };
+    use std::{
+        io::{self, Cursor, Write},
+        sync::{Arc, Mutex},
+    };
+
+    /// Programs that check themselves, of `os`.
+    const GUESTS: &[u8] = include_bytes!("../../os/tests/guests/guests");
+    /// The built-in workloads.
+    const WORKLOADS: &[u8] = include_bytes!("../../workloads/guest/workloads.elf");
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("nobody panics while he writes").extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn run(program: &'static [u8], words: &[&str], threads: usize) -> (Finish, engine::Run, String) {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/apu-c-l3.toml");
+        let machine = Machine::load(file, &["cpu.cores=4".to_owned()]).expect("the machine is sound");
+        let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
+        let (out, kept) = (Kept::default(), Kept::default());
+        let stdout = out.clone();
+        let make = move |gpus: &Inside| {
+            let mut options = ProcessOptions::new("/guest");
+            options.arguments = words;
+            options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);
+            options.cpus = 4;
+            let settings = Settings { policy: PolicyKind::Shared, ..Settings::default() };
+            let driver = Driver::with_gpus(settings, Box::new(gpus.clone()));
+            let usage = driver.usage();
+            options.driver = Box::new(driver);
+            Ok((Process::start(program, options)?, usage))
+        };
+        let options = Options { threads, check: true, ..Options::default() };
+        let (finish, run) = machine::run(&machine, &options, make).expect("the committed programs are sound");
+        let out = String::from_utf8_lossy(&out.0.lock().expect("the run is over")).into_owned();
+        (finish, run, out)
+    }
+
+    fn good(program: &'static [u8], words: &[&str]) -> String {
+        let (finish, run, out) = run(program, words, 1);
+        if let Outcome::Stuck(r) | Outcome::Deadlock(r) = &run.outcome {
+            for w in &r.waiting { println!("{} on {} since {:.1} ns held {}", w.context, w.on, w.since.0 as f64 / 1e6, w.held_up); }
+        } else { assert_eq!(run.outcome, Outcome::Finished, "{out}"); }
+        assert_eq!(finish.end, End::Exited { code: 0 }, "{out}");
+        out
+    }
+
+    #[test]
+    fn a_program_prints() {
+        assert_eq!(good(GUESTS, &["hello"]), "hello, world\n");
+    }
+
+    #[test]
+    fn a_sum_of_vectors_is_right() {
+        println!("{}", good(WORKLOADS, &["vecadd"]));
+    }
+}

@@ -126,6 +126,11 @@ impl Software {
         state.driven.perform(agent, line, data);
     }
 
+    /// A line has come from a GPU that had changed it.
+    pub fn arrived(&self, line: LineAddr, data: &Block<LINE>) {
+        self.state.borrow_mut().driven.process_mut().space.arrived(line, data);
+    }
+
     /// Looks at the process.
     pub fn with_process<T>(&self, look: impl FnOnce(&mut Process) -> T) -> T {
         look(self.state.borrow_mut().driven.process_mut())

@@ -9,16 +9,20 @@
 //!   gpu0.l2_0 === hub -----'     '-- system agent -- memory0, memory1, ..
 //! ```
 
-use super::{Ends, HISTORY, Layout, Memories, Report, wire};
+use super::{Ends, HISTORY, Layout, Memories, Report, eyes::Eyes, memories::put, wire};
 use crate::{
     complex::{Complex, Join},
+    program::{Coherent, Inside, InsideSpec, Software, SoftwareSpec},
     protocols::Roles,
+    run::Start,
     spec::{CacheSpec, Machine},
     stress::{Stress, Tester, TesterEnd},
 };
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
+use cpu::{Core, CoreSpec};
 use dram::{Memory, MemorySpec, Timing};
-use engine::{ClockId, Cycles, Hertz, Inlet, Outlet, Partition, PortSpec, Scope};
+use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Outlet, Partition, PortSpec, Scope, Time};
+use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
 use interconnect::{NetworkSpec, Packet, Side, Station, Topology, Wire, deal, network};
 use mem::{LINE, Observation, Observer, Reply, Request};
 use protocol::{
@@ -29,10 +33,17 @@ use protocol::{
         l2::L2,
     },
 };
+use os::process::SystemSpec;
+use std::{cell::RefCell, rc::Rc, sync::Arc};
+
+/// How long a thread runs while others wait for a core.
+const SLICE: Time = Time::micros(1000);
 
 /// Who stands where cores stand.
 pub enum Cores {
     Testers(Stress, Vec<TesterEnd>),
+    /// Cores that run a program; its kernels go to the dispatchers of these GPUs.
+    Program(Start, Vec<Vec<DispatcherEnd>>),
 }
 
 /// What the complex is connected to, and who works in it.
@@ -43,6 +54,8 @@ pub struct ComplexPlan {
     pub gpus: Vec<(Node, Ends)>,
     /// For each core's data cache.
     pub reports: Vec<Report>,
+    /// For whoever puts a program into memory.
+    pub loader: Report,
     pub clocks: Clocks,
 }
 
@@ -59,17 +72,21 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
     let complex = machine.complex.expect("only a machine with a CPU has a complex");
     let (roles, timing) = (machine.protocol, machine.memory);
     let gpu_clock = machine.clock;
+    let of_gpu =
+        OfGpu { wavefronts: machine.wavefronts(), dispatcher: machine.dispatcher, unit: machine.compute_unit };
     let stores: Vec<_> =
         (0..complex.channels.count).map(|n| (memories.channel(n), memories.stores[n].clone())).collect();
     move |partition| {
-        let ComplexPlan { layout, cores, gpus, reports, clocks } = plan;
+        let ComplexPlan { layout, cores, gpus, reports, loader, clocks } = plan;
         let scopes = Scopes {
             cpu: partition.scope(clocks.cpu),
             system: partition.scope(clocks.system),
             gpu: partition.scope(clocks.gpu),
             memory: partition.scope(clocks.memory),
         };
-        let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new() };
+        let eyes = Eyes::new(layout);
+        let loader = loader.map(|(who, end)| (who, scopes.cpu.sender(end)));
+        let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new(), eyes };
         let reports = reports.into_iter().map(|report| report.map(|(who, end)| (who, builder.scopes.cpu.sender(end))));
         let tops = builder.cores(reports.collect());
         match cores {
@@ -79,6 +96,9 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
                     let tester = Tester::new(stress, layout.core(core).0.into(), end, top.data, &scope).in_order();
                     scope.serve("control", |cx| tester.run(cx));
                 }
+            }
+            Cores::Program(start, dispatchers) => {
+                builder.program(start, dispatchers, tops, (&stores, loader), of_gpu);
             }
         }
         builder.slices();
@@ -91,8 +111,15 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
 /// What a core is connected to.
 struct Top {
     data: Wire<Reply, Request>,
-    #[expect(dead_code, reason = "testers fetch nothing")]
     code: Wire<Reply, Request>,
+}
+
+/// What the front end must know of GPUs.
+#[derive(Clone, Copy)]
+struct OfGpu {
+    wavefronts: u64,
+    dispatcher: DispatcherSpec,
+    unit: ComputeUnitSpec,
 }
 
 struct Scopes {
@@ -109,6 +136,7 @@ struct Builder {
     gpu_clock: Hertz,
     /// What is attached to the network so far.
     stations: Vec<Station<Packet>>,
+    eyes: Rc<Eyes>,
 }
 
 impl Builder {
@@ -166,8 +194,11 @@ impl Builder {
             let below = Homes { nodes: vec![me], stride: LINE as u64 };
             let l1 =
                 |node, controller, spec: CacheSpec, down| First { node, controller, spec, below: below.clone(), down };
-            first(l1(layout.l1d(core), &L1D, complex.l1d, d_down), vec![(asker, d_top)], report, &d);
-            first(l1(layout.code(core), &L1I, complex.l1i, i_down), vec![(asker, i_top)], None, &i);
+            let l1d = first(l1(layout.l1d(core), &L1D, complex.l1d, d_down), vec![(asker, d_top)], report, &d);
+            let l1d = l1d.watched_by(self.eyes.of_stores(core));
+            d.serve("control", |cx| l1d.run(cx));
+            let l1i = first(l1(layout.code(core), &L1I, complex.l1i, i_down), vec![(asker, i_top)], None, &i);
+            i.serve("control", |cx| l1i.run(cx));
             let out = self.attach(vec![me], &l2, clock, 0);
             let (from, to) = (vec![d_up.from, i_up.from, out.from], out.to);
             let others = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
@@ -177,10 +208,64 @@ impl Builder {
                 Homes { nodes: (0..complex.slices).map(|slice| layout.l3(slice)).collect(), stride: LINE as u64 };
             let spec = cache_spec(complex.l2, &L2, me, homes, layout.l1d(core), false);
             let cache = Cache::new(spec, Vec::new(), Side { from, to }, None, &l2);
+            let cache = cache.lines_watched_by(self.eyes.of_core_l2());
             l2.serve("control", |cx| cache.run(cx));
             tops.push(Top { data, code });
         }
         tops
+    }
+
+    /// Cores, the program on them, and the front end of the GPUs that its driver uses.
+    fn program(
+        &self,
+        start: Start,
+        dispatchers: Vec<Vec<DispatcherEnd>>,
+        tops: Vec<Top>,
+        (stores, loader): (&[(dram::Channel, dram::Store)], Option<(Observer, Outlet<Observation>)>),
+        of_gpu: OfGpu,
+    ) {
+        let complex = self.complex;
+        let inside = Inside::new(InsideSpec {
+            wavefronts: of_gpu.wavefronts,
+            coherent: complex.join == Join::LastLevel && complex.shared,
+            forget: Forget::Nothing,
+            flush_before: complex.join == Join::Memory,
+            flush_after: false,
+        });
+        let finish = Arc::clone(&start.finish);
+        let Some((mut process, usage)) = start.process(&inside) else { return };
+        put(&mut process, stores, complex.channels.interleave, loader);
+        let spec = SoftwareSpec {
+            cores: complex.cores,
+            threads: 1,
+            system: SystemSpec::default(),
+            slice: SLICE,
+        };
+        let bells: Vec<EventCount> = (0..complex.cores).map(|core| self.core_scope(core).eventcount("bell")).collect();
+        let cpu = self.scopes.cpu.scope("cpu");
+        let software = Software::new(process, spec, bells.clone(), cpu.eventcount("alert"), finish);
+        software.attach(&inside, usage);
+        software.set_look(self.eyes.look());
+        self.eyes.open(software.clone());
+        for (core, (bell, top)) in bells.into_iter().zip(tops).enumerate() {
+            let scope = self.core_scope(core);
+            let guest = Rc::new(RefCell::new(software.guest(core)));
+            let core = Core::new(CoreSpec::default(), 1, guest, top.data, top.code, bell, &scope);
+            scope.serve("pipeline", |cx| core.run(cx));
+        }
+        let warden = software.warden();
+        cpu.spawn("program", |cx| warden.run(cx));
+        let gpus = dispatchers.into_iter().enumerate().map(|(gpu, units)| {
+            let scope = self.scopes.gpu.scope(("gpu", gpu)).scope("dispatcher");
+            let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
+            let (spec, unit) = (of_gpu.dispatcher, of_gpu.unit);
+            let dispatcher = Dispatcher::new(spec, (launches.clone(), done.clone()), units, unit, &scope);
+            scope.serve("control", |cx| dispatcher.run(cx));
+            (launches, done)
+        });
+        let scope = self.scopes.gpu.scope("front_end");
+        let front_end = inside.front_end(gpus.collect(), Rc::new(Coherent), scope.eventcount("work"));
+        scope.serve("control", |cx| front_end.run(cx));
     }
 
     /// The last-level cache.
@@ -195,6 +280,7 @@ impl Builder {
             let homes = self.memories();
             let spec = cache_spec(complex.l3, &directory::L3, me, homes, layout.core_l2(0), true);
             let cache = Cache::new(spec, Vec::new(), neighbours, None, &scope);
+            let cache = cache.lines_watched_by(self.eyes.of_directory());
             scope.serve("control", |cx| cache.run(cx));
         }
     }
@@ -268,11 +354,15 @@ struct First {
     down: Wire<Packet, Packet>,
 }
 
-fn first(l1: First, requesters: Requesters, report: Option<(Observer, Outlet<Observation>)>, scope: &Scope) {
+fn first(
+    l1: First,
+    requesters: Requesters,
+    report: Option<(Observer, Outlet<Observation>)>,
+    scope: &Scope,
+) -> Cache {
     let below = l1.below.nodes[0];
     let spec = cache_spec(l1.spec, l1.controller, l1.node, l1.below, l1.node, false);
-    let cache = Cache::new(spec, requesters, Side::one(below, l1.down), report, scope);
-    scope.serve("control", |cx| cache.run(cx));
+    Cache::new(spec, requesters, Side::one(below, l1.down), report, scope)
 }
 
 fn cache_spec(

@@ -2,7 +2,8 @@
 
 use crate::spec::{Banks, Machine};
 use dram::{Channel, Store};
-use mem::{Frames, PhysAddr};
+use engine::{Lane, Outlet};
+use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
 
 /// The bytes of every channel.
 pub struct Memories {
@@ -63,5 +64,24 @@ impl Memories {
             }
         }
         memory
+    }
+}
+
+/// Puts what a process holds in its memory into the channels, and tells whoever checks the run.
+pub fn put(
+    process: &mut os::Process,
+    stores: &[(Channel, Store)],
+    interleave: u64,
+    loader: Option<(Observer, Outlet<Observation>)>,
+) {
+    for (at, bytes) in process.space.frames().pieces(interleave) {
+        let (channel, store) = &stores[(at.0 / interleave) as usize % stores.len()];
+        store.lock().write(channel.inside(at), bytes);
+        let Some((who, observations)) = &loader else { continue };
+        for (number, line) in bytes.as_chunks::<LINE>().0.iter().enumerate().filter(|(_, line)| **line != [0; LINE]) {
+            let (line, seen) = (LineAddr(at.0 + (number * LINE) as u64), Seen::Wrote(Block::full(*line)));
+            let told = observations.try_send(Lane::Request, Observation { who: *who, line, seen, stamp: 0 }, 0);
+            assert!(told.is_ok(), "the wire to the golden image holds any number");
+        }
     }
 }

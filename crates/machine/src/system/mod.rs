@@ -13,6 +13,7 @@ mod array;
 mod bank;
 mod between;
 mod complex;
+mod eyes;
 mod memories;
 mod node;
 
@@ -22,6 +23,7 @@ pub(crate) use node::{Layout, MOST};
 use crate::{
     golden::{Golden, Image, Kept},
     protocols::L2,
+    run::Start,
     session::{Command, Ended, Host},
     spec::Machine,
     stress::{self, Conductor, ConductorEnd, Stress, TesterEnd},
@@ -136,6 +138,8 @@ pub(crate) enum Agents {
     Testers(Stress),
     /// The same; one passes a message to another, and what that reads is left here.
     Writer(Arc<AtomicU8>),
+    /// Compute units, and cores that run a program.
+    Program(Start),
 }
 
 /// One of them, with its end of the wire to whoever gives it work.
@@ -148,6 +152,8 @@ enum Agent {
 enum Leads {
     Dispatchers(Receiver<Command>, Sender<Ended>, Vec<Vec<DispatcherEnd>>),
     Conductor(Stress, Vec<Vec<ConductorEnd>>, Option<Arc<AtomicU8>>),
+    /// Everything that leads is in the complex, once it has been built.
+    Program(Option<Start>, Vec<Vec<DispatcherEnd>>),
 }
 
 /// The model of a machine.
@@ -164,6 +170,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         Agents::Host(commands, ended) => Leads::Dispatchers(commands, ended, Vec::new()),
         Agents::Testers(stress) => Leads::Conductor(stress, Vec::new(), None),
         Agents::Writer(read) => Leads::Conductor(Stress::NOTHING, Vec::new(), Some(read)),
+        Agents::Program(start) => Leads::Program(Some(start), Vec::new()),
     };
     // The wires to each channel of memory, or to the complex with the CPU, from all GPUs.
     let mut askers: Vec<Vec<(protocol::Node, Ends)>> = (0..banks).map(|_| Vec::new()).collect();
@@ -198,10 +205,12 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             gpu: parts.clock,
             memory: if machine.memory.clock().is_some() { memory_clock } else { model.clock(cpu.system_clock) },
         };
+        let loader = reports.wire(&mut model, "loader".to_owned());
         let observed = |core| reports.wire(&mut model, format!("cpu.core{core}.l1d"));
         let reports = (0..cpu.cores).map(observed).collect();
         let gpus = askers.drain(..).flatten().collect();
-        let plan = ComplexPlan { layout, cores: leads.cores(machine, &mut model), gpus, reports, clocks };
+        let cores = leads.cores(machine, &mut model);
+        let plan = ComplexPlan { layout, cores, gpus, reports, loader, clocks };
         parts.add_whole(0, complex::build(machine, memories, plan));
     }
     for (channel, askers) in askers.into_iter().enumerate() {
@@ -263,7 +272,11 @@ impl Leads {
     fn cores(&mut self, machine: &Machine, model: &mut Model) -> Cores {
         let cores = machine.complex.as_ref().map_or(0, |complex| complex.cores);
         match self {
-            Self::Dispatchers(..) => todo!(),
+            Self::Dispatchers(..) => unreachable!("a host outside gives work to a machine without cores"),
+            Self::Program(start, gpus) => {
+                let start = start.take().expect("a machine has one complex");
+                Cores::Program(start, std::mem::take(gpus))
+            }
             Self::Conductor(stress, groups, _) => {
                 let name = |core| format!("core{core}");
                 let links = (0..cores).map(|core| stress::link(model, &name(core), machine.wires.dispatcher));
@@ -279,7 +292,7 @@ impl Leads {
         let (units, spec) = (0..machine.compute_units(), machine.wires.dispatcher);
         let name = |unit| format!("{gpu}_unit{unit}");
         match self {
-            Self::Dispatchers(.., gpus) => {
+            Self::Dispatchers(.., gpus) | Self::Program(_, gpus) => {
                 let (ends, units): (_, Vec<_>) = units.map(|unit| gpu::link(model, &name(unit), spec)).unzip();
                 gpus.push(ends);
                 units.into_iter().map(Agent::Unit).collect()
@@ -314,6 +327,7 @@ fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts
                 let front = Host { commands, ended, gpus, stale_copies, timed, observer };
                 host.spawn("commands", |cx| front.run(cx));
             }
+            Leads::Program(..) => {}
             Leads::Conductor(stress, gpus, message) => {
                 let conductor = Conductor::new(stress, gpus, stale_copies, observer, &host);
                 host.spawn("conductor", |cx| async {

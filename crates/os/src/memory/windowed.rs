@@ -54,6 +54,13 @@ impl AddressSpace {
         }
     }
 
+    /// A line has come from a device that had changed it: everybody on the CPU's side sees these bytes from now on.
+    pub fn arrived(&mut self, line: LineAddr, data: &Block<LINE>) {
+        for byte in data.mask().iter() {
+            self.physical.frames.write(PhysAddr(line.0 + byte as u64), &data.bytes()[byte..=byte]);
+        }
+    }
+
     /// Where the instruction at an address lies, if it has been fetched.
     pub fn code_place(&mut self, rip: u64) -> Option<PhysAddr> {
         self.spot(rip, Access::Execute).ok().map(|spot| spot.place(rip))

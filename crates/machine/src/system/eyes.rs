@@ -1,0 +1,90 @@
+//! What the CPU's side of a complex sees of memory.
+//!
+//! Cores run ahead: a load takes its value when it is fetched, from the image of memory that all cores share. That image is what
+//! the caches of cores hold, and what memory holds of other lines; stores change it when a first-level cache performs them. A line that
+//! the GPU may write is away: who loads from it waits until it has come back, and brings the bytes of then.
+
+use super::Layout;
+use crate::program::Software;
+use cache::{LineWatcher, Watcher};
+use mem::{LINE, LineAddr};
+use os::memory::{Look, Sight};
+use protocol::{Controller, Kind, Line, Node, Place, mesi::directory};
+use rustc_hash::FxHashSet;
+use std::{
+    cell::{OnceCell, RefCell},
+    rc::Rc,
+};
+
+pub struct Eyes {
+    /// Lines that the GPU may write, or whose bytes are on their way from it. Looked up, never walked.
+    away: Rc<RefCell<FxHashSet<LineAddr>>>,
+    /// The process, once there is one.
+    software: OnceCell<Software>,
+    /// Where a directory stands, and the GPU's caches among those it knows.
+    place: Place,
+    gpus: u64,
+}
+
+impl Eyes {
+    pub fn new(layout: Layout) -> Rc<Self> {
+        let first = layout.core_l2(0);
+        let place = Place { me: layout.l3(0), below: layout.memory(0), above: first };
+        let gpus = layout.gpu_l2s().into_iter().map(|node: Node| place.sharer(node).0).fold(0, |all, one| all | one);
+        Rc::new(Self { away: Rc::default(), software: OnceCell::new(), place, gpus })
+    }
+
+    /// From now on there is somebody to see.
+    pub fn open(&self, software: Software) {
+        assert!(self.software.set(software).is_ok(), "a machine has one process");
+    }
+
+    /// For the process: where the newest bytes of a line are.
+    pub fn look(&self) -> Look {
+        let away = Rc::clone(&self.away);
+        Box::new(move |line| if away.borrow().contains(&line) { Sight::Away } else { Sight::Own })
+    }
+
+    /// For a core's data cache: stores that it performs.
+    pub fn of_stores(self: &Rc<Self>, core: usize) -> Watcher {
+        let eyes = Rc::clone(self);
+        Rc::new(move |line, data| {
+            if let Some(software) = eyes.software.get() {
+                software.perform(core, 0, line, data);
+            }
+        })
+    }
+
+    /// For a slice of the last-level cache: who may write a line now.
+    pub fn of_directory(self: &Rc<Self>) -> LineWatcher {
+        let eyes = Rc::clone(self);
+        Rc::new(move |msg, line, at_rest| {
+            let granted = Controller::<LINE>::granted(&directory::L3, eyes.place, line);
+            let writers = granted.map_or(0, |granted| granted.writers.0);
+            if writers & eyes.gpus != 0 {
+                eyes.away.borrow_mut().insert(msg.line);
+            } else if at_rest && writers == 0 && line.data.is_full() {
+                eyes.came(msg.line, line);
+            }
+        })
+    }
+
+    /// For a core's second-level cache: lines that come straight from the GPU.
+    pub fn of_core_l2(self: &Rc<Self>) -> LineWatcher {
+        let eyes = Rc::clone(self);
+        Rc::new(move |msg, line, _| {
+            if matches!(msg.kind, Kind::PutS | Kind::PutClnX | Kind::PutX) && line.data.is_full() {
+                eyes.came(msg.line, line);
+            }
+        })
+    }
+
+    /// A line that was away has come.
+    fn came(&self, address: LineAddr, line: &Line<LINE>) {
+        if self.away.borrow_mut().remove(&address)
+            && let Some(software) = self.software.get()
+        {
+            software.arrived(address, &line.data);
+        }
+    }
+}

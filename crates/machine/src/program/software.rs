@@ -64,7 +64,7 @@ pub(super) struct State {
 
 impl Software {
     /// Puts a process on cores with these bells. `alert` belongs to the clock domain in which the [`Warden`] will run; what is
-    /// known in the end goes to `finish`.
+    /// known in the end goes to `finish`. What memory is to hold at first is what the process's frames hold after this.
     pub fn new(
         process: Process,
         spec: SoftwareSpec,

@@ -102,6 +102,7 @@ fn hardware_threads_share_a_core() {
     let how = Run { real: true, threads: 2, ..Run::on(2) };
     assert_eq!(run(GUESTS, &["pipes"], how).good(), "through a copy\npipes as they should be\n");
     assert_eq!(run(GUESTS, &["memory"], how).good(), "memory as it should be\n");
+    assert_eq!(run(GUESTS, &["signals"], how).good(), "signals as they should be\n");
 }
 
 #[test]

@@ -65,10 +65,9 @@ impl Cache {
                 ordered.push_back(request);
             }
             let mut due: Vec<Request> = loads.extract_if(.., |(at, _)| *at <= now).map(|(_, load)| load).collect();
-            if self.random.next_u64() % 4 != 0
-                && let Some(request) = ordered.pop_front_if(|request| self.perform(request))
-            {
-                due.push(request);
+            let delayed = self.random.next_u64().is_multiple_of(4);
+            if !delayed && ordered.front().is_some_and(|request| self.perform(request)) {
+                due.extend(ordered.pop_front());
             }
             for request in due {
                 self.ends.1.send(Lane::Reply, Reply { id: request.id, data: request.data, stamp: 0 }, 8).await;

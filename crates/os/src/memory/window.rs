@@ -329,9 +329,7 @@ impl Window {
         while done < bytes.len() {
             let at = phys.0 + done as u64;
             let (inside, count) = piece(at, bytes.len() - done);
-            let mut whole = [0; LINE];
-            whole[inside..inside + count].copy_from_slice(&bytes[done..done + count]);
-            let data = Block::of(whole, Mask::range(inside, count));
+            let data = Block::at(inside, &bytes[done..done + count]);
             let (virt, phys) = (VirtAddr(virt.0 + done as u64 - inside as u64), PhysAddr(at - inside as u64));
             self.queues[self.current].push(Store { line: LineAddr(phys.0), data, code });
             self.touches.push(Touch { store: true, virt, phys, data });
@@ -347,7 +345,10 @@ impl Window {
             let Some(store) = self.queues[agent].pop() else {
                 panic!("agent {agent} performs a store to {line} that it never executed");
             };
-            all.write(&store.data);
+            match all.mask().is_empty() {
+                true => all = store.data,
+                false => all.write(&store.data),
+            }
             code |= store.code;
             let ordered = store.line == line && all.mask().without(data.mask()).is_empty();
             assert!(ordered, "agent {agent} performs a store to {line} before an older one to {}", store.line);
@@ -400,9 +401,11 @@ impl Pending {
 
 impl StoreQueue {
     fn push(&mut self, store: Store) {
-        let pending = self.lines.entry(store.line.0).or_insert(Pending { block: Block::EMPTY, count: 0 });
-        pending.block.write(&store.data);
-        pending.count += 1;
+        let add = |pending: &mut Pending| {
+            pending.block.write(&store.data);
+            pending.count += 1;
+        };
+        self.lines.entry(store.line.0).and_modify(add).or_insert(Pending { block: store.data, count: 1 });
         self.stores.push_back(store);
     }
 

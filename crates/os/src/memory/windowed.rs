@@ -42,11 +42,7 @@ impl AddressSpace {
         if data.mask().is_empty() {
             return;
         }
-        let mut bytes = [0; LINE];
-        self.physical.frames.read(PhysAddr(line.0), &mut bytes);
-        let mut whole = Block::full(bytes);
-        whole.write(data);
-        self.physical.frames.write(PhysAddr(line.0), whole.bytes());
+        self.arrived(line, data);
         if let Some(window) = &mut self.physical.window
             && window.performed(agent, line, data)
         {
@@ -56,8 +52,8 @@ impl AddressSpace {
 
     /// A line has come from a device that had changed it: everybody on the CPU's side sees these bytes from now on.
     pub fn arrived(&mut self, line: LineAddr, data: &Block<LINE>) {
-        for byte in data.mask().iter() {
-            self.physical.frames.write(PhysAddr(line.0 + byte as u64), &data.bytes()[byte..=byte]);
+        for (start, count) in data.mask().pieces() {
+            self.physical.frames.write(PhysAddr(line.0 + start as u64), &data.bytes()[start..start + count]);
         }
     }
 

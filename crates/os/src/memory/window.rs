@@ -164,9 +164,8 @@ impl Window {
         self.peeked = None;
     }
 
-    /// All that the kernel has written for its last caller has been performed: what agents have remembered of the tables
-    /// meanwhile may be out of date. Gives the ranges of addresses whose translation has changed.
-    pub fn leave_kernel(&mut self) -> Vec<(u64, u64)> {
+    /// What the kernel has written has been performed: what agents have remembered of the tables meanwhile may be out of date.
+    pub(super) fn leave_kernel(&mut self) -> Vec<(u64, u64)> {
         let changed = std::mem::take(&mut self.changed);
         for (start, end) in &changed {
             self.forget(*start, *end);

@@ -57,9 +57,19 @@ impl AddressSpace {
         }
     }
 
-    /// Where the instruction at an address lies, if it has been fetched.
-    pub fn code_place(&mut self, rip: u64) -> Option<PhysAddr> {
-        self.spot(rip, Access::Execute).ok().map(|spot| spot.place(rip))
+    /// All that the kernel has written for its last caller has been performed. Gives the ranges of addresses whose translation
+    /// has changed.
+    pub fn leave_kernel(&mut self) -> Vec<(u64, u64)> {
+        let changed = self.window().map(Window::leave_kernel).unwrap_or_default();
+        if changed.iter().any(|(start, end)| self.holds_code_in(*start, *end)) {
+            self.code_changed();
+        }
+        changed
+    }
+
+    /// Where an instruction that has been fetched lies.
+    pub fn code_place(&mut self, rip: u64) -> Result<PhysAddr, Stop> {
+        Ok(self.spot(rip, Access::Execute)?.place(rip))
     }
 
     /// Where an address is, by what is remembered of the tables or by the tables.

@@ -231,12 +231,12 @@ impl Builder {
             flush_after: false,
         });
         let finish = Arc::clone(&start.finish);
-        let Some((mut process, usage)) = start.process(&inside) else { return };
-        put(&mut process, stores, complex.channels.interleave, loader);
+        let Some((process, usage)) = start.process(&inside) else { return };
         let spec = SoftwareSpec { cores: complex.cores, threads: 1, system: SystemSpec::default(), slice: SLICE };
         let bells: Vec<EventCount> = (0..complex.cores).map(|core| self.core_scope(core).eventcount("bell")).collect();
         let cpu = self.scopes.cpu.scope("cpu");
         let software = Software::new(process, spec, bells.clone(), cpu.eventcount("alert"), finish);
+        software.with_process(|process| put(process, stores, complex.channels.interleave, loader));
         software.attach(&inside, usage);
         software.set_look(self.eyes.look());
         self.eyes.open(software.clone());

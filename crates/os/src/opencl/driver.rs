@@ -25,7 +25,7 @@ use super::{
     event::Event,
     function::{Function, Returns, SERVE},
     functional::Functional,
-    gpu::{Broken, Gpus},
+    gpu::{Broken, Ended, Gpus},
     kernel::Kernel,
     launch::{Arena, Running},
     memory::MemObject,
@@ -72,6 +72,8 @@ pub struct Driver {
     pub(super) gpus: Box<dyn Gpus>,
     /// Kernels that run, by their events.
     pub(super) running: BTreeMap<u64, Running>,
+    /// Kernels that have ended and whose text has not come yet from where they printed it.
+    pub(super) postponed: Vec<Ended>,
     pub(super) arena: Arena,
     pub(super) usage: Rc<RefCell<Usage>>,
     /// The GPUs can't go on.
@@ -110,6 +112,7 @@ impl Driver {
             compiler: Compiler::new(settings.compiler.clone()),
             gpus,
             running: BTreeMap::new(),
+            postponed: Vec::new(),
             arena: Arena::default(),
             usage: Rc::new(RefCell::new(usage)),
             broken: None,

@@ -260,7 +260,26 @@ impl Host {
         if mode == Mode::Reads && self.rules.detects() {
             return self.release_for_reading(object, device, handed);
         }
-        let look = object.handover.begin(device, object.blocks.len());
+        for look in object.handover.begin(device) {
+            self.release_blocks(object, look, device, handed)?;
+        }
+        if object.blocks.len() > 1 {
+            lock(&self.dirty).forget(object);
+        }
+        if self.rules.detects() {
+            object.handover.end(device);
+        }
+        Ok(())
+    }
+
+    /// Hands over those of some blocks that the device alone does not have yet.
+    fn release_blocks(
+        &self,
+        object: &Arc<Object>,
+        look: Range<usize>,
+        device: usize,
+        handed: &mut Handed,
+    ) -> Result<()> {
         let mut index = look.start;
         while index < look.end {
             let holders = &object.holders[index];
@@ -306,12 +325,6 @@ impl Host {
             object.holders[blocks.clone()].iter().for_each(|holders| holders.only(device));
             unlock(object, &blocks, steps.next);
             index = blocks.end;
-        }
-        if object.blocks.len() > 1 {
-            lock(&self.dirty).forget(object);
-        }
-        if self.rules.detects() {
-            object.handover.end(device);
         }
         Ok(())
     }

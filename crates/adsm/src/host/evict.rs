@@ -22,6 +22,15 @@ use std::{
 /// More transfers than these are not left in flight.
 pub const MOST_LANDING: usize = 64;
 
+/// Why blocks are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// While the program works on.
+    Early,
+    /// The kernel that is launched next needs them.
+    Call,
+}
+
 /// Blocks on their way to a device.
 pub struct Landing {
     pub run: Run,
@@ -56,7 +65,8 @@ impl Host {
                 end += 1;
             }
             // A failure leaves them dirty: the next call sends them again and tells.
-            if end > from && self.send_and_keep(object, from..end, self.rules.dirty, object.last()).is_err() {
+            if end > from && self.send_and_keep(object, from..end, self.rules.dirty, object.last(), Why::Early).is_err()
+            {
                 add(&self.stats.failed_evictions, 1);
             }
             from = end + 1;
@@ -72,6 +82,7 @@ impl Host {
         blocks: Range<usize>,
         state: u8,
         device: usize,
+        why: Why,
     ) -> Result<()> {
         let dirty = self.rules.dirty;
         let Plan::Go(steps) = self.rules.plan(dirty, Event::Roll) else {
@@ -84,7 +95,7 @@ impl Host {
             unlock(object, &blocks, state);
             return Err(Error::system("closing a shared object")(error));
         }
-        match self.upload(object, &blocks, device) {
+        match self.upload(object, &blocks, device, why) {
             Ok(ticket) => {
                 let run = Run { object: Arc::clone(object), blocks: blocks.clone() };
                 lock(&self.landing).push_back(Landing { run, device, ticket });
@@ -103,12 +114,18 @@ impl Host {
     }
 
     /// Starts the upload of locked blocks.
-    pub(super) fn upload(&self, object: &Object, blocks: &Range<usize>, device: usize) -> Result<Ticket> {
+    pub(super) fn upload(&self, object: &Object, blocks: &Range<usize>, device: usize, why: Why) -> Result<Ticket> {
         let (offset, len) = object.bytes(blocks);
         let memory = object.place(device).expect("blocks are sent where the object has memory");
         let begin = Instant::now();
+        let (accel, from) = (&self.accels[device], object.alias(offset));
         // SAFETY: the alias of blocks that are closed to stores until the ticket is done.
-        let ticket = unsafe { self.accels[device].upload(&memory, offset, object.alias(offset), len) }?;
+        let ticket = unsafe {
+            match why {
+                Why::Early => accel.upload(&memory, offset, from, len),
+                Why::Call => accel.upload_for_kernel(&memory, offset, from, len),
+            }
+        }?;
         self.trace.span(What::Upload, begin, len);
         add(&self.stats.uploads, 1);
         add(&self.stats.upload_bytes, len as u64);

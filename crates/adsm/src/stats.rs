@@ -39,7 +39,7 @@ statistics! {
     load_faults,
     /// Touches of closed or read-only pages that were stores.
     store_faults,
-    /// Time spent serving them, transfers included.
+    /// Time spent serving them, transfers included, and waiting for bytes that are opened without one.
     fault_nanoseconds,
     /// Of which waiting for transfers.
     fault_transfer_nanoseconds,
@@ -61,7 +61,7 @@ statistics! {
     /// Runs of blocks that went from one device to another.
     migrations,
     migration_bytes,
-    /// Time spent handing objects over and starting kernels.
+    /// Time spent handing objects over, taking them back, and starting kernels.
     call_nanoseconds,
     /// Time spent waiting for kernels to end.
     wait_nanoseconds,

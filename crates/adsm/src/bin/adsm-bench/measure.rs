@@ -76,7 +76,7 @@ pub struct Breakdown {
     pub copy: f64,
     /// Serving faults, but for that.
     pub fault: f64,
-    /// Handing objects over and starting kernels.
+    /// Handing objects over, taking them back, and starting kernels.
     pub call: f64,
     /// Writing files.
     pub output: f64,

@@ -5,15 +5,15 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// How much more is opened each time.
-const GROWTH: usize = 4;
+/// How much more is opened each time: a block alone is little, and a row of them soon as much as is allowed.
+const GROWTH: usize = 16;
 
 /// See the module.
 #[derive(Default)]
 pub struct Streak(AtomicU64);
 
 impl Streak {
-    /// A fault at `block`: how many blocks to open, itself included, at most `limit`. Four times as many while faults come where
+    /// A fault at `block`: how many blocks to open, itself included, at most `limit`. Sixteen times as many while faults come where
     /// the last opening ended, and ends at a multiple of its length, so that huge pages are opened whole.
     pub fn at(&self, block: usize, limit: usize) -> usize {
         let packed = self.0.load(Ordering::Relaxed);
@@ -46,9 +46,9 @@ mod tests {
     #[test]
     fn openings_grow_while_faults_follow_each_other() {
         let streak = Streak::default();
-        let counts: Vec<_> = [4, 5, 8, 16, 32].map(|block| streak.at(block, 16)).into();
-        assert_eq!(counts, [1, 3, 8, 16, 16], "to 5, 8, 16, 32 and 48");
-        assert_eq!((streak.next(48, 16), streak.next(48, 0)), (64, 48));
+        let counts: Vec<_> = [4, 5, 16, 64, 128].map(|block| streak.at(block, 64)).into();
+        assert_eq!(counts, [1, 11, 48, 64, 64], "to 5, 16, 64, 128 and 192");
+        assert_eq!((streak.next(192, 64), streak.next(192, 0)), (256, 192));
         assert_eq!(streak.at(3, 8), 1, "elsewhere");
         assert_eq!(streak.next(4, 8), 4, "one alone is no row");
         assert_eq!(streak.at(4, 1), 1, "no more than allowed");

@@ -344,7 +344,7 @@ impl Host {
         device: usize,
         sent: &mut Vec<(Run, Ticket)>,
     ) -> Result<()> {
-        match self.upload(object, blocks, device, Why::Call) {
+        match self.upload(object, blocks, device, Why::HandedOver) {
             Ok(ticket) => {
                 sent.push((Run { object: Arc::clone(object), blocks: blocks.clone() }, ticket));
                 Ok(())
@@ -377,7 +377,7 @@ impl Host {
             } else if self.rules.can_roll() {
                 let blocks = lock_alike(object, index, object.blocks.len(), state);
                 index = blocks.end;
-                self.send_and_keep(object, blocks, state, device, Why::Call)?;
+                self.send_and_keep(object, blocks, state, device)?;
             } else {
                 // Lazy-update has no way to keep what it sends (Fig. 6 b without the dotted line).
                 object.blocks[index].unlock(state);

@@ -25,10 +25,10 @@ pub const MOST_LANDING: usize = 64;
 /// Why blocks are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// While the program works on.
-    Early,
-    /// The kernel that is launched next needs them.
-    Call,
+    /// They stay readable, and a store to them waits until they have landed, whatever kernel runs meanwhile.
+    Kept,
+    /// The kernel that is launched next may write them: nobody else waits for them.
+    HandedOver,
 }
 
 /// Blocks on their way to a device.
@@ -65,8 +65,7 @@ impl Host {
                 end += 1;
             }
             // A failure leaves them dirty: the next call sends them again and tells.
-            if end > from && self.send_and_keep(object, from..end, self.rules.dirty, object.last(), Why::Early).is_err()
-            {
+            if end > from && self.send_and_keep(object, from..end, self.rules.dirty, object.last()).is_err() {
                 add(&self.stats.failed_evictions, 1);
             }
             from = end + 1;
@@ -82,7 +81,6 @@ impl Host {
         blocks: Range<usize>,
         state: u8,
         device: usize,
-        why: Why,
     ) -> Result<()> {
         let dirty = self.rules.dirty;
         let Plan::Go(steps) = self.rules.plan(dirty, Event::Roll) else {
@@ -95,7 +93,7 @@ impl Host {
             unlock(object, &blocks, state);
             return Err(Error::system("closing a shared object")(error));
         }
-        match self.upload(object, &blocks, device, why) {
+        match self.upload(object, &blocks, device, Why::Kept) {
             Ok(ticket) => {
                 let run = Run { object: Arc::clone(object), blocks: blocks.clone() };
                 lock(&self.landing).push_back(Landing { run, device, ticket });
@@ -122,8 +120,8 @@ impl Host {
         // SAFETY: the alias of blocks that are closed to stores until the ticket is done.
         let ticket = unsafe {
             match why {
-                Why::Early => accel.upload(&memory, offset, from, len),
-                Why::Call => accel.upload_for_kernel(&memory, offset, from, len),
+                Why::Kept => accel.upload(&memory, offset, from, len),
+                Why::HandedOver => accel.upload_for_kernel(&memory, offset, from, len),
             }
         }?;
         self.trace.span(What::Upload, begin, len);

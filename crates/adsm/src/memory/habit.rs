@@ -142,7 +142,7 @@ mod tests {
     fn a_block_looked_at_after_eight_calls_is_trusted_eight_times_and_then_watched_once() {
         let habit = Habit::new(2);
         habit.returned();
-        let mut looked_at = |times| {
+        let looked_at = |times| {
             for _ in 0..times {
                 assert!(!habit.is_trusted(0));
                 habit.note(0..1);

@@ -64,7 +64,7 @@ impl Backing {
     /// A second view, for the program: at `over`, which must lie in a range its owner has reserved, or anywhere. It is readable,
     /// and its pages are present, or huge if `huge` asks for it and the system can: opening and closing 4 MiB then takes 2 us
     /// instead of 33. Huge pages are left for the first touch to map, as large as what is open then: to split a huge mapping for
-    /// one block costs 30 us where a CUDA driver watches the process.
+    /// one block costs 5 to 30 us more where a CUDA driver watches the process.
     ///
     /// # Safety
     /// `over` must be the start of `len` bytes that the caller may replace.

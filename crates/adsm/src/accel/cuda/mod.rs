@@ -319,19 +319,18 @@ impl Accelerator for Cuda {
         len: usize,
     ) -> Result<Ticket, DeviceError> {
         self.enter()?;
-        let next = {
-            let mut queues = self.queues();
-            self.reap(&mut queues)?;
-            queues.kernels.pending.is_empty().then_some(queues.kernels.asked + 1)
-        };
-        let Some(next) = next else {
+        // Held until the copy is in the stream, so that the next kernel's event is noted after it.
+        let mut queues = self.queues();
+        self.reap(&mut queues)?;
+        if !queues.kernels.pending.is_empty() {
+            drop(queues);
             // SAFETY: the caller's word.
             return unsafe { self.upload(to, offset, from, len) };
-        };
+        }
         // SAFETY: the caller keeps the source as it is until the ticket is done.
         let code = unsafe { (self.driver.upload_async)(to.address + offset as u64, from.cast(), len, self.run) };
         self.check(code, "an upload")?;
-        Ok(Ticket::Kernel(next))
+        Ok(Ticket::Kernel(queues.kernels.asked + 1))
     }
 
     unsafe fn download(&self, from: &DeviceMemory, offset: usize, to: *mut u8, len: usize) -> Result<(), DeviceError> {

@@ -39,10 +39,12 @@ statistics! {
     load_faults,
     /// Touches of closed or read-only pages that were stores.
     store_faults,
-    /// Time spent serving them, transfers included, and waiting for bytes that are opened without one.
+    /// Time spent serving them, transfers included, and opening blocks that are trusted to be looked at so that there is none.
     fault_nanoseconds,
     /// Of which waiting for transfers.
     fault_transfer_nanoseconds,
+    /// Of the rest, opening blocks on trust.
+    trust_nanoseconds,
     uploads,
     upload_bytes,
     downloads,

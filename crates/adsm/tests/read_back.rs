@@ -124,6 +124,18 @@ fn going_through_an_object_fetches_ahead_and_sees_every_byte() {
 }
 
 #[test]
+fn a_row_of_stores_opens_what_came_for_it_at_once() {
+    let (_, runtime, add_one) = with(in_pages());
+    let mut x = runtime.alloc::<u8>(64 * PAGE).unwrap();
+    add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+    let before = runtime.stats();
+    (0..64).for_each(|page| x[page * PAGE] = 7);
+    assert_eq!(runtime.stats().since(&before).store_faults, 17, "the first block, three more, then four at a time");
+    add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+    assert!((0..64).all(|page| (x[page * PAGE], x[page * PAGE + 1]) == (8, 2)));
+}
+
+#[test]
 fn no_more_is_on_its_way_than_allowed() {
     let (_, runtime, add_one) = with(Config { read_back: 3 * PAGE, ..in_pages() });
     let mut x = runtime.alloc::<u8>(64 * PAGE).unwrap();

@@ -40,8 +40,10 @@ const AT_ONCE: usize = 256 << 10;
 impl Host {
     /// A call that wrote these objects has returned: fetches what the program has looked at before.
     pub(super) fn fetch_expected(&self, objects: &[(Arc<Object>, Mode)]) {
+        let begin = Instant::now();
         let mut trusted = Vec::new();
         self.start_expected(objects, &mut trusted);
+        add(&self.stats.call_nanoseconds, begin.elapsed().as_nanos() as u64);
         for Run { object, blocks } in trusted {
             self.open_trusted(&object, blocks);
         }
@@ -89,9 +91,10 @@ impl Host {
             let waited = self.land(&arriving);
             object.loads.reached(&arriving.run.blocks);
             object.habit.trust(arriving.run.blocks.clone());
-            add(&self.stats.fault_nanoseconds, waited.as_nanos() as u64);
+            let long = begin.elapsed();
+            add(&self.stats.fault_nanoseconds, long.as_nanos() as u64);
             add(&self.stats.fault_transfer_nanoseconds, waited.as_nanos() as u64);
-            add(&self.stats.call_nanoseconds, (begin.elapsed() - waited).as_nanos() as u64);
+            add(&self.stats.trust_nanoseconds, (long - waited).as_nanos() as u64);
         }
     }
 
@@ -154,19 +157,26 @@ impl Host {
         true
     }
 
-    /// If a block is on its way here, waits for it, and says that it was. If the program has `reached` it, the next ones set out
-    /// meanwhile.
-    pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize, reached: Option<Access>) -> bool {
-        let Some(arriving) = self.arriving(object, index) else { return false };
+    /// If a block is on its way here, waits for it. If the program has `reached` it, the next ones set out meanwhile. Answers
+    /// with the end of what is wanted: of all that came with it, if it continues a row.
+    pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize, reached: Option<Access>) -> Option<usize> {
+        let arriving = self.arriving(object, index)?;
+        let mut wanted = index + 1;
         if let Some(access) = reached {
             let blocks = &arriving.run.blocks;
             let streak = if access == Access::Load { &object.loads } else { &object.stores };
+            if streak.continues_at(index) {
+                wanted = blocks.end;
+            }
             streak.reached(blocks);
             object.habit.note(blocks.clone());
             self.read_on(object, blocks, access);
         }
-        self.land(&arriving);
-        true
+        let waited = self.land(&arriving);
+        if reached.is_some() {
+            add(&self.stats.fault_transfer_nanoseconds, waited.as_nanos() as u64);
+        }
+        Some(wanted)
     }
 
     /// Waits for everything of an object that is on its way here.

@@ -11,7 +11,7 @@ use crate::{
     model::{ClockId, Monitor},
     name::Name,
     report::{Knowledge, Waiting},
-    stats::{Statistics, Value},
+    stats::Value,
     time::{Clock, Hertz, Time},
     trace::{Recorder, TraceEvent},
 };
@@ -206,23 +206,19 @@ impl Partition {
         self.boundaries.get()
     }
 
-    /// Reads every statistic at the end of a region and starts it anew.
-    pub(crate) fn read_statistics(&mut self, end: Time) -> Statistics {
+    /// Reads every statistic at the end of a region into `values` and starts it anew.
+    pub(crate) fn read_statistics(&mut self, end: Time, values: &mut Vec<(String, Value)>) {
         self.boundaries.set(self.boundaries.get() + 1);
-        let mut statistics = Statistics::default();
+        let first = self.boundaries.get() == 1;
         let names = self.shared.names.borrow();
-        self.shared.stats.borrow().read(&names, end, &mut statistics.0);
+        self.shared.stats.borrow().read(&names, end, first, values);
         for domain in self.domains.get_mut() {
             let cycle = domain.core.clock.first_at(end);
-            for (name, busy) in domain.busy(cycle) {
-                statistics.0.insert(format!("{}.busy_cycles", names.path(name)), Value::Count(busy));
+            for (name, busy) in domain.busy(cycle).into_iter().filter(|(_, busy)| first || *busy > 0) {
+                values.push((names.path(name) + ".busy_cycles", Value::Count(busy)));
             }
             domain.reset_busy(cycle);
         }
-        if self.boundaries.get() > 1 {
-            statistics.drop_nothing();
-        }
-        statistics
     }
 
     /// Who waits here, and who could wake others elsewhere.

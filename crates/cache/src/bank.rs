@@ -122,8 +122,6 @@ pub struct Bank {
     pub out: Vec<Msg<LINE>>,
     /// Stores that have met their line, in order, if anybody watches.
     pub performed: Option<Vec<Msg<LINE>>>,
-    /// What the step that is being done sends.
-    sends: Vec<Msg<LINE>>,
     log: Log,
     steps: Matrix,
     accesses: Matrix,
@@ -160,7 +158,6 @@ impl Bank {
             swept: 0,
             out: Vec::new(),
             performed: None,
-            sends: Vec::new(),
             log: Log::new(table, history),
             steps: scope.matrix("steps", table.states, table.events),
             accesses: scope.matrix("accesses", &["read", "write"], &["hit", "miss", "merged"]),
@@ -422,11 +419,11 @@ impl Bank {
             Where::Aside => self.aside.get_mut(&msg.line).expect("it has just been found"),
             Where::Nowhere => &mut nothing,
         };
-        let before = line.state;
+        let (before, sent) = (line.state, self.out.len());
         if let Some((event, _)) = met {
             self.steps.count(before.into(), event.into());
         }
-        if !perform(controller, table, way, line, msg, met, &mut self.log, &mut self.sends)? {
+        if !perform(controller, table, way, line, msg, met, &mut self.log, &mut self.out)? {
             return Ok(false);
         }
         let after = line.state;
@@ -442,13 +439,8 @@ impl Bank {
         {
             performed.push(*msg);
         }
-        for send in self.sends.drain(..) {
-            if send.to != self.spec.me {
-                self.out.push(send);
-            } else if send.kind == Kind::Done {
-                self.swept -= 1;
-            }
-        }
+        let own = self.out.extract_if(sent.., |send| send.to == self.spec.me);
+        self.swept -= own.filter(|send| send.kind == Kind::Done).count();
         Ok(true)
     }
 

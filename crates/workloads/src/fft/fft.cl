@@ -1,25 +1,24 @@
-// Fast Fourier transforms of a signal, 512 complex numbers at a time. 512 = 8 * 8 * 8: every work-item transforms eight
-// numbers by itself, three times, and in between all 64 of a workgroup exchange them through local memory. Neighbours
-// load, store and exchange neighbouring numbers.
-// twiddles[k] = exp(-2 pi i k / 512).
+// Fast Fourier transforms of a signal in place, 512 complex numbers at a time. 512 = 8 * 8 * 8: every work-item transforms
+// eight numbers by itself, three times, and in between all 64 of a workgroup exchange them through local memory.
+// Neighbours load, store and exchange neighbouring numbers.
 #pragma OPENCL FP_CONTRACT OFF
 #define POINTS 512
 #define ROW 72 // 64 numbers, and a gap that leads rows to other banks
 
-float2 times(float2 w, float2 a)
+static float2 times(float2 w, float2 a)
 {
     return (float2)(w.x * a.x - w.y * a.y, w.x * a.y + w.y * a.x);
 }
 
 // Sum and difference of *a and w * *b.
-void butterfly(float2 *a, float2 *b, float2 w)
+static void butterfly(float2 *a, float2 *b, float2 w)
 {
     float2 turned = times(w, *b);
     *b = *a - turned;
     *a = *a + turned;
 }
 
-void butterfly_1(float2 *a, float2 *b)
+static void butterfly_1(float2 *a, float2 *b)
 {
     float2 turned = *b;
     *b = *a - turned;
@@ -27,7 +26,7 @@ void butterfly_1(float2 *a, float2 *b)
 }
 
 // With w = -i.
-void butterfly_i(float2 *a, float2 *b)
+static void butterfly_i(float2 *a, float2 *b)
 {
     float2 turned = (float2)(b->y, -b->x);
     *b = *a - turned;
@@ -36,7 +35,7 @@ void butterfly_i(float2 *a, float2 *b)
 
 // The transform of eight numbers, by halves; the result comes in the order of `ORDER`.
 #define ORDER(k) (((k) & 1) << 2 | ((k) & 2) | (k) >> 2)
-void transform(float2 a[8])
+static void transform(float2 a[8])
 {
     const float h = 0.70710678118654752440f;
     for (uint i = 0; i < 4; i++)
@@ -51,21 +50,18 @@ void transform(float2 a[8])
     butterfly(&a[6], &a[7], (float2)(-h, -h));
 }
 
-// Multiplies number k of a transform by w^k.
-void turn(float2 a[8], float2 w)
+// Multiplies number k of a transform by exp(-2 pi i k turn).
+static void turn(float2 a[8], float turn)
 {
-    float2 w2 = times(w, w), w3 = times(w2, w), w4 = times(w2, w2);
-    a[ORDER(1)] = times(w, a[ORDER(1)]);
-    a[ORDER(2)] = times(w2, a[ORDER(2)]);
-    a[ORDER(3)] = times(w3, a[ORDER(3)]);
-    a[ORDER(4)] = times(w4, a[ORDER(4)]);
-    a[ORDER(5)] = times(times(w4, w), a[ORDER(5)]);
-    a[ORDER(6)] = times(times(w3, w3), a[ORDER(6)]);
-    a[ORDER(7)] = times(times(w4, w3), a[ORDER(7)]);
+#pragma unroll
+    for (uint k = 1; k < 8; k++) {
+        float half_turns = 2.0f * turn * (float)k;
+        a[ORDER(k)] = times((float2)(cospi(half_turns), -sinpi(half_turns)), a[ORDER(k)]);
+    }
 }
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
-void fft(__global const float2 *in, __global float2 *out, __global const float2 *twiddles)
+void fft(__global float2 *data)
 {
     __local float2 row[8 * ROW];
     uint me = get_local_id(0), first = get_group_id(0) * POINTS + me;
@@ -73,9 +69,9 @@ void fft(__global const float2 *in, __global float2 *out, __global const float2 
     float2 a[8];
 
     for (uint i = 0; i < 8; i++)
-        a[i] = in[first + 64 * i];
+        a[i] = data[first + 64 * i];
     transform(a);
-    turn(a, twiddles[me]);
+    turn(a, (float)me / 512.0f);
     for (uint k = 0; k < 8; k++)
         row[ROW * k + me] = a[ORDER(k)];
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -83,7 +79,7 @@ void fft(__global const float2 *in, __global float2 *out, __global const float2 
     for (uint i = 0; i < 8; i++)
         a[i] = row[ROW * high + 8 * i + low];
     transform(a);
-    turn(a, twiddles[8 * low]);
+    turn(a, (float)low / 64.0f);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint k = 0; k < 8; k++)
         row[ROW * low + 8 * k + high] = a[ORDER(k)];
@@ -93,5 +89,5 @@ void fft(__global const float2 *in, __global float2 *out, __global const float2 
         a[i] = row[ROW * i + me];
     transform(a);
     for (uint k = 0; k < 8; k++)
-        out[first + 64 * k] = a[ORDER(k)];
+        data[first + 64 * k] = a[ORDER(k)];
 }

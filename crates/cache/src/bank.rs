@@ -1,15 +1,18 @@
 //! A bank: lines, the room for them, and messages that must wait. No time.
 //!
 //! A message that meets a line is answered by a step of the protocol. It must wait if the table says so (`z`), if the line
-//! needs a way and none can be had, or if as many lines have something under way as there are miss registers. Messages
-//! about one line keep their order; those that wait are tried again when what held them up has changed. Answers never
-//! wait, so whatever is under way comes to its end.
+//! needs a way and none can be had, if as many lines have something under way as there are miss registers, or if the
+//! write-back queue is full. Messages about one line keep their order: all but the first stand in its join queue. Those that
+//! wait are tried again when what held them up has changed. Answers never wait, so whatever is under way comes to its end.
+//! Each of these queues has an end; a message that finds one full stays with its sender, and holds that up
+//! (`003_07d33ec44b25be67.txt`, 3.2.5.1).
 //!
 //! A line takes up a way as long as its protocol says so ([`Controller::takes_room`]). One that was given up and only waits
-//! for its write-back to land, or that was written through without having been here, is kept aside.
+//! for its write-back to land, or that was written through without having been here, is kept aside: that is the write-back queue.
+//! It is searched like the ways, and a line whose protocol takes it back goes from there to a way again.
 
 use crate::array::{Array, Shape, Way};
-use engine::{Counter, Matrix, Scope};
+use engine::{Counter, Level, Matrix, Scope};
 use interconnect::WHOLE;
 use mem::{Block, LINE, LineAddr, Stamp};
 use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamps, Table, look, perform};
@@ -41,8 +44,11 @@ pub struct BankSpec {
     pub shape: Shape,
     /// How many lines may have something under way.
     pub mshrs: usize,
-    /// How many messages may wait here.
+    /// How many messages may wait here, and how many of them for one line.
     pub waiting: usize,
+    pub join_queue: usize,
+    /// How many lines may be kept aside until what they wrote has landed.
+    pub write_back_queue: usize,
     /// Caches beside this one that are homes of lines. Their lines never take the last way, miss register or place to wait: what
     /// peers ask of this one must get through whatever it asks of them.
     pub peers: Vec<Node>,
@@ -65,6 +71,15 @@ enum Wait {
     Way,
     /// No miss register is free.
     Mshr,
+    /// What is to be given up doesn't fit the write-back queue.
+    WriteBack(Aside),
+}
+
+/// So many lines for the write-back queue, and whether their home is a peer.
+#[derive(Clone, Copy)]
+struct Aside {
+    count: usize,
+    away: bool,
 }
 
 /// What came of a request when it was first shown its line: answered from here; something had to be asked below; the line
@@ -113,6 +128,8 @@ pub struct Bank {
     /// Lines of each set whose first message needs a way; lines whose first message needs a miss register.
     need_way: FxHashMap<usize, Vec<LineAddr>>,
     need_mshr: VecDeque<LineAddr>,
+    /// Lines whose first message needs places in the write-back queue.
+    need_write_back: VecDeque<(LineAddr, Aside)>,
     /// Lines whose first message is to be tried again.
     again: VecDeque<LineAddr>,
     /// A sweep over all lines: the messages still to be shown, and how many are to be answered.
@@ -130,6 +147,11 @@ pub struct Bank {
     evictions: Counter,
     mshr_full: Counter,
     no_way: Counter,
+    write_back_full: Counter,
+    join_full: Counter,
+    /// How full the queues are.
+    write_backs: Level,
+    parked: Level,
 }
 
 impl Bank {
@@ -153,6 +175,7 @@ impl Bank {
             waits_away: 0,
             need_way: FxHashMap::default(),
             need_mshr: VecDeque::new(),
+            need_write_back: VecDeque::new(),
             again: VecDeque::new(),
             sweep: VecDeque::new(),
             swept: 0,
@@ -165,6 +188,10 @@ impl Bank {
             evictions: scope.counter("evictions"),
             mshr_full: scope.counter("mshr_full"),
             no_way: scope.counter("no_way"),
+            write_back_full: scope.counter("write_back_full"),
+            join_full: scope.counter("join_full"),
+            write_backs: scope.level("write_back_queue"),
+            parked: scope.level("waiting"),
             spec,
         }
     }
@@ -193,6 +220,10 @@ impl Bank {
             return Ok(Offer::Taken);
         }
         if self.is_awaited(msg.line) {
+            if self.waiting[&msg.line].len() >= self.spec.join_queue {
+                self.join_full.increment();
+                return Ok(Offer::Refused);
+            }
             self.count(&msg, Came::Merged);
             self.park(msg);
             return Ok(Offer::Taken);
@@ -239,7 +270,10 @@ impl Bank {
 
     /// Whether a message that waits, or the next of a sweep, can be tried.
     pub fn has_work(&self) -> bool {
-        !self.again.is_empty() || !self.sweep.is_empty() || self.has_mshr_for_another()
+        !self.again.is_empty()
+            || !self.sweep.is_empty()
+            || self.has_mshr_for_another()
+            || self.need_write_back.iter().any(|(_, aside)| self.has_room_for(*aside))
     }
 
     fn has_mshr_for_another(&self) -> bool {
@@ -252,6 +286,11 @@ impl Bank {
             && let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line))
         {
             self.again.extend(self.need_mshr.remove(next));
+        }
+        if self.again.is_empty()
+            && let Some(next) = self.need_write_back.iter().position(|(_, aside)| self.has_room_for(*aside))
+        {
+            self.again.extend(self.need_write_back.remove(next).map(|(line, _)| line));
         }
         if let Some(line) = self.again.pop_front() {
             let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(()) };
@@ -300,6 +339,7 @@ impl Bank {
         self.waiting.entry(msg.line).or_insert_with(|| spare.pop().unwrap_or_default()).push_back(msg);
         self.waits += 1;
         self.waits_away += usize::from(self.is_away(msg.line));
+        self.parked.set(self.waits as u64);
     }
 
     fn unpark(&mut self, line: LineAddr) {
@@ -308,6 +348,7 @@ impl Bank {
         queue.pop_front();
         self.waits -= 1;
         self.waits_away -= usize::from(away);
+        self.parked.set(self.waits as u64);
         if queue.is_empty() {
             self.spare.extend(self.waiting.remove(&line));
         } else {
@@ -320,6 +361,7 @@ impl Bank {
             Wait::Line => {}
             Wait::Way => self.need_way.entry(self.array.set(line)).or_default().push(line),
             Wait::Mshr => self.need_mshr.push_back(line),
+            Wait::WriteBack(aside) => self.need_write_back.push_back((line, aside)),
         }
     }
 
@@ -330,6 +372,29 @@ impl Bank {
 
     fn lacks_mshr(&self, line: LineAddr) -> bool {
         self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away + 1 >= self.spec.mshrs
+    }
+
+    /// Whether so many lines more fit the write-back queue. A way of more sectors than it has places empties it first.
+    fn has_room_for(&self, Aside { count, away }: Aside) -> bool {
+        let places = self.spec.write_back_queue;
+        let of_peers = || self.aside.keys().filter(|line| self.is_away(**line)).count();
+        (self.aside.is_empty() || self.aside.len() + count <= places) && !(away && of_peers() + count >= places)
+    }
+
+    /// Whether a line leaves its way, or comes from nowhere, for the write-back queue.
+    fn goes_aside(&self, place: Where, next: u8) -> bool {
+        !matches!(place, Where::Aside) && !self.takes_room[next as usize] && !self.at_rest[next as usize]
+    }
+
+    fn put_aside(&mut self, tag: LineAddr, line: Line<LINE>) {
+        self.aside.insert(tag, line);
+        self.write_backs.set(self.aside.len() as u64);
+    }
+
+    fn take_aside(&mut self, tag: LineAddr) -> Option<Line<LINE>> {
+        let line = self.aside.remove(&tag)?;
+        self.write_backs.set(self.aside.len() as u64);
+        Some(line)
     }
 
     /// Whether every other way of the set is taken by lines that wait for peers.
@@ -384,8 +449,15 @@ impl Bank {
         let line = self.line(place, msg.line);
         let met = self.look(line, msg);
         if let Some((_, Cell::Go(next, _))) = met {
-            let next = *next as usize;
             let waits = msg.lane() != Lane::Reply;
+            if waits && self.goes_aside(place, *next) {
+                let aside = Aside { count: 1, away: self.is_away(msg.line) };
+                if !self.has_room_for(aside) {
+                    self.write_back_full.increment();
+                    return Ok(Err(Wait::WriteBack(aside)));
+                }
+            }
+            let next = *next as usize;
             if waits && self.at_rest[line.state as usize] && !self.at_rest[next] && self.lacks_mshr(msg.line) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
@@ -397,7 +469,7 @@ impl Bank {
                 }
                 match self.make_room(msg.line)? {
                     Ok(way) => {
-                        let line = self.aside.remove(&msg.line).unwrap_or(self.nothing);
+                        let line = self.take_aside(msg.line).unwrap_or(self.nothing);
                         self.array.put(way, msg.line, line);
                         place = Where::Way(way);
                     }
@@ -431,7 +503,7 @@ impl Bank {
             self.nothing.stamps.cts = line.stamps.cts;
         }
         if matches!(place, Where::Nowhere) && !self.at_rest[after as usize] {
-            self.aside.insert(msg.line, nothing);
+            self.put_aside(msg.line, nothing);
         }
         self.settle(place, msg.line, before, after);
         if msg.kind == Kind::Store
@@ -453,11 +525,11 @@ impl Bank {
             Where::Way(way) if room => self.array.touch(way),
             Where::Way(way) => {
                 if is_busy {
-                    self.aside.insert(tag, *self.array.line(way));
+                    self.put_aside(tag, *self.array.line(way));
                 }
                 self.array.clear(way);
             }
-            Where::Aside if !is_busy => _ = self.aside.remove(&tag),
+            Where::Aside if !is_busy => _ = self.take_aside(tag),
             Where::Aside | Where::Nowhere => {}
         }
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
@@ -483,18 +555,24 @@ impl Bank {
         }
         let mut victims = self.array.victims(line);
         'way: while let Some(held) = self.array.next_victim(&mut victims) {
-            let mut busy = self.busy;
+            let (mut busy, mut aside) = (self.busy, 0);
             for way in held.clone() {
                 let victim = self.array.line(way);
                 let Some((_, Cell::Go(next, _))) = self.look(victim, &self.evict(way)) else { continue 'way };
                 if self.at_rest[victim.state as usize] && !self.at_rest[*next as usize] {
                     busy += 1;
                 }
+                aside += usize::from(self.goes_aside(Where::Way(way), *next));
             }
             // A line of many sectors may need more registers than there are: it goes when all are free.
             if self.busy > 0 && busy > self.spec.mshrs.max(self.busy) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
+            }
+            let aside = Aside { count: aside, away: false };
+            if aside.count > 0 && !self.has_room_for(aside) {
+                self.write_back_full.increment();
+                return Ok(Err(Wait::WriteBack(aside)));
             }
             for way in held {
                 self.evictions.increment();

@@ -125,7 +125,7 @@ impl<'a> Crew<'a> {
             clocks: model.clocks.clone().into(),
             letterboxes: (0..partitions).map(|_| Letterbox::default()).collect(),
             delta_limit: options.delta_limit,
-            trace_limit: options.trace,
+            trace: options.trace,
             alone: partitions == 1 && model.links.is_empty(),
             monitor: options.monitor.clone(),
         };
@@ -317,7 +317,7 @@ impl<'a> Crew<'a> {
             outcome: gathered.outcome.expect("a run that is over has an outcome"),
             end: gathered.end,
             regions: gathered.regions,
-            trace: trace::merge(gathered.trace, self.options.trace.unwrap_or(0)),
+            trace: trace::merge(gathered.trace, self.options.trace.map_or(0, |trace| trace.events)),
             events: gathered.events,
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     report::{Knowledge, Waiting},
     stats::Value,
     time::{Clock, Hertz, Time},
-    trace::{Recorder, TraceEvent},
+    trace::{Recorder, TraceEvent, TraceSpec},
 };
 use std::{
     cell::{Cell, RefCell},
@@ -38,7 +38,7 @@ pub(crate) struct PartitionSpec {
     pub(crate) clocks: Arc<[Hertz]>,
     pub(crate) letterboxes: Arc<[Letterbox]>,
     pub(crate) delta_limit: usize,
-    pub(crate) trace_limit: Option<usize>,
+    pub(crate) trace: Option<TraceSpec>,
     pub(crate) alone: bool,
     pub(crate) monitor: Monitor,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Window {
 
 impl Partition {
     pub(crate) fn new(index: usize, spec: PartitionSpec) -> Partition {
-        let shared = Shared::new(index, spec.alone, spec.trace_limit.map(Recorder::new), spec.monitor.clone());
+        let shared = Shared::new(index, spec.alone, spec.trace.map(Recorder::new), spec.monitor.clone());
         let letters = vec![Vec::new(); spec.letterboxes.len()];
         Partition {
             shared,

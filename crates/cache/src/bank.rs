@@ -450,17 +450,16 @@ impl Bank {
         let met = self.look(line, msg);
         if let Some((_, Cell::Go(next, _))) = met {
             let waits = msg.lane() != Lane::Reply;
-            if waits && self.goes_aside(place, *next) {
-                let aside = Aside { count: 1, away: self.is_away(msg.line) };
-                if !self.has_room_for(aside) {
-                    self.write_back_full.increment();
-                    return Ok(Err(Wait::WriteBack(aside)));
-                }
-            }
+            let goes_aside = self.goes_aside(place, *next);
             let next = *next as usize;
             if waits && self.at_rest[line.state as usize] && !self.at_rest[next] && self.lacks_mshr(msg.line) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
+            }
+            let aside = Aside { count: 1, away: self.is_away(msg.line) };
+            if waits && goes_aside && !self.has_room_for(aside) {
+                self.write_back_full.increment();
+                return Ok(Err(Wait::WriteBack(aside)));
             }
             if self.takes_room[next] && !matches!(place, Where::Way(_)) {
                 if self.would_take_last_way(msg.line) {

@@ -16,7 +16,7 @@ use workloads::{ALL, Checked, Functional, Size, Workload, WorkloadError};
 use crate::{clang, host_programs, sdk};
 
 const LOCK_HEAD: &str = "\
-# The tools with which the committed code objects and host programs were built: `cargo xtask guests` compares bytes
+# The tools with which the committed code objects and program files were built: `cargo xtask guests` compares bytes
 # when yours are the same, and `cargo xtask guests --update` writes them and this file anew.
 ";
 
@@ -70,24 +70,27 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
 
     // The host programs have the code objects and the library inside: those that are committed by now.
-    let (rebuilt, committed) = (scratch.0.join("workloads.elf"), root.join(host_programs::COMMITTED));
-    host_programs::build(root, &rebuilt)?;
-    let program = fs::read(&rebuilt).map_err(|e| format!("{}: {e}", rebuilt.display()))?;
-    let wrong = host_programs::self_check(&program);
-    if !wrong.is_empty() {
-        return Err(format!("built anew, these host programs give wrong results:\n{}", wrong.join("\n")));
-    }
-    if differs(&rebuilt, &committed, update)? {
-        different.push("the host programs");
+    for file in host_programs::FILES {
+        let rebuilt = scratch.0.join("program.elf");
+        file.build(root, &rebuilt)?;
+        if !differs(&rebuilt, &root.join(file.committed), false)? {
+            continue;
+        }
+        different.push(file.what);
+        let wrong = file.self_check(&fs::read(&rebuilt).map_err(|e| format!("{}: {e}", rebuilt.display()))?);
+        if !wrong.is_empty() {
+            return Err(format!("built anew, of {} these give wrong results:\n{}", file.what, wrong.join("\n")));
+        }
+        differs(&rebuilt, &root.join(file.committed), update)?;
     }
 
-    let all = ALL.len();
+    let (all, files) = (ALL.len(), host_programs::FILES.len());
     if update {
         fs::write(&lock, lock_text(&tools)).map_err(|e| format!("{}: {e}", lock.display()))?;
         let different = if different.is_empty() { "nothing".to_owned() } else { different.join(", ") };
         Ok(format!("guests: written anew: {different}"))
     } else if different.is_empty() {
-        Ok(format!("guests: {all} code objects and the host programs rebuilt, byte for byte the same"))
+        Ok(format!("guests: {all} code objects and {files} program files rebuilt, byte for byte the same"))
     } else if same_tools {
         Err(format!("built anew by the same tools, these differ from what is committed: {}", different.join(", ")))
     } else {

@@ -1,4 +1,5 @@
-//! Builds the host programs of the workloads: one static program file of musl, from C.
+//! Builds the program files that are committed, from C: the host programs of the workloads, the OpenMP versions of some,
+//! and the litmus tests. Each is one static file that holds several programs.
 
 use std::{
     fs, io,
@@ -11,73 +12,147 @@ use os::{
     files::Stdio,
     opencl::{Driver, Settings},
 };
-use workloads::ALL;
+use workloads::{ALL, CPU_PROGRAMS};
 
 use crate::tool::{fingerprint, first_line, run};
 
-/// Where the program file lies that is committed, from the root of the workspace.
-pub const COMMITTED: &str = "crates/workloads/guest/workloads.elf";
-
-/// The OpenCL library that it is linked with.
-const LIBRARY: &str = "sdk/libOpenCL.a";
-
-/// Whatever the kernels' arithmetic rounds, the references must round alike: no fused operations. Loops are vectorised,
-/// since every instruction is an emulated one.
+/// Of every program file. Whatever the kernels' arithmetic rounds, the references must round alike: no fused operations.
 const FLAGS: &str =
-    "-std=gnu11 -O3 -Wall -Wextra -Werror -ffp-contract=off -fno-ident -static -Wl,--build-id=none -pthread";
+    "-std=gnu11 -Wall -Wextra -Werror -ffp-contract=off -fno-ident -static -Wl,--build-id=none -pthread";
 
-/// Builds the program file at `target`.
-pub fn build(root: &Path, target: &Path) -> Result<(), String> {
-    // The folder must not matter: sources and the kernels they include are named from here on.
-    let folder = root.join("crates/workloads");
-    run(
-        Command::new("musl-gcc")
-            .current_dir(&folder)
-            .args(FLAGS.split_whitespace())
-            .args(["-Iguest", "-idirafter", "/usr/include"])
-            .args(sources(&folder)?)
-            .arg(Path::new("../..").join(LIBRARY))
-            .arg("-o")
-            .arg(target),
-        "musl-tools opencl-c-headers",
-    )?;
-    run(Command::new("objcopy").args(["--strip-all", "--remove-section=.comment"]).arg(target), "binutils")
+/// A program file.
+pub struct ProgramFile {
+    /// For people.
+    pub what: &'static str,
+    /// Where it is committed, from the root of the workspace.
+    pub committed: &'static str,
+    compiler: &'static str,
+    /// Beside [`FLAGS`].
+    flags: &'static str,
+    /// Which of the C files in `crates/workloads` it is built from.
+    holds: fn(&str) -> bool,
+    /// Behind the sources.
+    libraries: &'static [&'static str],
+    /// Debian packages that bring what it takes to build it.
+    packages: &'static str,
+    /// How its programs are called to see whether they are right.
+    checks: fn() -> Vec<Vec<&'static str>>,
 }
 
-/// Runs every workload of a program file inside cohesim, and says which did not find its own result right.
-pub fn self_check(program: &[u8]) -> Vec<String> {
-    ALL.iter().filter_map(|workload| run_inside(program, workload.name).err()).collect()
-}
+/// All that are committed.
+pub static FILES: &[ProgramFile] = &[
+    // Loops are vectorised, since every instruction is an emulated one.
+    ProgramFile {
+        what: "the host programs",
+        committed: "crates/workloads/guest/workloads.elf",
+        compiler: "musl-gcc",
+        flags: "-O3 -Iguest -idirafter /usr/include",
+        holds: |source| {
+            let (folder, name) = source.rsplit_once('/').expect("sources lie in folders");
+            folder == "guest" || (folder.starts_with("src/") && !name.ends_with("_omp.c"))
+        },
+        libraries: &["../../sdk/libOpenCL.a"],
+        packages: "musl-tools opencl-c-headers",
+        checks: || ALL.iter().map(|workload| vec![workload.name, "--size", "tiny"]).collect(),
+    },
+    // As people build such programs, since they are compared with native runs.
+    ProgramFile {
+        what: "the OpenMP programs",
+        committed: "crates/workloads/guest/openmp.elf",
+        compiler: "gcc",
+        flags: "-O2 -fopenmp -Iguest",
+        holds: |source| {
+            const SHARED: [&str; 5] =
+                ["guest/check.c", "guest/main.c", "guest/memory.c", "guest/random.c", "guest/region.c"];
+            SHARED.contains(&source) || source.starts_with("guest/openmp/") || source.ends_with("_omp.c")
+        },
+        libraries: &["-lm"],
+        packages: "gcc libc6-dev",
+        checks: || {
+            let openmp = CPU_PROGRAMS.iter().filter(|program| program.name.ends_with("-omp"));
+            openmp.map(|program| vec![program.name, "--size", "tiny", "--threads", "3"]).collect()
+        },
+    },
+    ProgramFile {
+        what: "the litmus tests",
+        committed: "crates/workloads/guest/litmus.elf",
+        compiler: "musl-gcc",
+        flags: "-O2",
+        holds: |source| source.starts_with("guest/litmus/"),
+        libraries: &[],
+        packages: "musl-tools",
+        checks: || vec![vec!["litmus", "all", "--runs", "20"]],
+    },
+];
 
-fn run_inside(program: &[u8], workload: &str) -> Result<(), String> {
-    let mut options = Options::new(format!("/workloads/{workload}"));
-    options.arguments.extend(["--size", "tiny"].map(|argument| argument.into()));
-    options.stdio = Stdio::new(io::empty(), io::sink(), io::stderr());
-    options.driver = Box::new(Driver::new(Settings::default()));
-    let mut process = Process::start(program, options).map_err(|e| format!("{workload}: {e}"))?;
-    match process.run() {
-        End::Exited { code: 0 } => Ok(()),
-        end => Err(format!("{workload} {end}")),
+impl ProgramFile {
+    /// Builds the program file at `target`.
+    pub fn build(&self, root: &Path, target: &Path) -> Result<(), String> {
+        // The folder must not matter: sources and the kernels they include are named from here on.
+        let folder = root.join("crates/workloads");
+        let sources = sources(&folder)?.into_iter().filter(|source| (self.holds)(source));
+        run(
+            Command::new(self.compiler)
+                .current_dir(&folder)
+                .args(FLAGS.split_whitespace())
+                .args(self.flags.split_whitespace())
+                .args(sources)
+                .args(self.libraries)
+                .arg("-o")
+                .arg(target),
+            self.packages,
+        )?;
+        run(Command::new("objcopy").args(["--strip-all", "--remove-section=.comment"]).arg(target), "binutils")
+    }
+
+    /// Runs every program of a file inside cohesim, and says which did not find its own result right.
+    pub fn self_check(&self, image: &[u8]) -> Vec<String> {
+        (self.checks)().iter().filter_map(|call| run_inside(image, call).err()).collect()
     }
 }
 
-/// What the bytes of the program file depend on beside the sources, as (tool, version).
+fn run_inside(image: &[u8], call: &[&str]) -> Result<(), String> {
+    let name = call[0];
+    let mut options = Options::new(format!("/workloads/{name}"));
+    options.arguments.extend(call[1..].iter().map(|&argument| argument.into()));
+    options.stdio = Stdio::new(io::empty(), io::sink(), io::stderr());
+    options.driver = Box::new(Driver::new(Settings::default()));
+    let mut process = Process::start(image, options).map_err(|e| format!("{name}: {e}"))?;
+    match process.run() {
+        End::Exited { code: 0 } => Ok(()),
+        end => Err(format!("{name} {end}")),
+    }
+}
+
+/// What the bytes of the program files depend on beside the sources, as (tool, version).
 pub fn tools() -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         ("gcc", first_line("gcc", "gcc")?),
         ("binutils", first_line("ld", "binutils")?),
         ("musl", fingerprint("/usr/lib/x86_64-linux-musl/libc.a", "musl-tools")?),
+        ("glibc", fingerprint("/usr/lib/x86_64-linux-gnu/libc.a", "libc6-dev")?),
+        ("libgomp", fingerprint(&library("libgomp.a")?, "gcc")?),
     ])
 }
 
-/// The C files of the shared part and of every workload, in an order that is always the same.
-fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let mut found = Vec::new();
+/// Where gcc finds a library of its own.
+fn library(name: &str) -> Result<String, String> {
+    let output = Command::new("gcc").arg(format!("-print-file-name={name}")).output();
+    let output = output.map_err(|e| format!("gcc: {e} (Debian packages: gcc)"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The C files of the shared parts and of every workload, in an order that is always the same.
+fn sources(folder: &Path) -> Result<Vec<String>, String> {
     let mut folders = vec![folder.join("guest")];
-    folders.extend(list(&folder.join("src"))?.into_iter().filter(|path| path.is_dir()));
+    for parent in ["guest", "src"] {
+        folders.extend(list(&folder.join(parent))?.into_iter().filter(|path| path.is_dir()));
+    }
+    let mut found = Vec::new();
     for each in folders {
         let files = list(&each)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "c"));
-        found.extend(files.map(|path| path.strip_prefix(folder).expect("lies in the folder").to_owned()));
+        let name = |path: PathBuf| path.strip_prefix(folder).expect("lies in the folder").display().to_string();
+        found.extend(files.map(name));
     }
     found.sort();
     Ok(found)

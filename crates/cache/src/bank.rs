@@ -4,20 +4,26 @@
 //! needs a way and none can be had, if as many lines have something under way as there are miss registers, or if the
 //! write-back queue is full. Messages about one line keep their order: all but the first stand in its join queue. Those that
 //! wait are tried again when what held them up has changed. Answers never wait, so whatever is under way comes to its end.
-//! Each of these queues has an end; a message that finds one full stays with its sender, and holds that up
+//! Each of these queues has an end; a request that finds one full stays with its sender, and holds that up
 //! (`003_07d33ec44b25be67.txt`, 3.2.5.1).
 //!
 //! A line takes up a way as long as its protocol says so ([`Controller::takes_room`]). One that was given up and only waits
-//! for its write-back to land, or that was written through without having been here, is kept aside: that is the write-back queue.
-//! It is searched like the ways, and a line whose protocol takes it back goes from there to a way again.
+//! for its write-back to land, or that was written through without having been here, is kept aside: that is the write-back
+//! queue. It is searched like the ways, and a line whose protocol takes it back goes from there to a way again. Protocols that name
+//! a time to send its lines below (`Drain`) keep them there until then ([`Bank::drain`]). Requests that were refused below wait for another try ([`Bank::refused`]).
 
 use crate::array::{Array, Shape, Way};
 use engine::{Counter, Level, Matrix, Scope};
 use interconnect::WHOLE;
 use mem::{Block, LINE, LineAddr, Stamp};
-use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamps, Table, look, perform};
+use protocol::{
+    Access, Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamps, Table, look, perform,
+};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::{
+    collections::{BTreeSet, VecDeque},
+    rc::Rc,
+};
 
 /// Whom a cache asks about a line: lines are dealt in turn over the nodes.
 #[derive(Clone, Debug)]
@@ -47,12 +53,16 @@ pub struct BankSpec {
     /// How many messages may wait here, and how many of them for one line.
     pub waiting: usize,
     pub join_queue: usize,
-    /// How many lines may be kept aside until what they wrote has landed.
+    /// How many lines may be kept aside until what they wrote has landed; with `Drain`, until they are sent below before anything
+    /// new is begun.
     pub write_back_queue: usize,
     /// Caches beside this one that are homes of lines. Their lines never take the last way, miss register or place to wait: what
     /// peers ask of this one must get through whatever it asks of them.
     pub peers: Vec<Node>,
 }
+
+/// Whoever is told what a line has become by a message, and whether nothing is under way.
+pub type LineWatcher = Rc<dyn Fn(&Msg<LINE>, &Line<LINE>, bool)>;
 
 /// What came of a message that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +109,10 @@ enum Where {
     Nowhere,
 }
 
+/// A row of messages about one line: all of them, or (where probes must not wait behind requests, nor requests behind probes) those
+/// of one kind. The address of the line, with a bit set for probes.
+type Slot = LineAddr;
+
 /// A line's messages that wait, in their order.
 type Queue = VecDeque<Msg<LINE>>;
 
@@ -111,34 +125,50 @@ pub struct Bank {
     /// For each state, whether nothing is under way in it, and whether it takes up room.
     at_rest: Vec<bool>,
     takes_room: Vec<bool>,
+    /// For each state, whether it is one of the write-back queue, and of the retry queue.
+    drains: Vec<bool>,
+    retries: Vec<bool>,
+    /// Lines of the write-back queue, the oldest first; some may have been taken back.
+    write_backs: VecDeque<LineAddr>,
+    /// Lines whose request has been refused below, to be tried again ([`Bank::retry`]).
+    pub refused: Vec<LineAddr>,
+    /// A line that nobody may take away now.
+    locked: Option<LineAddr>,
     array: Array,
     /// A line of which nothing is here, and whether all lines have one time, which is in it.
     nothing: Line<LINE>,
     keeps_time: bool,
     aside: FxHashMap<LineAddr, Line<LINE>>,
+    /// How many of those aside have something under way.
+    landing: usize,
     /// Lines with something under way, and those of them whose home is a peer.
     busy: usize,
     busy_away: usize,
-    waiting: FxHashMap<LineAddr, Queue>,
+    waiting: FxHashMap<Slot, Queue>,
+    /// Whether probes wait apart from requests.
+    apart: bool,
     /// Queues that are empty, to be used again.
     spare: Vec<Queue>,
     /// How many messages wait, and how many of those for lines whose home is a peer.
     waits: usize,
     waits_away: usize,
     /// Lines of each set whose first message needs a way; lines whose first message needs a miss register.
-    need_way: FxHashMap<usize, Vec<LineAddr>>,
-    need_mshr: VecDeque<LineAddr>,
+    need_way: FxHashMap<usize, Vec<Slot>>,
+    need_mshr: VecDeque<Slot>,
     /// Lines whose first message needs places in the write-back queue.
-    need_write_back: VecDeque<(LineAddr, Aside)>,
+    need_write_back: VecDeque<(Slot, Aside)>,
     /// Lines whose first message is to be tried again.
-    again: VecDeque<LineAddr>,
+    again: VecDeque<Slot>,
     /// A sweep over all lines: the messages still to be shown, and how many are to be answered.
     sweep: VecDeque<Msg<LINE>>,
     swept: usize,
+    /// Lines that are to be given up, and are not gone yet.
+    leaving: BTreeSet<LineAddr>,
     /// To be sent, in order.
     pub out: Vec<Msg<LINE>>,
     /// Stores that have met their line, in order, if anybody watches.
     pub performed: Option<Vec<Msg<LINE>>>,
+    pub watcher: Option<LineWatcher>,
     log: Log,
     steps: Matrix,
     accesses: Matrix,
@@ -150,7 +180,7 @@ pub struct Bank {
     write_back_full: Counter,
     join_full: Counter,
     /// How full the queues are.
-    write_backs: Level,
+    kept_aside: Level,
     parked: Level,
 }
 
@@ -163,13 +193,20 @@ impl Bank {
             table,
             at_rest: states.clone().map(|state| table.at_rest(state)).collect(),
             takes_room: states.map(|state| spec.controller.takes_room(state)).collect(),
-            nothing: Line::new(0),
+            drains: table.takes("Drain"),
+            retries: table.takes("Retry"),
+            write_backs: VecDeque::new(),
+            refused: Vec::new(),
+            locked: None,
+            nothing: Line::new(table.initial()),
             keeps_time: spec.controller.keeps_time(),
             array: Array::new(spec.shape),
             aside: FxHashMap::default(),
+            landing: 0,
             busy: 0,
             busy_away: 0,
             waiting: FxHashMap::default(),
+            apart: table.events.contains(&"Retry"),
             spare: Vec::new(),
             waits: 0,
             waits_away: 0,
@@ -179,8 +216,10 @@ impl Bank {
             again: VecDeque::new(),
             sweep: VecDeque::new(),
             swept: 0,
+            leaving: BTreeSet::new(),
             out: Vec::new(),
             performed: None,
+            watcher: None,
             log: Log::new(table, history),
             steps: scope.matrix("steps", table.states, table.events),
             accesses: scope.matrix("accesses", &["read", "write"], &["hit", "miss", "merged"]),
@@ -190,7 +229,7 @@ impl Bank {
             no_way: scope.counter("no_way"),
             write_back_full: scope.counter("write_back_full"),
             join_full: scope.counter("join_full"),
-            write_backs: scope.level("write_back_queue"),
+            kept_aside: scope.level("write_back_queue"),
             parked: scope.level("waiting"),
             spec,
         }
@@ -211,16 +250,17 @@ impl Bank {
             };
         }
         let own_place = self.is_away(msg.line) && self.waits_away + 1 >= self.spec.waiting;
-        if own_place || self.waits >= self.spec.waiting {
+        // What those below want, and what comes back from above, must get through whatever is asked from above.
+        if msg.lane() == Lane::Request && (own_place || self.waits >= self.spec.waiting) {
             // It could be answered at once only if nothing waits before it.
-            if self.is_awaited(msg.line) || self.attempt(&msg)?.is_err() {
+            if self.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
                 return Ok(Offer::Refused);
             }
             self.count(&msg, if self.began { Came::Miss } else { Came::Hit });
             return Ok(Offer::Taken);
         }
-        if self.is_awaited(msg.line) {
-            if self.waiting[&msg.line].len() >= self.spec.join_queue {
+        if self.is_awaited(self.slot(&msg)) {
+            if msg.lane() == Lane::Request && self.waiting[&self.slot(&msg)].len() >= self.spec.join_queue {
                 self.join_full.increment();
                 return Ok(Offer::Refused);
             }
@@ -233,7 +273,7 @@ impl Bank {
             Err(why) => {
                 self.count(&msg, if matches!(why, Wait::Line) { Came::Merged } else { Came::Miss });
                 self.park(msg);
-                self.register(msg.line, why);
+                self.register(self.slot(&msg), why);
             }
         }
         Ok(Offer::Taken)
@@ -263,9 +303,66 @@ impl Bank {
         !self.at_rest[self.line(self.find(line), line).state as usize] || self.is_awaited(line)
     }
 
-    /// Whether messages wait for a line.
-    fn is_awaited(&self, line: LineAddr) -> bool {
-        self.waits > 0 && self.waiting.contains_key(&line)
+    /// The row that a message waits in.
+    fn slot(&self, msg: &Msg<LINE>) -> Slot {
+        LineAddr(msg.line.0 | u64::from(self.apart && msg.lane() == Lane::Coherence))
+    }
+
+    /// The bytes of a line that may be written without asking anybody.
+    pub fn writable(&self, line: LineAddr) -> Option<[u8; LINE]> {
+        let found = self.line(self.find(line), line);
+        let may = self.spec.controller.access(found) == Access::Write && self.at_rest[found.state as usize];
+        may.then(|| *found.data.bytes())
+    }
+
+    /// The bytes that are held of a line.
+    pub fn held(&self, line: LineAddr) -> Block<LINE> {
+        self.line(self.find(line), line).data
+    }
+
+    /// From now on nobody can take the line away.
+    pub fn lock(&mut self, line: LineAddr) {
+        self.locked = Some(line);
+    }
+
+    /// Whoever waited for a locked line may have it.
+    pub fn unlock(&mut self) {
+        let line = self.locked.take();
+        self.again.extend(line.map(|line| LineAddr(line.0 | 1)).filter(|slot| self.is_awaited(*slot)));
+    }
+
+    pub fn locked(&self) -> Option<LineAddr> {
+        self.locked
+    }
+
+    /// Whether more lines wait in the write-back queue to be sent below than may.
+    pub fn has_too_many_write_backs(&self) -> bool {
+        self.write_backs.len() > self.spec.write_back_queue
+    }
+
+    /// Sends the oldest line of the write-back queue below; says whether there was one.
+    pub fn drain(&mut self) -> Result<bool, Box<Impossible>> {
+        while let Some(line) = self.write_backs.pop_front() {
+            if self.drains[self.line(self.find(line), line).state as usize] {
+                let drain = Msg::new(self.spec.me, self.spec.me, Kind::Drain, line, Block::EMPTY);
+                return self.at_once(&drain);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Tries a refused request again, if it has not come to an end otherwise.
+    pub fn retry(&mut self, line: LineAddr) -> Result<(), Box<Impossible>> {
+        if self.retries[self.line(self.find(line), line).state as usize] {
+            let retry = Msg::new(self.spec.me, self.spec.me, Kind::Retry, line, Block::EMPTY);
+            self.at_once(&retry)?;
+        }
+        Ok(())
+    }
+
+    /// Whether messages wait in a row.
+    fn is_awaited(&self, slot: Slot) -> bool {
+        self.waits > 0 && self.waiting.contains_key(&slot)
     }
 
     /// Whether a message that waits, or the next of a sweep, can be tried.
@@ -329,14 +426,27 @@ impl Bank {
         Ok(())
     }
 
-    /// Whether no line is left that was to be flushed or invalidated.
+    /// Starts to give every line up; [`is_swept`](Bank::is_swept) says when that is done.
+    pub fn empty(&mut self) {
+        self.leaving = self.array.tags().chain(self.aside.keys().copied()).collect();
+    }
+
+    /// Gives up a line that is to leave and can; says whether there was one. The others have something under way.
+    pub fn give_up(&mut self) -> Result<bool, Box<Impossible>> {
+        let (state, room) = (|bank: &Self, line| bank.line(bank.find(line), line).state, &self.takes_room);
+        let ready = |line: &LineAddr| room[state(self, *line) as usize] && self.at_rest[state(self, *line) as usize];
+        let Some(line) = self.leaving.iter().copied().find(ready) else { return Ok(false) };
+        self.at_once(&Msg::new(self.spec.me, self.spec.me, Kind::Evict, line, Block::EMPTY))
+    }
+
+    /// Whether no line is left that was to be flushed, invalidated or given up.
     pub fn is_swept(&self) -> bool {
-        self.swept == 0
+        self.swept == 0 && self.leaving.is_empty()
     }
 
     fn park(&mut self, msg: Msg<LINE>) {
-        let spare = &mut self.spare;
-        self.waiting.entry(msg.line).or_insert_with(|| spare.pop().unwrap_or_default()).push_back(msg);
+        let (slot, spare) = (self.slot(&msg), &mut self.spare);
+        self.waiting.entry(slot).or_insert_with(|| spare.pop().unwrap_or_default()).push_back(msg);
         self.waits += 1;
         self.waits_away += usize::from(self.is_away(msg.line));
         self.parked.set(self.waits as u64);
@@ -374,26 +484,31 @@ impl Bank {
         self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away + 1 >= self.spec.mshrs
     }
 
-    /// Whether so many lines more fit the write-back queue. A way of more sectors than it has places empties it first.
+    /// Whether so many lines more fit the write-back queue. A way of more sectors than it has places empties it first. Protocols with
+    /// `Drain` make room before they begin anything new.
     fn has_room_for(&self, Aside { count, away }: Aside) -> bool {
         let places = self.spec.write_back_queue;
         let of_peers = || self.aside.keys().filter(|line| self.is_away(**line)).count();
-        (self.aside.is_empty() || self.aside.len() + count <= places) && !(away && of_peers() + count >= places)
+        let fits = self.landing == 0 || self.landing + count <= places || self.drains.contains(&true);
+        fits && !(away && of_peers() + count >= places)
     }
 
     /// Whether a line leaves its way, or comes from nowhere, for the write-back queue.
-    fn goes_aside(&self, place: Where, next: u8) -> bool {
-        !matches!(place, Where::Aside) && !self.takes_room[next as usize] && !self.at_rest[next as usize]
+    fn goes_aside(&self, place: Where, next: usize) -> bool {
+        !matches!(place, Where::Aside) && !self.takes_room[next] && !self.at_rest[next]
     }
 
     fn put_aside(&mut self, tag: LineAddr, line: Line<LINE>) {
+        self.landing += usize::from(!self.at_rest[line.state as usize]);
         self.aside.insert(tag, line);
-        self.write_backs.set(self.aside.len() as u64);
+        self.kept_aside.set(self.aside.len() as u64);
     }
 
-    fn take_aside(&mut self, tag: LineAddr) -> Option<Line<LINE>> {
+    /// Takes a line out of the write-back queue that was in `state` before.
+    fn take_aside(&mut self, tag: LineAddr, state: u8) -> Option<Line<LINE>> {
         let line = self.aside.remove(&tag)?;
-        self.write_backs.set(self.aside.len() as u64);
+        self.landing -= usize::from(!self.at_rest[state as usize]);
+        self.kept_aside.set(self.aside.len() as u64);
         Some(line)
     }
 
@@ -444,23 +559,30 @@ impl Bank {
     /// Shows a message to its line, if nothing is in the way.
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Result<(), Wait>, Box<Impossible>> {
         debug_assert!(msg.line != WHOLE, "orders for all lines are swept");
+        if self.locked == Some(msg.line) && msg.lane() == Lane::Coherence {
+            return Ok(Err(Wait::Line));
+        }
         let mut place = self.find(msg.line);
         self.set_time(place, msg.line);
         let line = self.line(place, msg.line);
         let met = self.look(line, msg);
         if let Some((_, Cell::Go(next, _))) = met {
-            let waits = msg.lane() != Lane::Reply;
-            let goes_aside = self.goes_aside(place, *next);
             let next = *next as usize;
-            if waits && self.at_rest[line.state as usize] && !self.at_rest[next] && self.lacks_mshr(msg.line) {
+            // What those below want takes no register: they may be waiting for each other.
+            if takes_register(msg.kind)
+                && self.at_rest[line.state as usize]
+                && !self.at_rest[next]
+                && self.lacks_mshr(msg.line)
+            {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
             }
             let aside = Aside { count: 1, away: self.is_away(msg.line) };
-            if waits && goes_aside && !self.has_room_for(aside) {
+            if takes_register(msg.kind) && self.goes_aside(place, next) && !self.has_room_for(aside) {
                 self.write_back_full.increment();
                 return Ok(Err(Wait::WriteBack(aside)));
             }
+            let state = line.state;
             if self.takes_room[next] && !matches!(place, Where::Way(_)) {
                 if self.would_take_last_way(msg.line) {
                     self.no_way.increment();
@@ -468,7 +590,7 @@ impl Bank {
                 }
                 match self.make_room(msg.line)? {
                     Ok(way) => {
-                        let line = self.take_aside(msg.line).unwrap_or(self.nothing);
+                        let line = self.take_aside(msg.line, state).unwrap_or(self.nothing);
                         self.array.put(way, msg.line, line);
                         place = Where::Way(way);
                     }
@@ -498,10 +620,13 @@ impl Bank {
             return Ok(false);
         }
         let after = line.state;
+        if let Some(watcher) = &self.watcher {
+            watcher(msg, line, self.at_rest[after as usize]);
+        }
         if self.keeps_time {
             self.nothing.stamps.cts = line.stamps.cts;
         }
-        if matches!(place, Where::Nowhere) && !self.at_rest[after as usize] {
+        if matches!(place, Where::Nowhere) && after != self.nothing.state {
             self.put_aside(msg.line, nothing);
         }
         self.settle(place, msg.line, before, after);
@@ -523,13 +648,23 @@ impl Bank {
         match place {
             Where::Way(way) if room => self.array.touch(way),
             Where::Way(way) => {
-                if is_busy {
+                if after != self.nothing.state {
                     self.put_aside(tag, *self.array.line(way));
                 }
                 self.array.clear(way);
             }
-            Where::Aside if !is_busy => _ = self.take_aside(tag),
-            Where::Aside | Where::Nowhere => {}
+            Where::Aside if after == self.nothing.state => _ = self.take_aside(tag, before),
+            Where::Aside => self.landing = self.landing + usize::from(is_busy) - usize::from(was_busy),
+            Where::Nowhere => {}
+        }
+        if self.drains[after as usize] && !self.drains[before as usize] {
+            self.write_backs.push_back(tag);
+        }
+        if self.retries[after as usize] && !self.retries[before as usize] {
+            self.refused.push(tag);
+        }
+        if after == self.nothing.state && !self.leaving.is_empty() {
+            self.leaving.remove(&tag);
         }
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
         if self.is_away(tag) {
@@ -542,8 +677,10 @@ impl Bank {
         {
             self.again.extend(lines);
         }
-        if self.is_awaited(tag) && !self.again.contains(&tag) {
-            self.again.push_back(tag);
+        for slot in [LineAddr(tag.0 | 1), tag] {
+            if self.is_awaited(slot) && !self.again.contains(&slot) {
+                self.again.push_back(slot);
+            }
         }
     }
 
@@ -557,11 +694,14 @@ impl Bank {
             let (mut busy, mut aside) = (self.busy, 0);
             for way in held.clone() {
                 let victim = self.array.line(way);
+                if self.locked == Some(self.array.tag(way)) {
+                    continue 'way;
+                }
                 let Some((_, Cell::Go(next, _))) = self.look(victim, &self.evict(way)) else { continue 'way };
                 if self.at_rest[victim.state as usize] && !self.at_rest[*next as usize] {
                     busy += 1;
                 }
-                aside += usize::from(self.goes_aside(Where::Way(way), *next));
+                aside += usize::from(self.goes_aside(Where::Way(way), *next as usize));
             }
             // A line of many sectors may need more registers than there are: it goes when all are free.
             if self.busy > 0 && busy > self.spec.mshrs.max(self.busy) {
@@ -591,4 +731,10 @@ impl Bank {
     fn evict(&self, way: Way) -> Msg<LINE> {
         Msg::new(self.spec.me, self.spec.me, Kind::Evict, self.array.tag(way), Block::EMPTY)
     }
+}
+
+/// Whether a message that starts something needs a miss register for it.
+fn takes_register(kind: Kind) -> bool {
+    let probe = matches!(kind, Kind::Inval | Kind::GetFwd | Kind::GetXFwd | Kind::CoreFlush | Kind::Downgrade);
+    !probe && !matches!(kind, Kind::WriteBack | Kind::Drain | Kind::Retry | Kind::Evict) && kind.lane() != Lane::Reply
 }

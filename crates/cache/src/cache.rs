@@ -2,21 +2,26 @@
 //!
 //! Answers come first, for they free what others wait for; then messages that waited here, then new requests, in turn. New
 //! requests are left where they are, and so hold their senders up, while something could not be sent or no more can wait
-//! here. How long a look-up takes is in the latency of the wires to the cache:
+//! here. Stores that a requester wants performed in order come on a lane of their own and stay there, the first in front,
+//! until the line can be written. How long a look-up takes is in the latency of the wires to the cache:
 //! it is pipelined, and partitions can be cut there.
 
 mod orders;
+mod owned;
+mod put_off;
 
 use crate::{
-    bank::{Bank, BankSpec, Homes, Offer},
+    bank::{Bank, BankSpec, Homes, LineWatcher, Offer},
     front::{self, Front},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Ready, RoundRobin, Scope};
 use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, lane};
-use mem::{Access, Block, Observation, Observer, Reply, Request, Seen};
+use mem::{Access, Block, LINE, LineAddr, Observation, Observer, Reply, Request, Seen};
 use orders::{Answer, Fence, Order};
+use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps};
-use std::collections::VecDeque;
+use put_off::PutOff;
+use std::{collections::VecDeque, rc::Rc};
 
 /// Atomic accesses that may wait at a cache.
 const ATOMICS: usize = 64;
@@ -31,6 +36,9 @@ pub struct CacheSpec {
     pub ports: usize,
     pub atomics: Atomics,
     pub acquire: Acquire,
+    /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and
+    /// travels with probes.
+    pub lifts_requests: bool,
 }
 
 /// Where atomic accesses are performed.
@@ -40,6 +48,8 @@ pub enum Atomics {
     Here,
     /// Farther below.
     Below,
+    /// In the first-level cache, once it holds the line to write.
+    Owned,
 }
 
 /// What an acquire does: whoever acquires must not see anything older than what was released before.
@@ -51,7 +61,14 @@ pub enum Acquire {
     Raise,
     /// Memory is asked how late it is; the time of the one who asks goes on to that.
     Ask,
+    /// Nothing: caches never hold anything old.
+    Coherent,
+    /// The same among those above; but what lies below is not, so what is released to the system is given up here.
+    Recall,
 }
+
+/// Whoever is told of every store that is performed.
+pub type Watcher = Rc<dyn Fn(LineAddr, &Block<LINE>)>;
 
 /// Cores and compute units that ask a first-level cache, and the wires to them.
 pub type Requesters = Vec<(Node, Wire<Request, Reply>)>;
@@ -91,6 +108,11 @@ pub struct Cache {
     atomics: VecDeque<Packet>,
     passing: VecDeque<Packet>,
     returning: VecDeque<Packet>,
+    /// Atomic accesses that wait until the line may be written here.
+    owned: VecDeque<Owned>,
+    /// Requests that were refused below, if the protocol has such.
+    put_off: Option<PutOff>,
+    watcher: Option<Watcher>,
     fences: Vec<Fence>,
     fenced: u8,
     pending: Pending,
@@ -140,7 +162,9 @@ impl Cache {
         let beside = neighbours.to.iter().enumerate().filter(|(_, (nodes, _))| leads_beside(nodes));
         let beside = beside.map(|(number, _)| number).collect();
         let count = |nodes: &[Node]| if leads_beside(nodes) { to_peers.clone() } else { pending.clone() };
-        let to = Router::with(neighbours.to, count, &scope.scope("neighbours"), &bell);
+        let mut to = Router::with(neighbours.to, count, &scope.scope("neighbours"), &bell);
+        to.lifts_requests = spec.lifts_requests;
+        let put_off = PutOff::new(spec.bank.controller.table(), me, &bell, scope);
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         // Where accesses have logical times, it is memory that says what was written when.
         let tells = spec.acquire == Acquire::Forget;
@@ -161,6 +185,9 @@ impl Cache {
             atomics: VecDeque::new(),
             passing: VecDeque::new(),
             returning: VecDeque::new(),
+            owned: VecDeque::new(),
+            put_off,
+            watcher: None,
             fences: Vec::new(),
             fenced: 0,
             pending,
@@ -172,6 +199,18 @@ impl Cache {
             requests: scope.counter("requests"),
             refused: scope.counter("refused"),
         }
+    }
+
+    /// Has somebody told of every line that has changed.
+    pub fn lines_watched_by(mut self, watcher: LineWatcher) -> Self {
+        self.bank.watcher = Some(watcher);
+        self
+    }
+
+    /// Has somebody told of every store that is performed here.
+    pub fn watched_by(mut self, watcher: Watcher) -> Self {
+        self.watcher = Some(watcher);
+        self
     }
 
     pub async fn run(mut self, cx: Context) {
@@ -204,11 +243,15 @@ impl Cache {
                 (true, true) => self.next(now)?,
                 // Peers that wait for each other's wires would wait for ever if neither took what the other asks.
                 (true, false) => self.next_of_peers()?,
-                (false, _) => false,
+                // Where everybody is told of everything, what is told must get through whatever is asked.
+                (false, _) => self.put_off.is_some() && self.next_of_probes()?,
             };
         if did {
             self.send_out(now);
             self.observe();
+            if let Some(put_off) = &self.put_off {
+                put_off.add(&mut self.bank.refused, now);
+            }
         }
         Ok(self.carry_on_order()? || did)
     }
@@ -218,11 +261,22 @@ impl Cache {
         if self.atomic_returns(now)? || self.atomic_passes()? || self.atomic()? {
             return Ok(true);
         }
+        // A line that has come for these must not go before they have had it.
+        if self.top.is_some() && (self.in_order(now)? || self.atomic_owned()?) {
+            return Ok(true);
+        }
+        if let Some(line) = self.put_off.as_ref().and_then(PutOff::due) {
+            self.bank.retry(line)?;
+            return Ok(true);
+        }
         if self.bank.has_work() {
             self.bank.work()?;
             return Ok(true);
         }
         if self.top.is_some() && self.probe()? {
+            return Ok(true);
+        }
+        if self.bank.has_too_many_write_backs() && self.bank.drain()? {
             return Ok(true);
         }
         let ready = self.top.as_ref().map_or(&self.ready, |top| &top.ready);
@@ -234,7 +288,17 @@ impl Cache {
                 return Ok(true);
             }
         }
-        Ok(false)
+        Ok(self.bank.drain()? || self.bank.give_up()?)
+    }
+
+    /// What is done while something can't be sent: probes, and what comes back from above. What they give rise to is bounded by
+    /// what others have under way.
+    fn next_of_probes(&mut self) -> Result<bool, Box<Impossible>> {
+        if self.bank.has_work() {
+            self.bank.work()?;
+            return Ok(true);
+        }
+        self.probe()
     }
 
     /// What is done while something can't be sent to a peer.
@@ -252,12 +316,13 @@ impl Cache {
         Ok(false)
     }
 
-    /// Takes what a cache below wants of a first-level cache, if there is something.
+    /// Takes what another cache wants of a line here, or gives back, if there is something.
     fn probe(&mut self) -> Result<bool, Box<Impossible>> {
         let mut next = self.ready.first(&[Lane::Coherence], 0);
         while let Some(number) = next {
             let inlet = &self.from[number];
             if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
+                && msg.line != WHOLE
                 && self.bank.offer(msg)? == Offer::Taken
             {
                 inlet.try_recv(Lane::Coherence);
@@ -297,9 +362,12 @@ impl Cache {
         let (node, from, _) = &wires[port];
         let Some(request) = from.front(Lane::Request).map(|request| *request) else { return Ok(false) };
         match request.access {
-            Access::Atomic(_) if self.passing.len() == ATOMICS => {
+            Access::Atomic(_) if self.passing.len() == ATOMICS || self.owned.len() == ATOMICS => {
                 self.refused.increment();
                 return Ok(false);
+            }
+            Access::Atomic(atomic) if self.meet == Atomics::Owned => {
+                self.owned.push_back(Owned { port, request, atomic });
             }
             Access::Atomic(atomic) => {
                 front.passing(&request, *node, now);
@@ -314,6 +382,7 @@ impl Cache {
                 }
                 front.taken(&request, *node, now);
             }
+            Access::Lock => unreachable!("locks come in order with stores"),
             Access::Invalidate | Access::Flush if self.order.is_some() => return Ok(false),
             Access::Invalidate | Access::Flush => {
                 let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
@@ -421,7 +490,8 @@ impl Cache {
 
     /// Sends what the bank wants to have sent.
     fn send_out(&mut self, now: u64) {
-        for msg in self.bank.out.drain(..) {
+        let mut out = std::mem::take(&mut self.bank.out);
+        for msg in out.drain(..) {
             if msg.to == NOBODY {
                 continue;
             }
@@ -432,6 +502,16 @@ impl Cache {
             let top = self.top.as_mut().expect("a protocol speaks to neighbours only");
             if msg.kind == Kind::Stored {
                 let answer = top.front.stored(&msg, now);
+                if self.acquire == Acquire::Coherent {
+                    let written = self.bank.held(msg.line).only(answer.mask);
+                    if let Some(watcher) = &self.watcher {
+                        watcher(msg.line, &written);
+                    }
+                    if let Some((who, observations)) = &self.observer {
+                        let seen = Seen::Wrote(written);
+                        tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
+                    }
+                }
                 top.reply(answer);
                 continue;
             }
@@ -443,6 +523,7 @@ impl Cache {
             }
             top.reply(answer);
         }
+        self.bank.out = out;
     }
 
     /// Tells whoever checks the run what was written here.

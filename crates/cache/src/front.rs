@@ -37,6 +37,8 @@ pub struct Front {
 pub struct Answer {
     pub to: Node,
     pub reply: Reply,
+    /// The bytes that were asked for, or written.
+    pub mask: Mask,
 }
 
 impl Front {
@@ -79,7 +81,11 @@ impl Front {
         let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
         let pending = take(&mut self.atomics, msg.line, same_bytes).expect("what is answered was asked");
         self.store_cycles.record(now - pending.since);
-        Answer { to: pending.from, reply: Reply { id: pending.id, data: msg.data, stamp: msg.stamps.wts } }
+        Answer {
+            mask: pending.mask,
+            to: pending.from,
+            reply: Reply { id: pending.id, data: msg.data, stamp: msg.stamps.wts },
+        }
     }
 
     /// The bank has sent a line to a requester: the answer to its oldest load of that line.
@@ -88,7 +94,7 @@ impl Front {
         let pending = take(&mut self.loads, msg.line, oldest).expect("the bank answers what it was asked");
         self.load_cycles.record(now - pending.since);
         let data = msg.data.only(pending.mask);
-        Answer { to: pending.from, reply: Reply { id: pending.id, data, stamp: msg.stamps.cts } }
+        Answer { mask: pending.mask, to: pending.from, reply: Reply { id: pending.id, data, stamp: msg.stamps.cts } }
     }
 
     /// Bytes have landed below: the store that wrote them has been performed. Bytes that no request wrote are none of ours.
@@ -96,7 +102,11 @@ impl Front {
         let same_bytes = |pending: &Pending| pending.mask == msg.data.mask();
         let pending = take(&mut self.stores, msg.line, same_bytes)?;
         self.store_cycles.record(now - pending.since);
-        Some(Answer { to: pending.from, reply: Reply { id: pending.id, data: Block::EMPTY, stamp: 0 } })
+        Some(Answer {
+            mask: pending.mask,
+            to: pending.from,
+            reply: Reply { id: pending.id, data: Block::EMPTY, stamp: 0 },
+        })
     }
 
     /// The bank says that a requester's oldest store to a line has been performed.
@@ -104,7 +114,11 @@ impl Front {
         let oldest = |pending: &Pending| pending.from == msg.to;
         let pending = take(&mut self.stores, msg.line, oldest).expect("the bank answers what it was asked");
         self.store_cycles.record(now - pending.since);
-        Answer { to: pending.from, reply: Reply { id: pending.id, data: Block::EMPTY, stamp: msg.stamps.cts } }
+        Answer {
+            mask: pending.mask,
+            to: pending.from,
+            reply: Reply { id: pending.id, data: Block::EMPTY, stamp: msg.stamps.cts },
+        }
     }
 }
 

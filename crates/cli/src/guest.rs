@@ -95,8 +95,13 @@ impl Guest {
 
     /// The program's bytes, and where it believes to lie. A workload's name goes before a file's: `./NAME` is a file.
     pub fn image(&self) -> miette::Result<(Cow<'static, [u8]>, PathBuf)> {
-        if let Some(workload) = self.program.to_str().and_then(workloads::find) {
-            return Ok((workloads::guest().into(), Path::new("/workloads").join(workload.name)));
+        if let Some(name) = self.program.to_str() {
+            let gpu = workloads::find(name).map(|workload| (workload.name, workloads::guest()));
+            let built_in =
+                gpu.or_else(|| workloads::find_cpu_program(name).map(|program| (program.name, program.image)));
+            if let Some((name, image)) = built_in {
+                return Ok((image.into(), Path::new("/workloads").join(name)));
+            }
         }
         if !self.program.exists() {
             return Err(miette!(

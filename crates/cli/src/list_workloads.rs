@@ -1,7 +1,7 @@
 //! `cohesim list workloads`: the names of the built-in workloads.
 
 use serde::Serialize;
-use workloads::ALL;
+use workloads::{ALL, CPU_PROGRAMS};
 
 use crate::ui::Ui;
 
@@ -13,6 +13,8 @@ pub struct ListWorkloads {}
 struct Listed {
     name: &'static str,
     about: &'static str,
+    /// Whether it has no work for a GPU.
+    cpu_only: bool,
 }
 
 #[derive(Serialize)]
@@ -22,8 +24,17 @@ struct Workloads {
 
 impl ListWorkloads {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
-        let workloads: Vec<_> = ALL.iter().map(|w| Listed { name: w.name, about: w.about }).collect();
-        ui.print(&workloads.iter().map(|w| format!("{:17} {}\n", w.name, w.about)).collect::<String>())?;
+        let gpu = ALL.iter().map(|w| Listed { name: w.name, about: w.about, cpu_only: false });
+        let cpu = CPU_PROGRAMS.iter().map(|p| Listed { name: p.name, about: p.about, cpu_only: true });
+        let workloads: Vec<_> = gpu.chain(cpu).collect();
+        ui.print(&workloads.iter().map(Listed::text).collect::<String>())?;
         ui.report(&Workloads { workloads })
+    }
+}
+
+impl Listed {
+    fn text(&self) -> String {
+        let only = if self.cpu_only { "CPU only: " } else { "" };
+        format!("{:21} {only}{}\n", self.name, self.about)
     }
 }

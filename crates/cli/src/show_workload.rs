@@ -1,9 +1,9 @@
 //! `cohesim show workload NAME`: what a built-in workload computes, and with which kernels.
 
 use gcn3::object::{Argument, CodeObject, Kernel};
-use miette::{IntoDiagnostic, miette};
+use miette::{IntoDiagnostic, bail, miette};
 use serde::Serialize;
-use workloads::{Size, Workload};
+use workloads::{CpuProgram, Size, Workload};
 
 use crate::ui::Ui;
 
@@ -32,6 +32,14 @@ struct Shown {
 }
 
 #[derive(Serialize)]
+struct ShownCpuProgram {
+    name: &'static str,
+    about: &'static str,
+    cpu_only: bool,
+    host: &'static str,
+}
+
+#[derive(Serialize)]
 struct ShownKernel {
     name: String,
     arguments: Vec<String>,
@@ -42,6 +50,9 @@ struct ShownKernel {
 
 impl ShowWorkload {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
+        if let Some(program) = workloads::find_cpu_program(&self.name) {
+            return self.show_cpu_program(program, ui);
+        }
         let workload = workloads::find(&self.name)
             .ok_or_else(|| miette!("there is no workload '{}': `cohesim list workloads` names them all", self.name))?;
         let shown = Shown::new(workload)?;
@@ -51,6 +62,17 @@ impl ShowWorkload {
             _ => shown.text(),
         })?;
         ui.report(&shown)
+    }
+
+    fn show_cpu_program(&self, program: &CpuProgram, ui: &Ui) -> miette::Result<()> {
+        let CpuProgram { name, about, source, .. } = *program;
+        if self.source {
+            bail!("{name} has no kernels: --host prints its source in C");
+        }
+        let run = format!("cohesim run {name} --functional (-- --help lists its options)");
+        let text = format!("{name}: CPU only: {about}\n  run      {run}\n");
+        ui.print(if self.host { source } else { &text })?;
+        ui.report(&ShownCpuProgram { name, about, cpu_only: true, host: source })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     name::{Label, Name},
     port::{Inlet, Outlet, PortSpec},
     queue::Queue,
-    stats::{Counter, Histogram, Level, Matrix, Phases, Series},
+    stats::{Counter, Histogram, Level, Matrix, Phases, Rate, Series},
     time::{Cycles, Time},
     trace::{self, Span},
 };
@@ -139,6 +139,14 @@ impl Scope {
     pub fn series<'a>(&self, label: impl Into<Label<'a>>) -> Series {
         let core = Rc::clone(&self.core);
         self.core.shared.stats.borrow_mut().series(self.child(label), core)
+    }
+
+    /// A statistic of how often something happens: a histogram of the counts in spans of this length. Below it, the sum of their
+    /// squares is counted as `squares`, for their deviation.
+    pub fn rate<'a>(&self, label: impl Into<Label<'a>>, span: Time) -> Rate {
+        let (core, place) = (Rc::clone(&self.core), self.scope(label));
+        let squares = place.child("squares");
+        self.core.shared.stats.borrow_mut().rate(place.name, squares, core, span)
     }
 
     /// A statistic of where time goes: this place is in one of `phases` at any time, in the first of them at first. Their

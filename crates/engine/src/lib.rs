@@ -82,6 +82,6 @@ pub use partition::Partition;
 pub use port::{Inlet, Lane, Outlet, PortSpec, Ready};
 pub use queue::Queue;
 pub use report::{WaitReport, Waiting};
-pub use stats::{Counter, Histogram, Level, Matrix, Phases, Region, Series, Spans, Statistics, Value};
+pub use stats::{Counter, Histogram, Level, Matrix, Phases, Rate, Region, Series, Spans, Statistics, Value};
 pub use time::{Cycles, Hertz, Time};
 pub use trace::{Activity, Sample, Span, TraceEvent, TraceSpec};

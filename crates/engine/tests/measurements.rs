@@ -3,7 +3,7 @@
 mod common;
 
 use common::{finished, simulate, simulate_with};
-use engine::{Activity, Outcome, RunOptions, Sample, Time, TraceEvent, TraceSpec, Value};
+use engine::{Activity, Outcome, RunOptions, Sample, Statistics, Time, TraceEvent, TraceSpec, Value};
 
 #[test]
 fn phases_add_up_to_the_cycles_of_each_region() {
@@ -240,4 +240,31 @@ fn a_series_says_when_things_happened_and_starts_anew_with_each_region() {
     assert_eq!(series(1, "issued"), []);
     let Value::Series(total) = &run.total().0["waves"] else { panic!("a series stays one") };
     assert_eq!(total.sums, [192, 64, 36]);
+}
+
+#[test]
+fn a_rate_is_how_the_counts_of_equal_spans_are_spread() {
+    let run = simulate(|scope| {
+        let accesses = scope.rate("accesses", Time::nanos(10));
+        scope.spawn("core", async move |cx| {
+            accesses.count(2);
+            cx.pause(9).await;
+            accesses.count(1); // 3 in the first span
+            cx.pause(26).await;
+            accesses.count(5); // none in two spans, 5 in the fourth
+            cx.region("second"); // takes effect after cycle 35, in the middle of it
+            cx.pause(20).await;
+            accesses.count(4); // spans begin anew: none in the first, 4 in the second
+        });
+    });
+    finished(&run);
+    let spread = |statistics: &Statistics| match &statistics.0["accesses"] {
+        Value::Histogram { count, sum, min, max, .. } => {
+            [*count, *sum, *min, *max, statistics.count("accesses.squares")]
+        }
+        other => panic!("a rate is a histogram: {other:?}"),
+    };
+    assert_eq!(spread(&run.regions[0].statistics), [4, 8, 0, 5, 9 + 25]);
+    assert_eq!(spread(&run.regions[1].statistics), [2, 4, 0, 4, 16]);
+    assert_eq!(spread(&run.total()), [6, 12, 0, 5, 50]);
 }

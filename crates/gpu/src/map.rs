@@ -1,23 +1,52 @@
 //! What a kernel may touch: the regions of memory that have been set aside for it.
 //!
 //! Stands where a machine without virtual memory has nothing to say no: an access outside is an error of the kernel, found
-//! before it reaches a cache.
+//! before it reaches a cache. Where a kernel's memory is a process's, the map also knows the page of each address.
 
 use gcn3::error::{Access, Fault};
-use mem::{Bytes, VirtAddr};
+use mem::{Bytes, PhysAddr, VirtAddr};
 
 /// Regions by address.
 #[derive(Clone, Debug, Default)]
 pub struct AddressMap {
     /// First address, first address behind, whether it can be written.
     regions: Vec<(u64, u64, bool)>,
+    /// First virtual address, first physical address and size of each piece. None: both are the same everywhere.
+    pieces: Vec<(u64, u64, u64)>,
 }
 
 impl AddressMap {
     pub fn new(regions: impl Iterator<Item = (VirtAddr, Bytes, bool)>) -> Self {
         let mut regions: Vec<_> = regions.map(|(base, size, writable)| (base.0, base.0 + size.0, writable)).collect();
         regions.sort_unstable();
-        Self { regions }
+        Self { regions, pieces: Vec::new() }
+    }
+
+    /// Pages of a process: virtual address, physical address, size, whether it can be written.
+    pub fn of_pages(pages: impl Iterator<Item = (VirtAddr, PhysAddr, Bytes, bool)>) -> Self {
+        let mut pages: Vec<_> = pages.collect();
+        pages.sort_unstable();
+        let mut map = Self::default();
+        for (virt, phys, size, writable) in pages {
+            match map.regions.last_mut() {
+                Some((_, end, same)) if *end == virt.0 && *same == writable => *end += size.0,
+                _ => map.regions.push((virt.0, virt.0 + size.0, writable)),
+            }
+            match map.pieces.last_mut() {
+                Some((start, place, all)) if *start + *all == virt.0 && *place + *all == phys.0 => *all += size.0,
+                _ => map.pieces.push((virt.0, phys.0, size.0)),
+            }
+        }
+        map
+    }
+
+    /// The address by which memory knows a place. Of what lies outside nothing is known: it stays as it is.
+    pub fn place(&self, address: VirtAddr) -> PhysAddr {
+        let behind = self.pieces.partition_point(|(start, ..)| *start <= address.0);
+        match behind.checked_sub(1).map(|piece| self.pieces[piece]) {
+            Some((start, place, size)) if address.0 - start < size => PhysAddr(place + (address.0 - start)),
+            _ => PhysAddr(address.0),
+        }
     }
 
     /// First addresses and first addresses behind.
@@ -44,6 +73,25 @@ impl AddressMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_are_found_where_they_lie() {
+        let page = |virt, phys, writable| (VirtAddr(virt), PhysAddr(phys), Bytes(0x1000), writable);
+        let map = AddressMap::of_pages(
+            [page(0x3000, 0x9000, true), page(0x1000, 0x5000, true), page(0x2000, 0x8000, true)].into_iter(),
+        );
+        let places = [0x1040, 0x2fff, 0x3000].map(|address| map.place(VirtAddr(address)).0);
+        assert_eq!(places, [0x5040, 0x8fff, 0x9000]);
+        assert_eq!(map.regions().collect::<Vec<_>>(), [(0x1000, 0x4000)]);
+        assert_eq!(map.check(Access::Store, 0x1fff, 2, None), Ok(()));
+        assert!(map.check(Access::Load, 0x4000, 1, None).is_err());
+    }
+
+    #[test]
+    fn without_pages_an_address_is_its_own_place() {
+        let map = AddressMap::new([(VirtAddr(64), Bytes(64), true)].into_iter());
+        assert_eq!(map.place(VirtAddr(100)), PhysAddr(100));
+    }
 
     #[test]
     fn an_access_must_lie_in_one_region_that_allows_it() {

@@ -148,6 +148,8 @@ pub struct Router<T> {
     senders: Vec<Sender<T>>,
     /// For each node, the number of the sender that leads to it.
     routes: [u8; 256],
+    /// Whether what it asks travels with probes rather than with what others ask.
+    pub lifts_requests: bool,
 }
 
 const NO_WAY: u8 = u8::MAX;
@@ -174,7 +176,7 @@ impl<T: 'static> Router<T> {
             Sender::new(outlet, &pending, &scope.scope(("way", number)), bell)
         });
         let senders = senders.collect();
-        Self { senders, routes }
+        Self { senders, routes, lifts_requests: false }
     }
 
     /// Whether a way leads to a node.
@@ -192,6 +194,10 @@ impl<T: 'static> Router<T> {
 impl Router<Packet> {
     /// Sends a packet to whom it is for.
     pub fn send(&self, packet: Packet) {
-        self.to(packet.msg.to).send(lane(&packet.msg), packet, bytes(&packet.msg));
+        let lane = match lane(&packet.msg) {
+            Lane::Request if self.lifts_requests => Lane::Coherence,
+            lane => lane,
+        };
+        self.to(packet.msg.to).send(lane, packet, bytes(&packet.msg));
     }
 }

@@ -5,7 +5,8 @@
 //! synchronisations: a reader sees its own latest write to a byte, or one that somebody else made since the last
 //! synchronisation; a byte it has not written itself may also still have the value of then. After a synchronisation, a
 //! byte has the last value of one of its writers. Where accesses have logical times, a read at a time returns what was written
-//! last up to then.
+//! last up to then. Where caches are kept coherent at all times, a read returns what was written last; what memory holds in the end
+//! says nothing then, for caches may hold what is newer.
 
 use engine::{Context, EventCount, Inlet, Lane};
 use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen, Stamp};
@@ -31,6 +32,8 @@ pub struct Image {
     written: BTreeSet<LineAddr>,
     /// Whether logical time says what is newest.
     timed: bool,
+    /// Whether everybody sees what was written last, whoever wrote it.
+    coherent: bool,
 }
 
 struct Write {
@@ -57,12 +60,18 @@ impl Mismatch {
 }
 
 impl Image {
-    /// `timed`: accesses have logical times, and those of a line's writes rise.
-    pub fn new(timed: bool) -> Self {
-        Self { timed, ..Self::default() }
+    /// `timed`: accesses have logical times, and those of a line's writes rise. `coherent`: no copy is ever stale.
+    pub fn new(timed: bool, coherent: bool) -> Self {
+        Self { timed, coherent, ..Self::default() }
     }
 
     pub fn wrote(&mut self, who: Observer, line: LineAddr, data: Block<LINE>, stamp: Stamp) {
+        if self.coherent {
+            for byte in data.mask().iter() {
+                self.base.write(PhysAddr(line.0 + byte as u64), &data.bytes()[byte..=byte]);
+            }
+            return;
+        }
         self.writes.entry(line).or_default().push(Write { who, data, stamp });
         self.written.insert(line);
     }
@@ -182,7 +191,9 @@ impl Golden {
             for inlet in &self.from {
                 now.extend(std::iter::from_fn(|| inlet.try_recv(Lane::Request)));
             }
+            // Where no copy is ever stale, only one cache accesses a line that is written, and tells of it in order.
             now.sort_by_key(|observation| match observation.seen {
+                _ if self.image.coherent => 0,
                 Seen::Wrote(_) | Seen::Changed { .. } => 0,
                 Seen::Read(_) => 1,
                 Seen::Synchronised => 2,
@@ -232,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_writer_sees_its_own_write_and_others_may_be_stale_until_they_synchronise() {
-        let mut image = Image::new(false);
+        let mut image = Image::new(false, false);
         image.wrote(A, LINE_0, byte(7), 0);
         assert_eq!(may_read(&image, A), [7]);
         assert_eq!(may_read(&image, B), [0, 7]);
@@ -242,7 +253,7 @@ mod tests {
 
     #[test]
     fn of_several_writers_the_last_value_of_any_stays() {
-        let mut image = Image::new(false);
+        let mut image = Image::new(false, false);
         image.wrote(A, LINE_0, byte(1), 0);
         image.wrote(A, LINE_0, byte(2), 0);
         image.wrote(B, LINE_0, byte(3), 0);
@@ -253,7 +264,7 @@ mod tests {
 
     #[test]
     fn in_logical_time_a_read_returns_what_was_written_last_up_to_then() {
-        let mut image = Image::new(true);
+        let mut image = Image::new(true, false);
         image.wrote(A, LINE_0, byte(1), 5);
         image.wrote(B, LINE_0, byte(2), 9);
         let read_at =
@@ -263,7 +274,7 @@ mod tests {
 
     #[test]
     fn memory_that_lost_a_write_is_noticed() {
-        let mut image = Image::new(false);
+        let mut image = Image::new(false, false);
         image.wrote(A, LINE_0, byte(1), 0);
         image.synchronise();
         let mut memory = Frames::new();

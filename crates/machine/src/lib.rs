@@ -4,6 +4,7 @@
 //! [`Session`], an engine's model that runs in as many threads as are wanted and is given kernels to run.
 #![forbid(unsafe_code)]
 
+pub mod complex;
 pub mod file;
 pub mod golden;
 pub mod gpus;
@@ -11,6 +12,7 @@ mod memory;
 pub mod mirror;
 mod network;
 mod parameters;
+pub mod program;
 pub mod protocols;
 pub mod session;
 pub mod spec;

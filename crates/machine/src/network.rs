@@ -1,4 +1,4 @@
-//! The network of a GPU as a machine file says, in `[gpu.network]`.
+//! A network as a machine file says: `[gpu.network]`, `[system.network]`.
 
 use crate::file::{File, MachineError};
 use engine::Cycles;
@@ -16,8 +16,7 @@ struct NetworkFile {
 }
 
 /// A network that joins so many; none if there is a wire for each pair.
-pub fn network(file: &mut File, stations: usize) -> Result<Option<NetworkSpec>, MachineError> {
-    let path = "gpu.network";
+pub fn network(file: &mut File, path: &str, stations: usize) -> Result<Option<NetworkSpec>, MachineError> {
     let network: NetworkFile = file.section(path)?;
     let topology = match network.kind.as_str() {
         "direct" => None,

@@ -8,6 +8,7 @@ use protocol::{
     halcone::{HalconeL1, HalconeL2, Tsu},
     hmg::HmgL2,
     memory::Memory,
+    mesi::{gpu_l2::GpuL2, l1::L1V},
     vi_l1::ViL1,
     wb_l2::WriteBackL2,
     wt_l2::WriteThroughL2,
@@ -89,6 +90,15 @@ static ROLES: &[Roles] = &[
         timed: true,
     },
     Roles { name: "hmg", l2: L2::Peers(&HMG_L2), coherent: true, ..PLAIN },
+    Roles {
+        name: "mesi",
+        l1: &L1V,
+        l2: L2::Alone(&GpuL2),
+        coherent: true,
+        atomics: Atomics::Owned,
+        acquire: Acquire::Coherent,
+        ..PLAIN
+    },
 ];
 
 impl Roles {

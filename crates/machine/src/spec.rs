@@ -1,6 +1,7 @@
 //! A machine as its file says, with every number checked.
 
 use crate::{
+    complex::{self, Complex},
     file::{File, MachineError},
     memory, network,
     protocols::Roles,
@@ -45,6 +46,8 @@ pub struct Machine {
     pub partitions: Partitions,
     /// What the host takes for calls and transfers.
     pub host: Costs,
+    /// The CPU and what it shares with the GPU; none: the host is outside the machine.
+    pub complex: Option<Complex>,
 }
 
 /// A cache, or a bank of one.
@@ -193,7 +196,7 @@ impl Machine {
         let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
         let l2: L2File = file.section("gpu.l2")?;
         let memory = memory::timing(&mut file)?;
-        let network = network::network(&mut file, gpu.arrays + l2.banks)?;
+        let network = network::network(&mut file, "gpu.network", gpu.arrays + l2.banks)?;
         let partitions: Partitions = file.section("partitions")?;
         // A machine that says nothing about its host has one that takes no time beside its instructions.
         let host = match file.has("host") {
@@ -203,6 +206,7 @@ impl Machine {
                 Costs { call: call.0, bandwidth: Some(copy_bandwidth.0), copy_engine: copy_engine.map(|rate| rate.0) }
             }
         };
+        let complex = complex::complex(&mut file)?;
         file.section::<Nothing>("wires")?;
         let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
         // The pipeline before the vector cache is a stretch of wire on the way to it.
@@ -223,6 +227,10 @@ impl Machine {
             let known: Vec<&str> = Roles::names().collect();
             return Err(file.no_choice("", "protocol", &root.protocol, &known));
         };
+        if (protocol.name == "mesi") != complex.is_some() {
+            let reason = "mesi keeps a GPU coherent with a CPU: with it there is a section [cpu], and without it none";
+            return Err(file.wrong("", Some("protocol"), reason));
+        }
         within("", "gpus", root.gpus, MOST)?;
         within("gpu", "arrays", gpu.arrays, MOST)?;
         within("gpu", "units_per_array", gpu.units_per_array, MOST)?;
@@ -307,6 +315,7 @@ impl Machine {
             wires,
             partitions,
             host,
+            complex,
         };
         if Layout::new(&machine).count() > MOST {
             let reason = format!("compute units, caches and channels of all GPUs can be {MOST} together");
@@ -322,7 +331,7 @@ impl Machine {
 
     /// Bytes that all channels of memory can move in a second at most.
     pub fn memory_peak(&self) -> f64 {
-        self.memory.peak(self.clock) * self.banks.count as f64
+        self.memory.peak(self.clock) * self.channels().count as f64
     }
 
     /// The cycles, of compute units, that a read takes in a memory with nothing else to do; of DRAM, one of a row that another
@@ -339,13 +348,18 @@ impl Machine {
         }
     }
 
+    /// How addresses are dealt over the channels of memory: with the banks of the L2, unless a CPU is there too.
+    pub fn channels(&self) -> Banks {
+        self.complex.as_ref().map_or(self.banks, |complex| complex.channels)
+    }
+
     /// Of each GPU.
     pub fn compute_units(&self) -> usize {
         self.arrays * self.units_per_array
     }
 }
 
-fn l1(file: &mut File, path: &str) -> Result<CacheSpec, MachineError> {
+pub(crate) fn l1(file: &mut File, path: &str) -> Result<CacheSpec, MachineError> {
     let cache: L1File = file.section(path)?;
     let shape = shape(file, path, (cache.size.0, cache.ways), &cache.line, &cache.replacement)?;
     let ports = cache.ports.unwrap_or(1);
@@ -372,11 +386,11 @@ fn shape(
     policy.and_then(|policy| shape.replacing(policy)).map_err(|reason| file.wrong(path, Some("replacement"), reason))
 }
 
-fn at_least_one(file: &File, path: &str, key: &str, value: usize) -> Result<(), MachineError> {
+pub(crate) fn at_least_one(file: &File, path: &str, key: &str, value: usize) -> Result<(), MachineError> {
     if value == 0 { Err(file.wrong(path, Some(key), "must be at least 1")) } else { Ok(()) }
 }
 
-fn wire(file: &mut File, path: &str) -> Result<LinkSpec, MachineError> {
+pub(crate) fn wire(file: &mut File, path: &str) -> Result<LinkSpec, MachineError> {
     let wire: WireFile = file.section(path)?;
     at_least_one(file, path, "capacity", wire.capacity)?;
     if wire.bytes_per_cycle == Some(0) {

@@ -171,9 +171,13 @@ pub(crate) struct Tester {
     stress: Stress,
     random: Pcg64Mcg,
     cache: Wire<Reply, Request>,
+    /// Whether it is a core: its stores are performed in order, and its atomic accesses are a locked load and a store.
+    in_order: bool,
     commands: Inlet<Command>,
     reports: Outlet<Read>,
     next: u64,
+    /// Accesses that have not been answered.
+    under_way: usize,
     /// Its logical time, in protocols that order accesses by it.
     time: mem::Stamp,
     read: Read,
@@ -188,9 +192,11 @@ impl Tester {
             stress,
             random: Pcg64Mcg::seed_from_u64(stress.seed ^ number << 32),
             cache,
+            in_order: false,
             commands: scope.receiver(end.1),
             reports: scope.sender(end.0),
             next: 0,
+            under_way: 0,
             time: 0,
             read: 0,
             loads: scope.counter("loads"),
@@ -199,13 +205,19 @@ impl Tester {
         }
     }
 
+    /// The same in a core's place.
+    pub fn in_order(mut self) -> Self {
+        self.in_order = true;
+        self
+    }
+
     pub async fn run(mut self, cx: Context) {
         loop {
             match self.commands.recv(Lane::Request).await {
                 Command::Play => self.play(&cx).await,
                 Command::Access(access, scope, data) => {
                     self.ask(access, scope, PhysAddr(0), data).await;
-                    self.answer().await;
+                    self.answers().await;
                 }
             }
             self.reports.send(Lane::Reply, self.read, HEADER).await;
@@ -213,28 +225,36 @@ impl Tester {
     }
 
     async fn play(&mut self, cx: &Context) {
-        let mut under_way = 0;
         for _ in 0..self.stress.round {
-            while under_way == self.stress.outstanding || under_way > 0 && !self.cache.from.is_empty() {
+            while self.under_way == self.stress.outstanding || self.under_way > 0 && !self.cache.from.is_empty() {
                 self.answer().await;
-                under_way -= 1;
+            }
+            if self.in_order && self.one_in(16) {
+                self.answers().await;
+                self.change().await;
             }
             self.access().await;
-            under_way += 1;
             cx.progress();
             if self.one_in(8) {
                 cx.pause(u64::from(self.below(24)) + 1).await;
             }
         }
-        for _ in 0..under_way {
+        self.answers().await;
+    }
+
+    /// Waits for all answers.
+    async fn answers(&mut self) {
+        while self.under_way > 0 {
             self.answer().await;
         }
     }
 
-    async fn answer(&mut self) {
+    async fn answer(&mut self) -> Reply {
         let reply = self.cache.from.recv(Lane::Reply).await;
+        self.under_way -= 1;
         self.time = self.time.max(reply.stamp);
         self.read = reply.data.bytes()[0];
+        reply
     }
 
     /// One access to one of the lines.
@@ -253,6 +273,8 @@ impl Tester {
                 self.stores.increment();
                 self.ask(Access::Store, mem::Scope::Group, line, value.only(bytes)).await;
             }
+            // A store of nothing: the line is wanted to be written soon.
+            _ if self.in_order => self.ask(Access::Store, mem::Scope::Group, line, Block::EMPTY).await,
             _ => {
                 let wide = self.one_in(2);
                 let size = if wide { 8 } else { 4 };
@@ -266,12 +288,32 @@ impl Tester {
         }
     }
 
+    /// Changes bytes of a line as one step.
+    async fn change(&mut self) {
+        let line = PhysAddr(u64::from(self.below(self.stress.lines as u32)) * LINE as u64);
+        let bytes = Mask::range(self.below(LINE as u32) as usize / 8 * 8, 8);
+        self.atomics.increment();
+        self.ask(Access::Lock, mem::Scope::Group, line, Block::of([0; LINE], bytes)).await;
+        let found = self.answer().await;
+        let mut new = *found.data.bytes();
+        new.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+        self.ask(Access::Store, mem::Scope::Group, line, Block::of(new, bytes)).await;
+        self.answer().await;
+    }
+
     async fn ask(&mut self, access: Access, scope: mem::Scope, line: PhysAddr, data: Block<LINE>) {
         let (id, asid, virt) = (RequestId(self.next), Asid::default(), VirtAddr(line.0));
         self.next += 1;
         let bytes = HEADER + data.mask().len() as u64;
         let request = Request { id, access, scope, asid, virt, phys: Some(line), data, stamp: self.time };
-        self.cache.to.send(Lane::Request, request, bytes).await;
+        let store = access == Access::Lock || access == Access::Store && !data.mask().is_empty();
+        let lane = if self.in_order && store { Lane::Coherence } else { Lane::Request };
+        // The cache may be unable to take it before its answers are taken.
+        while !self.cache.to.has_room(lane) && self.under_way > 0 {
+            self.answer().await;
+        }
+        self.cache.to.send(lane, request, bytes).await;
+        self.under_way += 1;
     }
 
     fn block(&mut self) -> Block<LINE> {

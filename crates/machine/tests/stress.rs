@@ -31,7 +31,8 @@ fn run(changes: &[&str], operations: u64, threads: usize) -> Run {
 
 #[test]
 fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
-    for protocol in Roles::names() {
+    // MESI needs a CPU with the directory: see complex.rs.
+    for protocol in Roles::names().filter(|name| *name != "mesi") {
         for gpus in ["gpus=1", "gpus=2"] {
             let key = format!("protocol={protocol}");
             let changes = [SMALL, &[&key, gpus, "gpu.units_per_array=2"]].concat();

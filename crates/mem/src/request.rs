@@ -18,6 +18,9 @@ pub enum Access {
     Store,
     /// Change the bytes of the mask as one indivisible step, where everybody on the device meets; `data` holds the operands.
     Atomic(Atomic),
+    /// Read the bytes of the mask of a line that nobody else gets until this requester's next store to it: the first half of an
+    /// indivisible access.
+    Lock,
     /// Forget everything that may be stale: a kernel starts, or an acquire.
     Invalidate,
     /// See to it that everything written has arrived at the scope's level: a kernel ends, or a release.

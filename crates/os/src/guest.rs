@@ -59,6 +59,11 @@ pub trait GuestMemory {
         None
     }
 
+    /// A device may write this page of physical memory from now on, until it is given back.
+    fn share(&mut self, page: PhysAddr) {
+        let _ = page;
+    }
+
     /// The memory that [`GuestMemory::physical`] speaks of.
     fn frames(&mut self) -> Option<&mut Frames> {
         None
@@ -125,6 +130,11 @@ pub trait Trap {
     /// When something happens by itself for which threads may wait: the end of a kernel, whose time is known beforehand.
     fn next_event(&self) -> Time {
         Time::NEVER
+    }
+
+    /// Whether devices are at work of which nobody can say when it ends.
+    fn is_busy(&self) -> bool {
+        false
     }
 
     /// Why the driver's devices, and with them the simulation, can't go on.

@@ -167,7 +167,7 @@ pub trait Controller<const N: usize>: Sync {
     /// Whether a line in this state takes up room in a cache: it holds bytes or awaits them. A line that only waits for
     /// acknowledgements of what it sent does not.
     fn takes_room(&self, state: u8) -> bool {
-        state != 0
+        state != self.table().initial()
     }
 
     /// How many lines one record of this controller stands for. Messages about any line of a block, an aligned row of so many

@@ -77,6 +77,18 @@ impl Table {
         state as usize * self.events.len() + event as usize
     }
 
+    /// The state of a line of which nothing is known.
+    pub fn initial(&self) -> u8 {
+        self.states.iter().position(|state| *state == "I").unwrap_or(0) as u8
+    }
+
+    /// The states in which a line takes this event, if the table has it.
+    pub fn takes(&self, event: &str) -> Vec<bool> {
+        let event = self.events.iter().position(|name| *name == event);
+        let takes = |state| event.is_some_and(|event| matches!(self.cell(state, event as u8), Cell::Go(..)));
+        (0..self.states.len() as u8).map(takes).collect()
+    }
+
     /// Whether a line in this state has nothing under way: no event has to wait for it. An event that waits in every state says
     /// nothing about this one.
     pub fn at_rest(&self, state: u8) -> bool {

@@ -48,10 +48,28 @@ static void print_value(char *text, size_t length, Element element, uint64_t bit
         snprintf(text, length, "%" PRIu64, bits);
 }
 
+// The usual case, quickly: musl's memcmp goes byte by byte.
+static bool same(const char *a, const char *b, size_t bytes)
+{
+    uint64_t differences = 0;
+    for (; bytes >= 8; a += 8, b += 8, bytes -= 8) {
+        uint64_t x, y;
+        memcpy(&x, a, 8);
+        memcpy(&y, b, 8);
+        differences |= x ^ y;
+    }
+    for (; bytes > 0; a++, b++, bytes--)
+        differences |= (uint64_t)(*a ^ *b);
+    return differences == 0;
+}
+
 void check_elements(const char *what, Element element, const void *got, const void *expected, const float *scale,
                     double ulps, size_t count)
 {
     size_t bytes = BYTES[element];
+    verdict.values += count;
+    if (!verdict.corrupt && same(got, expected, count * bytes))
+        return;
     size_t wrong = 0, first = 0;
     uint64_t first_got = 0, first_expected = 0;
     for (size_t i = 0; i < count; i++) {
@@ -72,7 +90,6 @@ void check_elements(const char *what, Element element, const void *got, const vo
             first_expected = e;
         }
     }
-    verdict.values += count;
     if (wrong == 0 || verdict.wrong[0])
         return;
     char g[32], e[32];

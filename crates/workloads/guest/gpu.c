@@ -1,10 +1,9 @@
 // The GPU behind guest.h: one device, one in-order queue, one program.
-#define CL_TARGET_OPENCL_VERSION 200
-#include "internal.h"
+#include "opencl.h"
 
-#include <CL/cl.h>
-#include <stdlib.h>
 #include <string.h>
+
+Gpu gpu;
 
 static const char *name_of(cl_int code)
 {
@@ -23,20 +22,11 @@ static const char *name_of(cl_int code)
     }
 }
 
-static void succeed(const char *call, cl_int code)
+void succeed(const char *call, cl_int code)
 {
     if (code != CL_SUCCESS)
         fail("%.*s answered %d (%s)", (int)strcspn(call, "("), call, code, name_of(code));
 }
-#define CL(call) succeed(#call, call)
-// For calls that answer with an object and leave their code in `error`.
-#define CL_MAKE(target, call) (target = call, succeed(#call, error))
-
-static cl_device_id device;
-static cl_context context;
-static cl_command_queue queue;
-static cl_program program;
-static cl_int error;
 
 // gfx803 code flushes denormal floats; so must whatever else runs these kernels.
 static const char BUILD_OPTIONS[] = "-cl-std=CL1.2 -cl-denorms-are-zero";
@@ -46,12 +36,13 @@ static bool build_from_object(const Kernels *kernels)
 {
     size_t bytes = (size_t)(kernels->object_end - kernels->object);
     const unsigned char *object = kernels->object;
-    program = clCreateProgramWithBinary(context, 1, &device, &bytes, &object, NULL, &error);
+    cl_int error;
+    gpu.program = clCreateProgramWithBinary(gpu.context, 1, &gpu.device, &bytes, &object, NULL, &error);
     if (error != CL_SUCCESS)
         return false;
-    if (clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS)
+    if (clBuildProgram(gpu.program, 1, &gpu.device, "", NULL, NULL) == CL_SUCCESS)
         return true;
-    clReleaseProgram(program);
+    clReleaseProgram(gpu.program);
     return false;
 }
 
@@ -59,132 +50,28 @@ static void build_from_source(const Kernels *kernels)
 {
     size_t bytes = (size_t)(kernels->source_end - kernels->source);
     const char *source = kernels->source;
-    CL_MAKE(program, clCreateProgramWithSource(context, 1, &source, &bytes, &error));
-    cl_int built = clBuildProgram(program, 1, &device, BUILD_OPTIONS, NULL, NULL);
+    CL_MAKE(gpu.program, clCreateProgramWithSource(gpu.context, 1, &source, &bytes, &error));
+    cl_int built = clBuildProgram(gpu.program, 1, &gpu.device, BUILD_OPTIONS, NULL, NULL);
     if (built != CL_SUCCESS) {
         char log[4096] = "";
-        clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
+        clGetProgramBuildInfo(gpu.program, gpu.device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
         fail("clBuildProgram answered %d (%s)\n%s", built, name_of(built), log);
     }
 }
 
-void gpu_open(const Kernels *kernels)
+void open_program(const Program *program, const Options *options)
 {
     cl_platform_id platform;
     CL(clGetPlatformIDs(1, &platform, NULL));
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, NULL) != CL_SUCCESS)
-        CL(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    CL_MAKE(context, clCreateContext(NULL, 1, &device, NULL, NULL, &error));
-    CL_MAKE(queue, clCreateCommandQueueWithProperties(context, device, NULL, &error));
-    if (!build_from_object(kernels))
-        build_from_source(kernels);
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &gpu.device, NULL) != CL_SUCCESS)
+        CL(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &gpu.device, NULL));
+    CL_MAKE(gpu.context, clCreateContext(NULL, 1, &gpu.device, NULL, NULL, &error));
+    CL_MAKE(gpu.queue, clCreateCommandQueueWithProperties(gpu.context, gpu.device, NULL, &error));
+    if (!build_from_object(program->kernels))
+        build_from_source(program->kernels);
+    set_threads(options->threads);
+    arrays_open(options->copies);
 }
-
-// --- Shared memory ---------------------------------------------------------------------------------------------
-
-typedef struct {
-    char *start;
-    size_t bytes;
-    bool mapped;
-    bool fine; // CPU and GPU may write at once: there is nothing to map
-    bool part; // of the allocation before it
-} Allocation;
-
-#define MAX_ALLOCATIONS 64
-static Allocation allocations[MAX_ALLOCATIONS];
-static size_t allocation_count;
-
-static void *remember(Allocation allocation)
-{
-    require(allocation_count < MAX_ALLOCATIONS, "more than %d allocations", MAX_ALLOCATIONS);
-    allocations[allocation_count++] = allocation;
-    return allocation.start;
-}
-
-static void *allocate(cl_svm_mem_flags flags, size_t bytes)
-{
-    void *start = clSVMAlloc(context, flags, bytes, 0);
-    require(start != NULL, "clSVMAlloc gave no memory for %zu bytes", bytes);
-    return start;
-}
-
-void *svm_alloc(size_t count, size_t element_size)
-{
-    size_t bytes = count * element_size;
-    return remember((Allocation){.start = allocate(CL_MEM_READ_WRITE, bytes), .bytes = bytes});
-}
-
-void *input_alloc(size_t count, size_t element_size)
-{
-    void *start = svm_alloc(count, element_size);
-    map_to_write(start);
-    return start;
-}
-
-Split svm_split(size_t gpu_count, size_t cpu_count, size_t element_size)
-{
-    cl_device_svm_capabilities can = 0;
-    size_t gpu = gpu_count * element_size, cpu = cpu_count * element_size;
-    CL(clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof can, &can, NULL));
-    if (gpu == 0 || cpu == 0 || !(can & CL_DEVICE_SVM_FINE_GRAIN_BUFFER))
-        return (Split){gpu ? svm_alloc(gpu_count, element_size) : NULL, cpu ? svm_alloc(cpu_count, element_size) : NULL};
-    char *start = allocate(CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, gpu + cpu);
-    return (Split){remember((Allocation){.start = start, .bytes = gpu, .fine = true}),
-                   remember((Allocation){.start = start + gpu, .bytes = cpu, .fine = true, .part = true})};
-}
-
-static Allocation *allocation_at(const void *start)
-{
-    for (size_t i = 0; i < allocation_count; i++)
-        if (allocations[i].start == start)
-            return &allocations[i];
-    fail("%p is not the start of shared memory", start);
-}
-
-static void map(const void *start, cl_map_flags how)
-{
-    if (start == NULL)
-        return;
-    Allocation *allocation = allocation_at(start);
-    require(!allocation->mapped, "%p is mapped already", start);
-    allocation->mapped = true;
-    if (allocation->fine)
-        finish();
-    else
-        CL(clEnqueueSVMMap(queue, CL_TRUE, how, allocation->start, allocation->bytes, 0, NULL, NULL));
-}
-
-void map_to_read(const void *start) { map(start, CL_MAP_READ); }
-void map_to_write(void *start) { map(start, CL_MAP_WRITE_INVALIDATE_REGION); }
-void map_to_update(void *start) { map(start, CL_MAP_READ | CL_MAP_WRITE); }
-
-void unmap(const void *start)
-{
-    if (start == NULL)
-        return;
-    Allocation *allocation = allocation_at(start);
-    require(allocation->mapped, "%p is not mapped", start);
-    allocation->mapped = false;
-    if (!allocation->fine)
-        CL(clEnqueueSVMUnmap(queue, allocation->start, 0, NULL, NULL));
-}
-
-static void unmap_all(void)
-{
-    for (size_t i = 0; i < allocation_count; i++)
-        if (allocations[i].mapped)
-            unmap(allocations[i].start);
-}
-
-#define MARK(displacement) __asm__ volatile("nopl " displacement "(%%rax,%%rax,1)" ::: "memory")
-
-void region_begin(void)
-{
-    MARK("0x0c0e51b0");
-    unmap_all();
-}
-
-void region_end(void) { MARK("0x0c0e51b1"); }
 
 // --- Launches --------------------------------------------------------------------------------------------------
 
@@ -234,10 +121,12 @@ static cl_kernel kernel_called(const char *name)
         if (strcmp(made[i].name, name) == 0)
             return made[i].kernel;
     require(i < MAX_KERNELS, "more than %d kernels", MAX_KERNELS);
-    CL_MAKE(made[i].kernel, clCreateKernel(program, name, &error));
+    CL_MAKE(made[i].kernel, clCreateKernel(gpu.program, name, &error));
     made[i].name = name;
     return made[i].kernel;
 }
+
+static bool busy; // with something launched after the last `finish`
 
 void launch_with(const char *name, Range range, const Arg *args, size_t count)
 {
@@ -245,28 +134,33 @@ void launch_with(const char *name, Range range, const Arg *args, size_t count)
     for (cl_uint i = 0; i < count; i++) {
         const Arg *arg = &args[i];
         if (arg->kind == ARG_SVM)
-            CL(clSetKernelArgSVMPointer(kernel, i, arg->pointer));
+            set_array(kernel, i, arg->pointer);
         else if (arg->kind == ARG_LOCAL)
             CL(clSetKernelArg(kernel, i, arg->bytes, NULL));
         else
             CL(clSetKernelArg(kernel, i, sizeof arg->word, &arg->word));
     }
-    CL(clEnqueueNDRangeKernel(queue, kernel, range.dimensions, NULL, range.grid, range.group, 0, NULL, NULL));
+    CL(clEnqueueNDRangeKernel(gpu.queue, kernel, range.dimensions, NULL, range.grid, range.group, 0, NULL, NULL));
+    busy = true;
 }
 
-void start(void) { CL(clFlush(queue)); }
-void finish(void) { CL(clFinish(queue)); }
+void start(void) { CL(clFlush(gpu.queue)); }
 
-void gpu_close(void)
+void finish(void)
+{
+    if (busy)
+        CL(clFinish(gpu.queue));
+    busy = false;
+}
+
+void close_program(void)
 {
     unmap_all();
-    finish();
-    while (allocation_count > 0)
-        if (!allocations[--allocation_count].part)
-            clSVMFree(context, allocations[allocation_count].start);
+    CL(clFinish(gpu.queue));
+    arrays_close();
     for (size_t i = 0; i < MAX_KERNELS && made[i].name; i++)
         CL(clReleaseKernel(made[i].kernel));
-    CL(clReleaseProgram(program));
-    CL(clReleaseCommandQueue(queue));
-    CL(clReleaseContext(context));
+    CL(clReleaseProgram(gpu.program));
+    CL(clReleaseCommandQueue(gpu.queue));
+    CL(clReleaseContext(gpu.context));
 }

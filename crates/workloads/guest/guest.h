@@ -2,7 +2,10 @@
 //
 // A program (src/NAME/NAME.c) makes its inputs in shared virtual memory, launches kernels, computes the same on the
 // CPU and compares. It is written to OpenCL 2.0's coarse-grained SVM: whoever touches shared memory on the CPU maps it
-// first. That is the one interface under which a driver may copy, migrate, flush or do nothing at all.
+// first. That is the one interface under which a driver may copy, migrate, flush or do nothing at all; `--copies` has
+// the same calls copy by themselves, or do nothing.
+//
+// Programs for the CPU alone (src/NAME/NAME_omp.c) see the same, less all that is about a GPU.
 //
 // All calls end the program with a message when something fails, so that a program is the story of its computation.
 #ifndef GUEST_H
@@ -20,12 +23,21 @@ typedef struct {
     const unsigned char *object, *object_end;
 } Kernels;
 
+// What it takes to let a kernel use an array of the CPU's, and the other way round.
+typedef enum {
+    COPIES_MAPPED,   // shared virtual memory, mapped and unmapped: the driver decides whether that copies
+    COPIES_EXPLICIT, // buffers, written and read
+    COPIES_NONE,     // fine-grained shared virtual memory: nothing
+} Copies;
+
 typedef struct {
     size_t size[3];      // what `--size AxBxC` said; 0 for what it left out
     unsigned iterations; // steps of a program that repeats itself
     unsigned threads;    // of the CPU's share and of the reference
     unsigned cpu_share;  // per cent of the work that the CPU does itself
     size_t chunk;        // how much a CPU thread takes at a time
+    bool part_only;      // the region of interest is the program's `part` alone
+    Copies copies;
     bool check;          // compare with the reference
     bool corrupt;        // flip a bit of the result first: the comparison must notice
 } Options;
@@ -34,11 +46,14 @@ typedef struct {
     const char *name;
     const char *about;
     const char *size_means; // for people: the numbers of --size
-    size_t tiny[3], full[3];
+    // `tiny` is for tests; `small` for a CPU in time, a few million instructions of it; `full` for a GPU in time; `usual` is
+    // what the suite that the program comes from is run with. Without `full`, `small` is the default.
+    size_t tiny[3], small[3], full[3], usual[3];
     unsigned iterations; // the default; 0 if the program does not repeat itself
     size_t chunk;        // the default, in what `chunk_means` says; 0 if the CPU does not share the work
     const char *chunk_means;
-    const Kernels *kernels;
+    const char *part;       // what `--region` can be told: a part that is worth measuring by itself
+    const Kernels *kernels; // NULL if the program has no work for a GPU
     void (*run)(const Options *);
 } Program;
 
@@ -74,7 +89,8 @@ void *input_alloc(size_t count, size_t element_size);
 #define input_array(type, count) ((type *)input_alloc((count), sizeof(type)))
 
 // An array of which the GPU writes the first part and the CPU the rest, both at once. Where the device allows that
-// (fine-grained SVM) it is one allocation, elsewhere each part is one. A part without elements is NULL.
+// (fine-grained SVM) it is one allocation, elsewhere the CPU has its part in memory of its own. A part without elements
+// is NULL.
 typedef struct {
     void *gpu, *cpu;
 } Split;
@@ -86,6 +102,7 @@ void map_to_read(const void *);
 void map_to_write(void *);
 void map_to_update(void *);
 void unmap(const void *);
+void unmap_all(void);
 
 // The work-items of a launch; the grid is rounded up to whole workgroups.
 typedef struct {

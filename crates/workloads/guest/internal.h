@@ -13,12 +13,21 @@ typedef struct {
 } Verdict;
 extern Verdict verdict;
 
-// gpu.c
-void gpu_open(const Kernels *);
-void gpu_close(void);
+// The time of the region of interest, if it is asked for.
+typedef struct {
+    bool timed;
+    double begin, end; // in seconds; 0 before they are known
+} Region;
+extern Region region;
+
+// gpu.c or openmp/openmp.c: what a program computes with.
+void open_program(const Program *, const Options *);
+void close_program(void);
 
 // threads.c
 void set_threads(unsigned);
+
+// memory.c
 void free_host_memory(void);
 
 #endif

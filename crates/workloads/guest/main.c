@@ -7,18 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _OPENMP
+#define LIST "openmp/programs.h"
+#define FILE_NAME "openmp"
+#define SUFFIX "-omp" // may be left out
+#else
+#define LIST "programs.h"
+#define FILE_NAME "workloads"
+#define SUFFIX ""
+#endif
+
 #define PROGRAM(module) extern const Program module##_program;
-#include "programs.h"
+#include LIST
 #undef PROGRAM
 
 static const Program *const PROGRAMS[] = {
 #define PROGRAM(module) &module##_program,
-#include "programs.h"
+#include LIST
 #undef PROGRAM
 };
 static const size_t PROGRAM_COUNT = sizeof PROGRAMS / sizeof *PROGRAMS;
 
-static const char *called = "workloads";
+static const char *called = FILE_NAME;
 
 void fail(const char *format, ...)
 {
@@ -46,7 +56,7 @@ static const Program *find(const char *name)
         const char *theirs = PROGRAMS[i]->name, *ours = name;
         while (*theirs && (*theirs == *ours || (*theirs == '-' && *ours == '_')))
             theirs++, ours++;
-        if (!*theirs && !*ours)
+        if (!*ours && (!*theirs || strcmp(theirs, SUFFIX) == 0))
             return PROGRAMS[i];
     }
     return NULL;
@@ -58,13 +68,24 @@ static void print_size(FILE *out, const size_t size[3])
         fprintf(out, i ? "x%zu" : "%zu", size[i]);
 }
 
+static const size_t *default_size(const Program *program) { return program->full[0] ? program->full : program->small; }
+
+static void print_named_size(const char *name, const size_t size[3])
+{
+    if (!size[0])
+        return;
+    printf("; `%s` is ", name);
+    print_size(stdout, size);
+}
+
 static void help(const Program *program)
 {
     printf("Usage: %s [OPTION]...\n%s: %s.\n\nOptions:\n", program->name, program->name, program->about);
     printf("  --size N          %s (default ", program->size_means);
-    print_size(stdout, program->full);
-    printf("; `tiny` is ");
-    print_size(stdout, program->tiny);
+    print_size(stdout, default_size(program));
+    print_named_size("tiny", program->tiny);
+    print_named_size("small", program->small);
+    print_named_size("usual", program->usual);
     printf(")\n");
     if (program->iterations)
         printf("  --iterations N    how many steps (default %u)\n", program->iterations);
@@ -72,7 +93,13 @@ static void help(const Program *program)
         printf("  --cpu-share P     how many per cent of the work the CPU does (default 0)\n");
         printf("  --chunk N         %s that a thread takes at a time (default %zu)\n", program->chunk_means, program->chunk);
     }
+    if (program->kernels)
+        printf("  --copies HOW      what lets the GPU use arrays of the CPU: `explicit`, writes and reads of buffers;\n"
+               "                    `mapped` (default), maps of shared memory; `none` where both may touch it any time\n");
+    if (program->part)
+        printf("  --region %-8s measure that part of the last step alone\n", program->part);
     printf("  --threads N       threads of the CPU (default 4)\n"
+           "  --time            print how long the region of interest took\n"
            "  --no-check        don't compare with the CPU's result\n"
            "  --break           spoil the result, to see that the comparison notices\n"
            "Exit code: 0 if the result is right, 1 if it is wrong, 2 if something failed.\n");
@@ -98,17 +125,25 @@ static size_t whole_number(const char *option, const char *text, size_t limit)
 
 static void parse_size(const Program *program, const char *text, size_t size[3])
 {
+    const struct {
+        const char *name;
+        const size_t *size;
+    } named[] = {{"tiny", program->tiny},
+                 {"small", program->small},
+                 {"default", default_size(program)},
+                 {"usual", program->usual}};
     memset(size, 0, 3 * sizeof *size);
-    if (strcmp(text, "tiny") == 0 || strcmp(text, "default") == 0) {
-        memcpy(size, *text == 't' ? program->tiny : program->full, 3 * sizeof *size);
-        return;
-    }
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (strcmp(text, named[i].name) == 0 && named[i].size[0]) {
+            memcpy(size, named[i].size, 3 * sizeof *size);
+            return;
+        }
     const char *rest = text;
     for (int i = 0; i < 3; i++) {
         size[i] = number("--size", rest, &rest);
         require(size[i] > 0, "--size %s: it must not be 0", text);
         if (*rest == '\0') {
-            require(i == 0 || program->full[i] != 0, "--size %s: too many numbers; %s", text, program->size_means);
+            require(i == 0 || default_size(program)[i] != 0, "--size %s: too many numbers; %s", text, program->size_means);
             cells(size[0], i > 0 ? size[1] : 1, i > 1 ? size[2] : 1);
             return;
         }
@@ -118,33 +153,51 @@ static void parse_size(const Program *program, const char *text, size_t size[3])
     fail("--size %s: too many numbers; %s", text, program->size_means);
 }
 
+static Copies parse_copies(const char *text)
+{
+    static const char *const NAMES[] = {[COPIES_MAPPED] = "mapped", [COPIES_EXPLICIT] = "explicit", [COPIES_NONE] = "none"};
+    for (Copies how = COPIES_MAPPED; how <= COPIES_NONE; how++)
+        if (strcmp(text, NAMES[how]) == 0)
+            return how;
+    fail("--copies %s: `explicit`, `mapped` or `none` is needed", text);
+}
+
+// Options without a value.
+static bool parse_flag(const Program *program, const char *option, Options *options)
+{
+    if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
+        help(program);
+        exit(0);
+    }
+    if (strcmp(option, "--check") == 0)
+        options->check = true;
+    else if (strcmp(option, "--no-check") == 0)
+        options->check = false;
+    else if (strcmp(option, "--break") == 0)
+        options->corrupt = true;
+    else if (strcmp(option, "--time") == 0)
+        region.timed = true;
+    else
+        return false;
+    return true;
+}
+
 static Options parse(const Program *program, char **arguments)
 {
     Options options = {.iterations = program->iterations, .threads = 4, .chunk = program->chunk, .check = true};
-    memcpy(options.size, program->full, sizeof options.size);
+    memcpy(options.size, default_size(program), sizeof options.size);
     for (; *arguments; arguments++) {
         const char *option = *arguments;
-        if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
-            help(program);
-            exit(0);
-        }
-        if (strcmp(option, "--check") == 0) {
-            options.check = true;
+        if (parse_flag(program, option, &options))
             continue;
-        }
-        if (strcmp(option, "--no-check") == 0) {
-            options.check = false;
-            continue;
-        }
-        if (strcmp(option, "--break") == 0) {
-            options.corrupt = true;
-            continue;
-        }
         bool shares = strcmp(option, "--cpu-share") == 0 && program->chunk;
         bool chunks = strcmp(option, "--chunk") == 0 && program->chunk;
         bool iterates = strcmp(option, "--iterations") == 0 && program->iterations;
+        bool copies = strcmp(option, "--copies") == 0 && program->kernels;
+        bool regions = strcmp(option, "--region") == 0 && program->part;
         bool sizes = strcmp(option, "--size") == 0, threads = strcmp(option, "--threads") == 0;
-        require(shares || chunks || iterates || sizes || threads, "there is no option '%s'; see --help", option);
+        bool known = shares || chunks || iterates || copies || regions || sizes || threads;
+        require(known, "there is no option '%s'; see --help", option);
         const char *value = *++arguments;
         require(value != NULL, "%s needs a value", option);
         if (sizes)
@@ -155,6 +208,11 @@ static Options parse(const Program *program, char **arguments)
             options.chunk = whole_number(option, value, 1 << 30);
         else if (iterates)
             options.iterations = (unsigned)whole_number(option, value, 1000000);
+        else if (copies)
+            options.copies = parse_copies(value);
+        else if (regions)
+            require(options.part_only = strcmp(value, program->part) == 0, "--region %s: only `%s` is known", value,
+                    program->part);
         else
             options.threads = (unsigned)whole_number(option, value, 1000);
     }
@@ -166,12 +224,14 @@ static Options parse(const Program *program, char **arguments)
 
 static int run(const Program *program, const Options *options)
 {
-    set_threads(options->threads);
     verdict.corrupt = options->corrupt;
-    gpu_open(program->kernels);
+    open_program(program, options);
     program->run(options);
-    gpu_close();
+    close_program();
     free_host_memory();
+
+    if (region.timed)
+        printf("%s region: %.9f s\n", program->name, region.end - region.begin);
 
     printf("%s size ", program->name);
     print_size(stdout, options->size);
@@ -199,8 +259,8 @@ int main(int count, char **arguments)
     if (!program) {
         FILE *out = count > 1 ? stderr : stdout;
         if (count > 1)
-            fprintf(out, "workloads: there is no program '%s'\n", arguments[1]);
-        fprintf(out, "Usage: workloads NAME [OPTION]... (NAME --help says which)\n\n");
+            fprintf(out, FILE_NAME ": there is no program '%s'\n", arguments[1]);
+        fprintf(out, "Usage: " FILE_NAME " NAME [OPTION]... (NAME --help says which)\n\n");
         for (size_t i = 0; i < PROGRAM_COUNT; i++)
             fprintf(out, "%-17s %s\n", PROGRAMS[i]->name, PROGRAMS[i]->about);
         return count > 1 ? 2 : 0;

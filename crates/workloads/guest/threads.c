@@ -1,9 +1,8 @@
-// Work of the CPU: its memory, and its threads.
+// The threads of the CPU.
 #include "internal.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #define MAX_THREADS 64
 
@@ -55,30 +54,4 @@ size_t share_of_cpu(const Options *options, size_t count, size_t unit)
 {
     size_t units = count / unit;
     return (units * options->cpu_share + 50) / 100 * unit;
-}
-
-// Every piece starts with the address of the one before it.
-typedef union Piece {
-    union Piece *before;
-    max_align_t align;
-} Piece;
-
-static Piece *pieces;
-
-void *host_alloc(size_t count, size_t element_size)
-{
-    Piece *piece = calloc(1, sizeof(Piece) + count * element_size);
-    require(piece != NULL, "no memory for %zu bytes", count * element_size);
-    piece->before = pieces;
-    pieces = piece;
-    return piece + 1;
-}
-
-void free_host_memory(void)
-{
-    while (pieces) {
-        Piece *before = pieces->before;
-        free(pieces);
-        pieces = before;
-    }
 }

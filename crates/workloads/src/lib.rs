@@ -12,10 +12,13 @@
 //!
 //! A workload speaks to a [`Gpu`] and does not know which: the functional GPU of `gcn3` ([`Functional`]), a
 //! machine in time ([`Timed`]), or another OpenCL implementation all run the same description.
+//!
+//! Beside them stand programs that have no work for a GPU ([`CpuProgram`]).
 #![forbid(unsafe_code)]
 
 mod catalogue;
 mod check;
+mod cpu;
 mod functional;
 mod gpu;
 mod guest;
@@ -55,6 +58,7 @@ mod write;
 
 pub use catalogue::{ALL, find};
 pub use check::{Checked, Mismatch, ulps_between};
+pub use cpu::{CPU_PROGRAMS, CpuProgram, find_cpu_program};
 pub use functional::Functional;
 pub use gpu::{Arg, Buffer, Element, Gpu, GpuError, NdRange};
 pub use guest::guest;

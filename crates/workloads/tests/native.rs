@@ -1,19 +1,20 @@
-//! The host programs, built for this computer and run on PoCL: are they right without anything of cohesim's?
+//! The programs on this computer: are they right without anything of cohesim's?
 //!
-//! Needs gcc, the OpenCL headers and PoCL; without them the test says that nothing was run, or fails
-//! where `COHESIM_REQUIRE_POCL` is set, as in continuous integration.
+//! Those for the CPU alone run as they are committed. The host programs of the workloads are built anew and run on PoCL.
+//! That needs gcc, the OpenCL headers and PoCL; without them the test says that nothing was run, or fails where
+//! `COHESIM_REQUIRE_POCL` is set, as in continuous integration.
 
 use std::{
     path::Path,
     process::{Command, Output},
 };
 
-use workloads::ALL;
+use workloads::{ALL, CPU_PROGRAMS};
 
 fn build(target: &Path) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut sources = vec![];
-    for part in ["check", "gpu", "main", "random", "threads"] {
+    for part in ["arrays", "check", "gpu", "main", "memory", "random", "region", "threads"] {
         sources.push(format!("guest/{part}.c"));
     }
     for workload in ALL {
@@ -61,5 +62,36 @@ fn every_host_program_is_right_on_pocl() {
     for name in ["matmul", "edge", "knn", "backprop", "write"] {
         let (code, said, trouble) = run(program, &[name, "--size", "tiny", "--cpu-share", "40", "--threads", "3"]);
         assert_eq!(code, 0, "{name}, shared with the CPU: {said}{trouble}");
+        let (code, said, trouble) = run(program, &[name, "--size", "tiny", "--copies", "explicit"]);
+        assert_eq!(code, 0, "{name}, with explicit copies: {said}{trouble}");
     }
+}
+
+/// A program file that is committed.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn committed(file: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("guest").join(file)
+}
+
+#[test]
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn every_openmp_program_is_right_here_and_tells_how_long_it_took() {
+    for program in CPU_PROGRAMS.iter().filter(|program| program.name.ends_with("-omp")) {
+        for threads in ["1", "2", "8"] {
+            let name = program.name.trim_end_matches("-omp");
+            let (code, said, trouble) = run(&committed("openmp.elf"), &[name, "--threads", threads, "--time"]);
+            assert_eq!(code, 0, "{name} on {threads} threads: {said}{trouble}");
+            let region = said.lines().next().and_then(|line| line.strip_prefix(&format!("{} region: ", program.name)));
+            let seconds = region.and_then(|text| text.strip_suffix(" s")?.parse().ok());
+            assert!(seconds.is_some_and(|seconds: f64| seconds > 0.0), "{said}");
+        }
+    }
+}
+
+#[test]
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn this_processor_keeps_total_store_order() {
+    let (code, said, trouble) = run(&committed("litmus.elf"), &["all", "--runs", "100"]);
+    assert_eq!(code, 0, "{said}{trouble}");
+    assert_eq!(said.matches(": right: ").count(), 10, "{said}");
 }

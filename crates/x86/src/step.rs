@@ -6,6 +6,7 @@ use crate::trace::{Outline, outline};
 use crate::{Blocks, Cpu, Exit, Memory, Stop};
 use iced_x86::Instruction;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// How many bytes a repeated string instruction moves in one step.
 const STRING_BYTES: u64 = 64;
@@ -19,23 +20,31 @@ pub struct Stepped {
     pub whole: bool,
 }
 
+/// How many instructions that ran recently are found without the map.
+const RECENT: usize = 4096;
+
+/// The number of an instruction that is not known.
+const UNKNOWN: u32 = u32::MAX;
+
 /// Instructions that run alone.
 pub(crate) struct Steps<M> {
     /// By address. Looked up, never walked.
     index: FxHashMap<u64, u32>,
+    /// By the last bits of their addresses; nothing before the first of them runs.
+    recent: Vec<(u64, u32)>,
     steps: Vec<Step<M>>,
 }
 
 impl<M> Default for Steps<M> {
     fn default() -> Self {
-        Steps { index: FxHashMap::default(), steps: Vec::new() }
+        Steps { index: FxHashMap::default(), recent: Vec::new(), steps: Vec::new() }
     }
 }
 
 struct Step<M> {
     instruction: Instruction,
     /// Made when it is first asked for.
-    outline: Option<Box<Outline>>,
+    outline: Option<Rc<Outline>>,
     insn: Insn<M>,
     /// The addresses of the next instruction and of the jump's target.
     next: [u64; 2],
@@ -44,16 +53,31 @@ struct Step<M> {
 impl<M: Memory> Steps<M> {
     pub fn clear(&mut self) {
         self.index.clear();
+        self.recent.clear();
         self.steps.clear();
     }
 
     /// The instruction at an address.
     fn find(&mut self, memory: &mut M, address: u64) -> Result<&mut Step<M>, Stop> {
+        let recent = address as usize % RECENT;
+        let id = match self.recent.get(recent) {
+            Some((known, id)) if *known == address && *id != UNKNOWN => *id,
+            _ => self.find_or_add(memory, address)?,
+        };
+        Ok(&mut self.steps[id as usize])
+    }
+
+    #[cold]
+    fn find_or_add(&mut self, memory: &mut M, address: u64) -> Result<u32, Stop> {
         let id = match self.index.get(&address) {
             Some(id) => *id,
             None => self.add(memory, address)?,
         };
-        Ok(&mut self.steps[id as usize])
+        if self.recent.is_empty() {
+            self.recent = vec![(0, UNKNOWN); RECENT];
+        }
+        self.recent[address as usize % RECENT] = (address, id);
+        Ok(id)
     }
 
     fn add(&mut self, memory: &mut M, address: u64) -> Result<u32, Stop> {
@@ -69,9 +93,9 @@ impl<M: Memory> Steps<M> {
         Ok(id)
     }
 
-    pub fn outline(&mut self, memory: &mut M, address: u64) -> Result<&Outline, Stop> {
+    pub fn outline(&mut self, memory: &mut M, address: u64) -> Result<&Rc<Outline>, Stop> {
         let Step { instruction, outline: made, .. } = self.find(memory, address)?;
-        Ok(made.get_or_insert_with(|| Box::new(outline(instruction))))
+        Ok(made.get_or_insert_with(|| Rc::new(outline(instruction))))
     }
 }
 

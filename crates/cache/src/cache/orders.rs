@@ -52,6 +52,8 @@ impl Cache {
     /// What an order to a first-level cache takes, one after another.
     pub(super) fn stages_of_request(&self, kind: Kind, scope: mem::Scope) -> &'static [Stage] {
         match (kind, self.acquire, scope) {
+            (Kind::Flush, Acquire::Coherent, mem::Scope::System) => &[Stage::Below],
+            (_, Acquire::Coherent, _) => &[],
             (.., mem::Scope::System) => &[Stage::Sweep, Stage::Below],
             (Kind::Invalidate, Acquire::Raise, _) => &[Stage::Below, Stage::Sweep],
             (Kind::Invalidate, Acquire::Ask, _) => &[Stage::Below],
@@ -74,6 +76,7 @@ impl Cache {
             return Ok(false);
         }
         let stages: &[Stage] = match (order.kind, self.acquire) {
+            (_, Acquire::Coherent) | (Kind::Invalidate, Acquire::Recall) => &[],
             // All levels are to forget.
             (Kind::Invalidate, _) if order.scope == mem::Scope::System => &[Stage::Sweep],
             (Kind::Invalidate, Acquire::Raise) => &[Stage::Below, Stage::Sweep],
@@ -133,7 +136,10 @@ impl Cache {
         match order.stages.pop_front() {
             Some(Stage::Sweep) => {
                 let (kind, time) = (order.kind, order.time);
-                self.bank.sweep(kind, time)?;
+                match self.acquire {
+                    Acquire::Recall => self.bank.empty(),
+                    _ => self.bank.sweep(kind, time)?,
+                }
             }
             Some(stage) => {
                 let told = if stage == Stage::Below { &self.homes.nodes } else { &self.peers };

@@ -5,11 +5,13 @@ use crate::support::cohesim;
 #[test]
 fn every_workload_is_listed_with_what_it_computes() {
     let text = cohesim(&["list", "workloads"]).result();
-    assert_eq!(text.lines().count(), 28);
-    assert!(text.contains("vecadd            adds two vectors of floats\n"), "{text}");
+    assert_eq!(text.lines().count(), 35);
+    assert!(text.contains("vecadd                adds two vectors of floats\n"), "{text}");
+    assert!(text.contains("hotspot-omp           CPU only: follows the temperatures of a chip"), "{text}");
     let json = cohesim(&["list", "workloads", "--json"]).json();
-    assert_eq!(json["workloads"].as_array().map(Vec::len), Some(28));
-    assert_eq!(json["workloads"][0]["name"], "vecadd");
+    assert_eq!(json["workloads"].as_array().map(Vec::len), Some(35));
+    assert_eq!((&json["workloads"][0]["name"], &json["workloads"][0]["cpu_only"]), (&"vecadd".into(), &false.into()));
+    assert_eq!(json["workloads"][34]["cpu_only"], true);
 }
 
 #[test]
@@ -22,6 +24,16 @@ fn a_workload_is_shown_with_its_sizes_and_kernels() {
     assert!(source.contains("__kernel void compare_global("), "{source}");
     let host = cohesim(&["show", "workload", "bitonic-sort", "--host"]).result();
     assert!(host.contains("launch(\"compare_global\""), "{host}");
+}
+
+#[test]
+fn a_program_for_the_cpu_alone_is_shown_without_kernels() {
+    let text = cohesim(&["show", "workload", "bfs-omp"]).result();
+    assert!(text.starts_with("bfs-omp: CPU only: finds every node's distance"), "{text}");
+    let source = cohesim(&["show", "workload", "bfs-omp", "--host"]).result();
+    assert!(source.contains("#pragma omp parallel for"), "{source}");
+    let error = cohesim(&["show", "workload", "bfs-omp", "--source"]).error();
+    assert!(error.contains("bfs-omp has no kernels"), "{error}");
 }
 
 #[test]

@@ -52,6 +52,11 @@ fn prints_the_same_as_on_pocl(name: &str) {
 }
 
 #[test]
+fn the_program_of_the_tutorial() {
+    prints_the_same_as_on_pocl("average.c");
+}
+
+#[test]
 fn a_procedural_opencl_program_with_macros() {
     prints_the_same_as_on_pocl("saxpy_macros.c");
 }

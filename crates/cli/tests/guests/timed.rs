@@ -27,6 +27,18 @@ fn every_workload_is_right_and_every_read_of_it() {
     }
 }
 
+#[test]
+fn a_workload_is_right_with_explicit_copies_and_refuses_pointers_that_the_machine_can_not_follow() {
+    let with = |copies| {
+        ran(&mut cohesim(&[
+            "run", "kmeans", "--system", "skeleton", "--check", "--", "--size", "tiny", "--copies", copies,
+        ]))
+    };
+    let Ran { code, out } = with("explicit");
+    assert!(code == Some(0) && out.contains(": right"), "{out}");
+    assert_eq!(with("none").code, Some(2), "there is no fine-grained shared memory");
+}
+
 /// Those that launch once, often, with atomic accesses, with barriers, and with control flow that diverges.
 const HANDFUL: [&str; 5] = ["matmul", "bitonic-sort", "histogram", "reduction", "bfs"];
 

@@ -63,6 +63,61 @@ fn every_workload_notices_one_wrong_bit() {
 }
 
 #[test]
+fn every_way_to_pass_arrays_gives_right_results() {
+    for workload in ALL {
+        for copies in ["explicit", "none"] {
+            let Ran { code, out } = tiny(workload.name, &[], &["--copies", copies]);
+            assert_eq!(code, Some(0), "{} with copies {copies}: {out}", workload.name);
+        }
+    }
+    for name in ["matmul", "edge", "knn", "backprop", "write"] {
+        for (copies, policy) in [("explicit", "memcpy"), ("mapped", "shared"), ("none", "shared")] {
+            let shared = ["--copies", copies, "--cpu-share", "30", "--threads", "2", "--chunk", "1"];
+            let Ran { code, out } = tiny(name, &["--memory-policy", policy], &shared);
+            assert_eq!(code, Some(0), "{name} with copies {copies}: {out}");
+        }
+    }
+}
+
+/// The report of a run with `--json`.
+fn report(ran: &Ran) -> serde_json::Value {
+    serde_json::from_str(&ran.out).expect("it is JSON")
+}
+
+/// How long the region of interest of a workload at its tiny size took, in femtoseconds.
+fn region(name: &str, arguments: &[&str]) -> u64 {
+    report(&tiny(name, &["--json"], arguments))["region_fs"].as_u64().expect("the program marks a region")
+}
+
+#[test]
+fn the_small_size_of_a_workload_is_fit_for_a_cpu_in_time() {
+    let half: &[&str] = &["--cpu-share", "50"];
+    let shared = ["matmul", "edge", "knn", "backprop", "write"].map(|name| (name, half));
+    let alone = ["lud", "kmeans", "hotspot", "needleman-wunsch", "bfs"].map(|name| (name, &[][..]));
+    for (name, arguments) in shared.into_iter().chain(alone) {
+        let ran = inside(name, &[&["--json", "--", "--size", "small"], arguments].concat());
+        assert_eq!(ran.code, Some(0), "{name}: {}", ran.out);
+        let instructions = report(&ran)["instructions"].as_u64().expect("instructions are counted");
+        assert!((500_000..5_000_000).contains(&instructions), "{name} takes {instructions} instructions");
+    }
+}
+
+#[test]
+fn copies_are_part_of_the_region_of_interest() {
+    let with = |copies| region("lud", &["--copies", copies]);
+    assert!(with("explicit") > with("none"));
+}
+
+#[test]
+fn the_adjustment_of_weights_can_be_measured_alone() {
+    for share in ["0", "60"] {
+        let all = region("backprop", &["--cpu-share", share]);
+        let adjustment = region("backprop", &["--cpu-share", share, "--region", "adjust"]);
+        assert!(adjustment < all / 2, "with {share}%: {adjustment} of {all}");
+    }
+}
+
+#[test]
 fn any_share_of_the_work_can_be_the_cpus() {
     for name in ["matmul", "edge", "knn", "backprop", "write"] {
         for share in ["1", "50", "100"] {
@@ -102,6 +157,13 @@ fn a_wrong_argument_is_refused_with_what_would_be_right() {
         (&["vecadd", "--cpu-share", "10"], "there is no option '--cpu-share'"),
         (&["vecadd", "--threads", "0"], "a number from 1 to 64 is needed"),
         (&["vecadd", "--size"], "--size needs a value"),
+        (&["vecadd", "--copies", "some"], "`explicit`, `mapped` or `none` is needed"),
+        (&["vecadd", "--region", "adjust"], "there is no option '--region'"),
+        (&["backprop", "--region", "forward"], "only `adjust` is known"),
+        (&["bfs-omp", "--copies", "none"], "there is no option '--copies'"),
+        (&["bfs-omp", "--threads", "0"], "a number from 1 to 64 is needed"),
+        (&["litmus", "WRC"], "there is no test 'WRC'"),
+        (&["litmus", "SB", "--runs", "0"], "a number from 1 to 1000000000 is needed"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
         command.args(["run", arguments[0], "--functional", "--"]).args(&arguments[1..]);

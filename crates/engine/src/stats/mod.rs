@@ -3,10 +3,12 @@
 //! A statistic is a cell that its element adds to; its name is looked at only when a region of the run ends. Regions
 //! follow each other without a gap: at a boundary every statistic is read, kept under the region's name, and starts anew.
 
+mod rate;
 mod registry;
 mod series;
 mod value;
 
+pub use rate::Rate;
 pub(crate) use registry::Registry;
 pub use registry::{Counter, Histogram, Level, Matrix, Phases};
 pub use series::{Series, Spans};

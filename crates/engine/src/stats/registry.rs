@@ -1,6 +1,6 @@
 //! The statistics of one partition, as its elements hold them.
 
-use super::{series::Series, value::Value};
+use super::{rate::Rate, series::Series, value::Value};
 use crate::{
     core::Core,
     energy::{self, Energy},
@@ -67,6 +67,14 @@ impl Histogram {
         self.0.sum.set(self.0.sum.get().saturating_add(value));
         self.0.min.set(self.0.min.get().min(value));
         self.0.max.set(self.0.max.get().max(value));
+    }
+
+    /// Counts so many zeros.
+    pub(super) fn record_zeros(&self, n: u64) {
+        if n > 0 {
+            self.record(0);
+            self.0.buckets[0].set(self.0.buckets[0].get() + n - 1);
+        }
     }
 
     fn read(&self) -> Value {
@@ -232,6 +240,8 @@ enum Stat {
     Level(Level),
     Matrix(Matrix),
     Series(Series),
+    /// Closes its spans at the end of a region; its histogram and its squares stand after it.
+    Rate(Rate),
     Phases(Phases, Box<[Name]>),
     Energy(Rc<energy::Account>),
 }
@@ -293,6 +303,16 @@ impl Registry {
         series
     }
 
+    /// The counts at `name`, the sum of their squares at `squares`.
+    pub(crate) fn rate(&mut self, name: Name, squares: Name, core: Rc<Core>, span: Time) -> Rate {
+        let (counts, sum) = (Histogram::new(), Counter(Rc::default()));
+        let rate = Rate::new(core, span, counts.clone(), sum.clone());
+        self.stats.push((name, Stat::Rate(rate.clone())));
+        self.add(name, Stat::Histogram(counts));
+        self.add(squares, Stat::Counter(sum));
+        rate
+    }
+
     /// A phase for each of `phases`, at a place `name`.
     pub(crate) fn phases(&mut self, name: Name, phases: Box<[Name]>, core: Rc<Core>) -> Phases {
         let account = Phases::new(core, phases.len());
@@ -315,6 +335,10 @@ impl Registry {
                 values.extend(cycles.map(|(phase, cycles)| (names.path(*phase), Value::Count(cycles))));
                 continue;
             }
+            if let Stat::Rate(rate) = stat {
+                rate.close_region(end);
+                continue;
+            }
             let value = match stat {
                 Stat::Counter(counter) => Value::Count(counter.0.replace(0)),
                 Stat::Histogram(histogram) => histogram.read(),
@@ -322,10 +346,10 @@ impl Registry {
                 Stat::Matrix(matrix) => matrix.read(),
                 Stat::Series(series) => Value::Series(series.read(end)),
                 Stat::Energy(account) => account.read(end),
-                Stat::Phases(..) => unreachable!("they have been read"),
+                Stat::Phases(..) | Stat::Rate(_) => unreachable!("they have been read"),
             };
             match stat {
-                Stat::Counter(_) | Stat::Phases(..) => {}
+                Stat::Counter(_) | Stat::Phases(..) | Stat::Rate(_) => {}
                 Stat::Histogram(histogram) => histogram.reset(),
                 Stat::Level(level) => level.reset(end),
                 Stat::Matrix(matrix) => matrix.cells.iter().for_each(|cell| cell.set(0)),

@@ -203,11 +203,16 @@ impl Unit {
             scope: if op.is_coherent() { Scope::Device } else { Scope::Group },
             asid,
             virt: VirtAddr(line.0),
-            // There is no translation: addresses are what memory knows them by.
-            phys: Some(PhysAddr(line.0)),
+            phys: Some(self.place(access.wave, line.0)),
             data: if store || atomic.is_some() { access.parts[part].block() } else { Block::zeros(mask) },
             stamp: self.time,
         }
+    }
+
+    /// The address by which memory knows one of a wavefront's.
+    pub fn place(&self, slot: usize, address: u64) -> PhysAddr {
+        let group = self.waves[slot].as_ref().and_then(|wave| self.groups[wave.group].as_ref());
+        group.map_or(PhysAddr(address), |group| group.running.map.place(VirtAddr(address)))
     }
 
     /// An answer has come.

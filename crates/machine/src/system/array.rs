@@ -125,7 +125,8 @@ impl FirstLevel {
         };
         let neighbours = Side { from: vec![from], to: self.ways.clone() };
         let (ports, acquire) = (spec.ports, self.roles.acquire);
-        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics: Atomics::Below, acquire };
+        let atomics = if self.roles.atomics == Atomics::Owned { Atomics::Owned } else { Atomics::Below };
+        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests: false };
         let cache = Cache::new(spec, requesters, neighbours, observer, scope);
         scope.serve("control", |cx| cache.run(cx));
     }

@@ -1,6 +1,6 @@
 //! A bank of a GPU's second-level cache.
 
-use super::{Ends, HISTORY, Layout, Parts, Report, wire};
+use super::{Ends, HISTORY, Layout, Parts, Report, complex, wire};
 use crate::{protocols::L2, spec::Machine};
 use cache::{BankSpec, Cache, Homes};
 use interconnect::{Side, Wire};
@@ -25,6 +25,8 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
     let (l2, banks, roles) = (machine.l2, machine.banks, machine.protocol);
     let BankPlan { layout, gpu, bank, above, below, peers, report } = plan;
     let gpus = machine.gpus;
+    let of_complex = complex::homes_of_gpu(machine, layout);
+    let below_nodes = if of_complex.is_some() { layout.of_complex() } else { vec![layout.memory(bank)] };
     parts.add(partition, move |root| {
         let scope = root.scope(("gpu", gpu)).scope(("l2_", bank));
         let memory = layout.memory(bank);
@@ -36,10 +38,12 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
                 (&controllers[gpus * banks.count], (0..gpus).map(home).collect(), layout.l2(0, 0))
             }
         };
+        let below_it = Homes { nodes: homes, stride: banks.interleave * banks.count as u64 };
+        let (homes, acquire) = of_complex.unwrap_or((below_it, roles.acquire));
         let spec = BankSpec {
             controller,
             me: layout.l2(gpu, bank),
-            below: Homes { nodes: homes, stride: banks.interleave * banks.count as u64 },
+            below: homes,
             above: first,
             shape: l2.shape,
             mshrs: l2.mshrs,
@@ -48,7 +52,8 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             write_back_queue: l2.write_back_queue,
             peers: peers.iter().map(|(other, _)| layout.l2(*other, bank)).collect(),
         };
-        let mut neighbours = Side::one(memory, wire(below, &scope));
+        let Wire { from, to } = wire(below, &scope);
+        let mut neighbours = Side { from: vec![from], to: vec![(below_nodes, to)] };
         for (caches, ends) in above {
             let Wire { from, to } = wire(ends, &scope);
             neighbours.from.push(from);
@@ -60,8 +65,8 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             neighbours.to.push((vec![layout.l2(other, bank)], to));
         }
         let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
-        let (ports, atomics, acquire) = (l2.ports, roles.atomics, roles.acquire);
-        let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports, atomics, acquire };
+        let (ports, atomics) = (l2.ports, roles.atomics);
+        let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports, atomics, acquire, lifts_requests: false };
         let cache = Cache::new(spec, Vec::new(), neighbours, observer, &scope);
         scope.serve("control", |cx| cache.run(cx));
     });

@@ -1,6 +1,6 @@
 //! The bytes of a machine's memory, as the host sees them: one piece, whatever the channels.
 
-use crate::spec::Machine;
+use crate::spec::{Banks, Machine};
 use dram::{Channel, Store};
 use mem::{Frames, PhysAddr};
 
@@ -12,8 +12,8 @@ pub struct Memories {
 
 impl Memories {
     pub fn new(machine: &Machine) -> Self {
-        let stores = (0..machine.banks.count).map(|_| Store::default()).collect();
-        Self { stores, interleave: machine.banks.interleave }
+        let Banks { count, interleave } = machine.channels();
+        Self { stores: (0..count).map(|_| Store::default()).collect(), interleave }
     }
 
     pub fn channel(&self, number: usize) -> Channel {

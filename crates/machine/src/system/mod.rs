@@ -12,6 +12,7 @@
 mod array;
 mod bank;
 mod between;
+mod complex;
 mod memories;
 mod node;
 
@@ -28,8 +29,9 @@ use crate::{
 use array::ArrayPlan;
 use bank::BankPlan;
 use between::Between;
+use complex::{Clocks, ComplexPlan, Cores};
 use dram::{Memory, MemorySpec};
-use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Scope};
+use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Partition, Scope};
 use gpu::{Dispatcher, DispatcherEnd, UnitEnd};
 use interconnect::{Packet, Side, Wire};
 use mem::{Observation, Observer};
@@ -61,12 +63,12 @@ fn wire((sender, receiver): Ends, scope: &Scope) -> Wire<Packet, Packet> {
 }
 
 /// Something that is built in a partition.
-type Part = Box<dyn FnOnce(&Scope) + Send>;
+type Part = Box<dyn FnOnce(&Partition) + Send>;
 
 /// What is built where.
 struct Parts {
     clock: ClockId,
-    by_partition: BTreeMap<usize, Vec<(ClockId, Part)>>,
+    by_partition: BTreeMap<usize, Vec<Part>>,
 }
 
 impl Parts {
@@ -76,13 +78,18 @@ impl Parts {
 
     /// Adds something that has a clock of its own.
     fn add_at(&mut self, clock: ClockId, partition: usize, part: impl FnOnce(&Scope) + Send + 'static) {
-        self.by_partition.entry(partition).or_default().push((clock, Box::new(part)));
+        self.add_whole(partition, move |built| part(&built.scope(clock)));
+    }
+
+    /// Adds something that has several clocks.
+    fn add_whole(&mut self, partition: usize, part: impl FnOnce(&Partition) + Send + 'static) {
+        self.by_partition.entry(partition).or_default().push(Box::new(part));
     }
 
     fn build(self, model: &mut Model) {
         for parts in self.by_partition.into_values() {
             model.partition(move |partition| {
-                parts.into_iter().for_each(|(clock, part)| part(&partition.scope(clock)));
+                parts.into_iter().for_each(|part| part(partition));
             });
         }
     }
@@ -158,8 +165,9 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         Agents::Testers(stress) => Leads::Conductor(stress, Vec::new(), None),
         Agents::Writer(read) => Leads::Conductor(Stress::NOTHING, Vec::new(), Some(read)),
     };
-    // The wires to each channel of memory, from all GPUs.
+    // The wires to each channel of memory, or to the complex with the CPU, from all GPUs.
     let mut askers: Vec<Vec<(protocol::Node, Ends)>> = (0..banks).map(|_| Vec::new()).collect();
+    let below_l2 = machine.complex.as_ref().map_or(machine.wires.l2_memory, |complex| complex.hub);
     let mut peers = peers(machine, &mut model);
     for gpu in 0..machine.gpus {
         let name = format!("gpu{gpu}");
@@ -174,7 +182,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             array::part(machine, plan, array_partition(gpu, array), &mut parts);
         }
         for (bank, above) in above.into_iter().enumerate() {
-            let (below, asks) = two_way(&mut model, &format!("{name}_l2_{bank}_memory"), machine.wires.l2_memory);
+            let (below, asks) = two_way(&mut model, &format!("{name}_l2_{bank}_memory"), below_l2);
             askers[bank].push((layout.l2(gpu, bank), asks));
             let report = reports.wire(&mut model, format!("{name}.l2_{bank}"));
             let peers = peers.remove(&(gpu, bank)).unwrap_or_default();
@@ -183,6 +191,19 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         }
     }
     let memory_clock = machine.memory.clock().map_or(parts.clock, |clock| model.clock(clock));
+    if let Some(cpu) = &machine.complex {
+        let clocks = Clocks {
+            cpu: model.clock(cpu.clock),
+            system: model.clock(cpu.system_clock),
+            gpu: parts.clock,
+            memory: if machine.memory.clock().is_some() { memory_clock } else { model.clock(cpu.system_clock) },
+        };
+        let observed = |core| reports.wire(&mut model, format!("cpu.core{core}.l1d"));
+        let reports = (0..cpu.cores).map(observed).collect();
+        let gpus = askers.drain(..).flatten().collect();
+        let plan = ComplexPlan { layout, cores: leads.cores(machine, &mut model), gpus, reports, clocks };
+        parts.add_whole(0, complex::build(machine, memories, plan));
+    }
     for (channel, askers) in askers.into_iter().enumerate() {
         let spec = MemorySpec {
             controller: machine.protocol.home,
@@ -212,8 +233,10 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
     if let Some(kept) = check {
         let Reports { model: ends, names, .. } = reports;
         let own = 1 + machine.partitions.arrays + machine.partitions.l2;
-        let image = Image::new(machine.protocol.timed);
-        parts.add(own, move |root| golden(image, kept, ends, names, root));
+        let image = Image::new(machine.protocol.timed, machine.complex.is_some());
+        // As fast as the fastest who report: what is told of one cycle is told together.
+        let clock = machine.complex.as_ref().map_or(parts.clock, |cpu| model.clock(cpu.clock));
+        parts.add_at(clock, own, move |root| golden(image, kept, ends, names, root));
     }
     parts.build(&mut model);
     model
@@ -236,6 +259,21 @@ fn peers(machine: &Machine, model: &mut Model) -> BTreeMap<(usize, usize), Vec<(
 }
 
 impl Leads {
+    /// Who stands where cores stand, led like those of a further GPU.
+    fn cores(&mut self, machine: &Machine, model: &mut Model) -> Cores {
+        let cores = machine.complex.as_ref().map_or(0, |complex| complex.cores);
+        match self {
+            Self::Dispatchers(..) => todo!(),
+            Self::Conductor(stress, groups, _) => {
+                let name = |core| format!("core{core}");
+                let links = (0..cores).map(|core| stress::link(model, &name(core), machine.wires.dispatcher));
+                let (ends, testers) = links.unzip();
+                groups.push(ends);
+                Cores::Testers(*stress, testers)
+            }
+        }
+    }
+
     /// The wires of one more GPU.
     fn gpu(&mut self, machine: &Machine, gpu: &str, model: &mut Model) -> Vec<Agent> {
         let (units, spec) = (0..machine.compute_units(), machine.wires.dispatcher);

@@ -14,16 +14,29 @@ pub struct Layout {
     units: usize,
     arrays: usize,
     banks: usize,
+    /// Of the CPU, if there is one.
+    cores: usize,
+    slices: usize,
+    channels: usize,
 }
 
 impl Layout {
     pub fn new(machine: &Machine) -> Self {
-        Self { gpus: machine.gpus, units: machine.compute_units(), arrays: machine.arrays, banks: machine.banks.count }
+        let cpu = machine.complex.as_ref();
+        Self {
+            gpus: machine.gpus,
+            units: machine.compute_units(),
+            arrays: machine.arrays,
+            banks: machine.banks.count,
+            cores: cpu.map_or(0, |cpu| cpu.cores),
+            slices: cpu.map_or(0, |cpu| cpu.slices),
+            channels: machine.channels().count,
+        }
     }
 
     /// How many numbers are in use.
     pub fn count(&self) -> usize {
-        self.memories() + self.banks
+        self.memories() + self.channels
     }
 
     /// The caches of a GPU's compute units and arrays.
@@ -39,8 +52,53 @@ impl Layout {
         self.caches() + self.gpus * self.first_level()
     }
 
+    /// The second-level caches of cores come right before those of GPUs: a directory knows them all.
+    fn gpu_second_level(&self) -> usize {
+        self.second_level() + self.cores
+    }
+
+    fn slices(&self) -> usize {
+        self.gpu_second_level() + self.gpus * self.banks
+    }
+
+    /// Of each core: the core itself, which stands for who asks; its data cache, and right after that its instruction cache.
+    fn cores(&self) -> usize {
+        self.slices() + self.slices
+    }
+
     fn memories(&self) -> usize {
-        self.second_level() + self.gpus * self.banks
+        self.cores() + 3 * self.cores
+    }
+
+    pub fn core(&self, core: usize) -> Node {
+        node(self.cores() + 3 * core)
+    }
+
+    pub fn l1d(&self, core: usize) -> Node {
+        node(self.cores() + 3 * core + 1)
+    }
+
+    pub fn code(&self, core: usize) -> Node {
+        node(self.cores() + 3 * core + 2)
+    }
+
+    pub fn core_l2(&self, core: usize) -> Node {
+        node(self.second_level() + core)
+    }
+
+    pub fn l3(&self, slice: usize) -> Node {
+        node(self.slices() + slice)
+    }
+
+    /// All second-level caches of GPUs.
+    pub fn gpu_l2s(&self) -> Vec<Node> {
+        (self.gpu_second_level()..self.slices()).map(node).collect()
+    }
+
+    /// All second-level caches of cores, slices of the last-level cache, and channels of memory.
+    pub fn of_complex(&self) -> Vec<Node> {
+        let (l2s, slices) = (self.second_level()..self.gpu_second_level(), self.slices()..self.cores());
+        l2s.chain(slices).chain(self.memories()..self.count()).map(node).collect()
     }
 
     pub fn unit(&self, gpu: usize, unit: usize) -> Node {
@@ -60,7 +118,7 @@ impl Layout {
     }
 
     pub fn l2(&self, gpu: usize, bank: usize) -> Node {
-        node(self.second_level() + bank * self.gpus + gpu)
+        node(self.gpu_second_level() + bank * self.gpus + gpu)
     }
 
     pub fn memory(&self, channel: usize) -> Node {

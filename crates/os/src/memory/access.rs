@@ -3,7 +3,7 @@
 //! The fast way is one look into the software TLB. What does not hit there, or crosses a page, takes the slow way, which
 //! asks the page tables, and the areas when the tables have no answer.
 
-use super::{AddressSpace, PAGE, USER_END, area::Rights};
+use super::{AddressSpace, PAGE, area::Rights, space::Backed};
 use crate::guest::{Fault, GuestMemory, NoRoom};
 use mem::{Bytes, FrameId, Frames, PhysAddr, VirtAddr};
 use x86::{Access, Memory, Size, Stop};
@@ -12,11 +12,8 @@ impl AddressSpace {
     /// The place of an address's byte, by way of the tables; the TLB knows it afterwards.
     #[inline(never)]
     fn locate(&mut self, address: u64, access: Access) -> Result<(FrameId, usize), Stop> {
-        if address >= USER_END {
-            return Err(Stop::PageFault { address, access, present: false });
-        }
-        let leaf = self.page(address, access).map_err(|why| why.stop(address, access))?;
-        let (frame, offset) = self.frame_of(leaf, address);
+        let leaf = self.leaf(address, access)?;
+        let Backed { frame, offset, .. } = self.backed(leaf, address);
         let page = address / PAGE;
         match access {
             Access::Read => self.tlb.read.fill(page, frame, offset),
@@ -53,6 +50,9 @@ impl AddressSpace {
     }
 
     fn probe(&mut self, address: u64, bytes: u64) -> Result<(), Stop> {
+        if self.has_window() {
+            return self.probe_seen(address, bytes);
+        }
         let mut at = address;
         let mut left = bytes;
         while left > 0 {
@@ -65,6 +65,9 @@ impl AddressSpace {
     }
 
     fn copy_out(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), Stop> {
+        if self.has_window() {
+            return self.load_seen(address, bytes);
+        }
         let mut done = 0;
         while done < bytes.len() {
             let at = address.wrapping_add(done as u64);
@@ -80,6 +83,9 @@ impl AddressSpace {
     }
 
     fn copy_in(&mut self, address: u64, bytes: &[u8]) -> Result<(), Stop> {
+        if self.has_window() {
+            return self.store_seen(address, bytes);
+        }
         let mut done = 0;
         while done < bytes.len() {
             let at = address.wrapping_add(done as u64);
@@ -159,6 +165,9 @@ impl Memory for AddressSpace {
     }
 
     fn fetch(&mut self, address: u64, bytes: &mut [u8]) -> Result<usize, Stop> {
+        if self.has_window() {
+            return self.fetch_seen(address, bytes);
+        }
         let mut done = 0;
         while done < bytes.len() {
             let at = address.wrapping_add(done as u64);
@@ -185,20 +194,21 @@ impl Memory for AddressSpace {
 }
 
 /// A page fault as a driver or a system call sees it.
-fn fault(stop: Stop, write: bool) -> Fault {
+fn fault(stop: Stop, at: VirtAddr, write: bool) -> Fault {
     match stop {
         Stop::PageFault { address, .. } => Fault { address: VirtAddr(address), write },
-        Stop::Wait => unreachable!("an address space never waits for lines"),
+        // The window knows which line has to come; whoever made the call makes it again.
+        Stop::Wait => Fault { address: at, write },
     }
 }
 
 impl GuestMemory for AddressSpace {
     fn read(&mut self, address: VirtAddr, bytes: &mut [u8]) -> Result<(), Fault> {
-        self.copy_out(address.0, bytes).map_err(|stop| fault(stop, false))
+        self.copy_out(address.0, bytes).map_err(|stop| fault(stop, address, false))
     }
 
     fn write(&mut self, address: VirtAddr, bytes: &[u8]) -> Result<(), Fault> {
-        self.copy_in(address.0, bytes).map_err(|stop| fault(stop, true))
+        self.copy_in(address.0, bytes).map_err(|stop| fault(stop, address, true))
     }
 
     fn map_anonymous(&mut self, size: Bytes) -> Result<VirtAddr, NoRoom> {
@@ -211,14 +221,21 @@ impl GuestMemory for AddressSpace {
     }
 
     fn physical(&mut self, address: VirtAddr, write: bool) -> Option<Result<PhysAddr, Fault>> {
-        let place = if write { self.locate_write(address.0) } else { self.locate(address.0, Access::Read) };
-        Some(place.map_err(|stop| fault(stop, write)).map(|_| {
-            let leaf = super::walk(&self.physical.frames, self.root, address).expect("it was located just now");
-            leaf.place(address)
-        }))
+        if write && self.holds_code(address.0 / PAGE) {
+            self.code_changed();
+        }
+        let leaf = self.leaf(address.0, if write { Access::Write } else { Access::Read });
+        Some(leaf.map_err(|stop| fault(stop, address, write)).map(|leaf| leaf.place(address)))
     }
 
+    fn share(&mut self, page: PhysAddr) {
+        if let Some(window) = self.window() {
+            window.share(page);
+        }
+    }
+
+    /// None behind a window: there the frames are not the whole truth.
     fn frames(&mut self) -> Option<&mut Frames> {
-        Some(self.frames_mut())
+        (!self.has_window()).then(|| self.frames_mut())
     }
 }

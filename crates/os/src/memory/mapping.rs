@@ -131,10 +131,10 @@ impl AddressSpace {
         self.split_at(start).and_then(|()| self.split_at(end)).ok_or(MapError::NoMemory)?;
         self.note_code_change(start, end, rights);
         self.areas.change(start, end, |area| area.rights = rights);
-        for (_, leaf) in table::leaves(&self.physical.frames, self.root, start, end) {
+        for (_, leaf) in table::leaves(&self.physical, self.root, start, end) {
             self.physical.write_u64(leaf.at, leaf.entry.with_rights(rights).0);
         }
-        self.tlb.forget(start, end);
+        self.forget(start, end);
         Ok(())
     }
 
@@ -166,7 +166,7 @@ impl AddressSpace {
 
     /// The pages of a range that are resident, by their addresses.
     pub fn resident_pages(&self, start: u64, end: u64) -> Vec<u64> {
-        let leaves = table::leaves(&self.physical.frames, self.root, start, end);
+        let leaves = table::leaves(&self.physical, self.root, start, end);
         let pages = leaves.iter().flat_map(|(begin, leaf)| (*begin..begin + leaf.size).step_by(PAGE as usize));
         pages.filter(|page| (start..end).contains(page)).collect()
     }

@@ -12,6 +12,8 @@ mod physical;
 mod space;
 mod table;
 mod tlb;
+mod window;
+mod windowed;
 
 pub use area::{Area, Areas, Backing, MappedFile, Rights};
 pub use fault::{Access, BadAccess};
@@ -20,6 +22,7 @@ pub use moving::Move;
 pub use physical::{HUGE_PAGE, PAGE, Physical};
 pub use space::AddressSpace;
 pub use table::{Entry, Leaf, walk};
+pub use window::{DIRECT_MAP, Line, Look, Sight, Touch, Window};
 
 /// The end of the half of the address space that belongs to programs, less one guard page, as Linux has it.
 pub const USER_END: u64 = 0x7fff_ffff_f000;

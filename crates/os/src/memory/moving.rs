@@ -81,14 +81,14 @@ impl AddressSpace {
         for border in [start, start + keep] {
             self.split_at(border).ok_or(MapError::NoMemory)?;
         }
-        for (begin, leaf) in table::leaves(&self.physical.frames, self.root, start, start + keep) {
+        for (begin, leaf) in table::leaves(&self.physical, self.root, start, start + keep) {
             if leaf.size == HUGE_PAGE {
-                self.tlb.forget(begin, begin + HUGE_PAGE);
+                self.forget(begin, begin + HUGE_PAGE);
                 table::split(&mut self.physical, leaf).ok_or(MapError::NoMemory)?;
             }
         }
         self.note_code_change(start, start + old, Rights::NONE);
-        for (begin, leaf) in table::leaves(&self.physical.frames, self.root, start, start + keep) {
+        for (begin, leaf) in table::leaves(&self.physical, self.root, start, start + keep) {
             let entry = self.take_entry(leaf.at);
             let to = VirtAddr(target + (begin - start));
             if table::map(&mut self.physical, self.root, to, entry).is_none() {
@@ -98,7 +98,7 @@ impl AddressSpace {
                 return Err(MapError::NoMemory);
             }
         }
-        self.tlb.forget(start, start + old);
+        self.forget(start, start + old);
         self.unmap(start, old)?;
         self.areas.insert(target, Area { end: target + new, backing, ..area });
         Ok(target)

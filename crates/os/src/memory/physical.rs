@@ -3,6 +3,7 @@
 //! Pages are given out from the bottom up and used again when they come back, so that a run's physical addresses are the
 //! same every time. Pages of 2 MiB are naturally aligned; of those only what is touched takes up room on the host.
 
+use super::window::Window;
 use mem::{Bytes, FRAME, Frames, PhysAddr};
 
 /// The size of a page.
@@ -17,6 +18,8 @@ const FIRST: u64 = 1 << 20;
 /// The physical memory of a machine, and which of its pages are in use.
 pub struct Physical {
     pub frames: Frames,
+    /// On a machine in time: the stores on their way to the frames.
+    pub window: Option<Box<Window>>,
     next: u64,
     free: Vec<u64>,
     free_huge: Vec<u64>,
@@ -29,6 +32,7 @@ impl Physical {
     pub fn new(limit: Bytes) -> Physical {
         Physical {
             frames: Frames::new(),
+            window: None,
             next: FIRST,
             free: Vec::new(),
             free_huge: Vec::new(),
@@ -81,29 +85,51 @@ impl Physical {
 
     pub fn give_back(&mut self, page: PhysAddr) {
         self.used -= PAGE;
+        self.unshare(page, PAGE);
         self.free.push(page.0);
     }
 
     pub fn give_back_huge(&mut self, page: PhysAddr) {
         self.used -= HUGE_PAGE;
+        self.unshare(page, HUGE_PAGE);
         self.free_huge.push(page.0);
+    }
+
+    fn unshare(&mut self, start: PhysAddr, size: u64) {
+        if let Some(window) = &mut self.window {
+            window.unshare(start, size);
+        }
     }
 
     /// Copies a page.
     pub fn copy(&mut self, from: PhysAddr, to: PhysAddr) {
         let mut bytes = [0; PAGE as usize];
-        self.frames.read(from, &mut bytes);
-        self.frames.write(to, &bytes);
+        self.read(from, &mut bytes);
+        self.write(to, &bytes);
+    }
+
+    pub fn read(&self, address: PhysAddr, bytes: &mut [u8]) {
+        self.frames.read(address, bytes);
+        if let Some(window) = &self.window {
+            window.overlay(address, bytes);
+        }
+    }
+
+    pub fn write(&mut self, address: PhysAddr, bytes: &[u8]) {
+        match &mut self.window {
+            Some(window) => window.store_physical(address, bytes),
+            None => self.frames.write(address, bytes),
+        }
     }
 
     pub fn read_u64(&self, address: PhysAddr) -> u64 {
         let mut bytes = [0; 8];
-        self.frames.read(address, &mut bytes);
+        self.read(address, &mut bytes);
         u64::from_le_bytes(bytes)
     }
 
     pub fn write_u64(&mut self, address: PhysAddr, value: u64) {
-        self.frames.write(address, &value.to_le_bytes());
+        self.write(address, &value.to_le_bytes());
     }
 
     fn charge(&mut self, size: u64) -> Option<()> {
@@ -112,6 +138,11 @@ impl Physical {
     }
 
     fn clear(&mut self, start: PhysAddr, size: u64) {
+        if let Some(window) = &mut self.window {
+            let zeros = [0; PAGE as usize];
+            (start.0..start.0 + size).step_by(zeros.len()).for_each(|at| window.store_physical(PhysAddr(at), &zeros));
+            return;
+        }
         let mut at = start.0;
         let end = start.0 + size;
         while at < end {

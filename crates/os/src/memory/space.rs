@@ -9,7 +9,7 @@ use super::{
 };
 use mem::{Bytes, FRAME, FrameId, Frames, PhysAddr, VirtAddr};
 use rustc_hash::FxHashSet;
-use x86::Access;
+use x86::{Access, Stop};
 
 /// The memory of a process.
 pub struct AddressSpace {
@@ -25,6 +25,15 @@ pub struct AddressSpace {
     /// Physical memory has been used up: an access failed that was allowed.
     pub(super) exhausted: bool,
     faults: u64,
+    /// Of these, those that had to read a file.
+    hard_faults: u64,
+}
+
+/// Where a page is: in physical memory, and on the host.
+pub(super) struct Backed {
+    pub phys: PhysAddr,
+    pub frame: FrameId,
+    pub offset: u32,
 }
 
 impl AddressSpace {
@@ -45,6 +54,7 @@ impl AddressSpace {
             code_version: 0,
             exhausted: false,
             faults: 0,
+            hard_faults: 0,
         }
     }
 
@@ -79,6 +89,11 @@ impl AddressSpace {
         self.faults
     }
 
+    /// How often a file had to be read for that.
+    pub fn hard_faults(&self) -> u64 {
+        self.hard_faults
+    }
+
     /// Whether an access failed because physical memory is used up.
     pub fn exhausted(&self) -> bool {
         self.exhausted
@@ -86,15 +101,8 @@ impl AddressSpace {
 
     /// The page of an address, brought in or copied if need be, with the rights for an access.
     pub(super) fn page(&mut self, address: u64, access: Access) -> Result<Leaf, BadAccess> {
-        if let Some(leaf) =
-            table::walk(&self.physical.frames, self.root, VirtAddr(address)).filter(|_| address < USER_END)
-        {
-            let allowed = match access {
-                Access::Read => leaf.entry.has(Entry::PRESENT),
-                Access::Write => leaf.entry.has(Entry::PRESENT) && leaf.entry.has(Entry::WRITABLE),
-                Access::Execute => leaf.entry.has(Entry::PRESENT) && !leaf.entry.has(Entry::NO_EXECUTE),
-            };
-            if allowed {
+        if let Some(leaf) = table::find(&self.physical, self.root, VirtAddr(address)).filter(|_| address < USER_END) {
+            if leaf.entry.allows(access) {
                 let mut marks = Entry::ACCESSED;
                 if access == Access::Write {
                     marks |= Entry::DIRTY;
@@ -106,7 +114,14 @@ impl AddressSpace {
             }
         }
         self.bring_in(address, access)?;
-        table::walk(&self.physical.frames, self.root, VirtAddr(address)).ok_or(BadAccess::NoMemory)
+        table::find(&self.physical, self.root, VirtAddr(address)).ok_or(BadAccess::NoMemory)
+    }
+
+    /// The page of an address as a core finds it: if it is in the tables, with the rights for an access.
+    pub(super) fn present(&self, address: u64, access: Access) -> Result<Leaf, Stop> {
+        let leaf = table::find(&self.physical, self.root, VirtAddr(address));
+        let present = leaf.is_some_and(|leaf| leaf.entry.has(Entry::PRESENT));
+        leaf.filter(|leaf| leaf.entry.allows(access)).ok_or(Stop::PageFault { address, access, present })
     }
 
     /// Answers a page fault: brings the page in or copies it, if the area allows the access.
@@ -121,12 +136,12 @@ impl AddressSpace {
             return Err(BadAccess::Forbidden);
         }
         let area = area.clone();
-        let done = match table::walk(&self.physical.frames, self.root, VirtAddr(address)) {
+        let done = match table::find(&self.physical, self.root, VirtAddr(address)) {
             Some(leaf) => self.copy_on_write(address, leaf, area.rights),
             None => self.first_touch(address, access, start, &area)?,
         };
         self.faults += 1;
-        self.tlb.forget(address, address + 1);
+        self.forget(address, address + 1);
         done.ok_or_else(|| {
             self.exhausted = true;
             BadAccess::NoMemory
@@ -153,12 +168,13 @@ impl AddressSpace {
                 {
                     return Ok(Some(done));
                 }
-                if access != Access::Write {
+                // Cores hold on to translations: with a window, a page is where it stays.
+                if access != Access::Write && !self.has_window() {
                     let entry = Entry(self.zeros.0 | Entry::COPY).with_rights(area.rights);
                     let entry = Entry(entry.0 | Entry::ACCESSED);
                     return Ok(table::map(&mut self.physical, self.root, VirtAddr(page), entry));
                 }
-                Ok(self.fresh_page(page, area.rights, Entry::ACCESSED | Entry::DIRTY).map(|_| ()))
+                Ok(self.fresh_page(page, area.rights, Entry::ACCESSED | Entry::DIRTY, None))
             }
             Backing::File { file, offset } => {
                 let mut bytes = [0; PAGE as usize];
@@ -166,9 +182,8 @@ impl AddressSpace {
                 if !matches!(read, Ok(count) if count > 0) {
                     return Err(BadAccess::PastEndOfFile);
                 }
-                let Some(fresh) = self.fresh_page(page, area.rights, Entry::ACCESSED) else { return Ok(None) };
-                self.physical.frames.write(fresh, &bytes);
-                Ok(Some(()))
+                self.hard_faults += 1;
+                Ok(self.fresh_page(page, area.rights, Entry::ACCESSED, Some(&bytes)))
             }
         }
     }
@@ -177,7 +192,7 @@ impl AddressSpace {
     fn huge_first_touch(&mut self, address: u64, start: u64, area: &Area) -> Option<()> {
         let page = address & !(HUGE_PAGE - 1);
         let inside = start <= page && page + HUGE_PAGE <= area.end;
-        if !inside || !table::room_for_huge(&self.physical.frames, self.root, VirtAddr(page)) {
+        if !inside || !table::room_for_huge(&self.physical, self.root, VirtAddr(page)) {
             return None;
         }
         let fresh = self.physical.huge_page()?;
@@ -185,16 +200,19 @@ impl AddressSpace {
         table::map_huge(&mut self.physical, self.root, VirtAddr(page), entry)
     }
 
-    fn fresh_page(&mut self, page: u64, rights: Rights, marks: u64) -> Option<PhysAddr> {
+    /// Maps a page of zeros, or of these bytes: they are there before anybody can find the page.
+    fn fresh_page(&mut self, page: u64, rights: Rights, marks: u64, bytes: Option<&[u8]>) -> Option<()> {
         let fresh = self.physical.page()?;
+        if let Some(bytes) = bytes {
+            self.physical.write(fresh, bytes);
+        }
         let entry = Entry(Entry::leaf(fresh, rights).0 | marks);
-        table::map(&mut self.physical, self.root, VirtAddr(page), entry)?;
-        Some(fresh)
+        table::map(&mut self.physical, self.root, VirtAddr(page), entry)
     }
 
     /// Gives the pages of a range back; what the areas say stays. Huge pages must have been split at its borders.
     pub(super) fn drop_pages(&mut self, start: u64, end: u64) {
-        for (_, leaf) in table::leaves(&self.physical.frames, self.root, start, end) {
+        for (_, leaf) in table::leaves(&self.physical, self.root, start, end) {
             self.physical.write_u64(leaf.at, 0);
             let page = leaf.entry.address();
             if leaf.size == HUGE_PAGE {
@@ -203,7 +221,7 @@ impl AddressSpace {
                 self.physical.give_back(page);
             }
         }
-        self.tlb.forget(start, end);
+        self.forget(start, end);
     }
 
     /// Cuts a huge page that a border of a change falls into.
@@ -211,19 +229,34 @@ impl AddressSpace {
         if border.is_multiple_of(HUGE_PAGE) {
             return Some(());
         }
-        match table::walk(&self.physical.frames, self.root, VirtAddr(border)) {
+        match table::find(&self.physical, self.root, VirtAddr(border)) {
             Some(leaf) if leaf.size == HUGE_PAGE => {
-                self.tlb.forget(border & !(HUGE_PAGE - 1), (border | (HUGE_PAGE - 1)) + 1);
+                self.forget(border & !(HUGE_PAGE - 1), (border | (HUGE_PAGE - 1)) + 1);
                 table::split(&mut self.physical, leaf)
             }
             _ => Some(()),
         }
     }
 
-    /// Where the bytes of an address are on the host: the frame and the offset of its page in there.
-    pub(super) fn frame_of(&mut self, leaf: Leaf, address: u64) -> (FrameId, u32) {
-        let page = PhysAddr(leaf.place(VirtAddr(address)).0 & !(PAGE - 1));
-        (self.physical.frames.frame(page), (page.0 % FRAME as u64) as u32)
+    /// Where the page of an address is.
+    pub(super) fn backed(&mut self, leaf: Leaf, address: u64) -> Backed {
+        let phys = PhysAddr(leaf.place(VirtAddr(address)).0 & !(PAGE - 1));
+        Backed { phys, frame: self.physical.frames.frame(phys), offset: (phys.0 % FRAME as u64) as u32 }
+    }
+
+    /// Any frame that exists.
+    pub(super) fn nowhere(&mut self) -> FrameId {
+        self.physical.frames.frame(self.zeros)
+    }
+
+    /// Forgets what is known of the translation of a range, which has changed.
+    pub(super) fn forget(&mut self, start: u64, end: u64) {
+        self.tlb.forget(start, end);
+        if let Some(window) = &mut self.physical.window
+            && start < end
+        {
+            window.note_change(start, end);
+        }
     }
 
     /// Notes that code was fetched from a page.

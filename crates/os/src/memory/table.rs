@@ -8,6 +8,7 @@ use super::{
     physical::{HUGE_PAGE, PAGE, Physical},
 };
 use mem::{Frames, PhysAddr, VirtAddr};
+use x86::Access;
 
 /// One entry of a page table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,16 @@ impl Entry {
         self.has(Entry::PRESENT | Entry::KEPT)
     }
 
+    /// Whether the page is there and allows an access.
+    pub fn allows(self, access: Access) -> bool {
+        self.has(Entry::PRESENT)
+            && match access {
+                Access::Read => true,
+                Access::Write => self.has(Entry::WRITABLE),
+                Access::Execute => !self.has(Entry::NO_EXECUTE),
+            }
+    }
+
     pub fn address(self) -> PhysAddr {
         PhysAddr(self.0 & Entry::ADDRESS)
     }
@@ -91,18 +102,29 @@ fn entry_at(table: PhysAddr, address: u64, level: u32) -> PhysAddr {
     PhysAddr(table.0 + (address >> shift(level) & 511) * 8)
 }
 
-fn read(frames: &Frames, at: PhysAddr) -> Entry {
-    let mut bytes = [0; 8];
-    frames.read(at, &mut bytes);
-    Entry(u64::from_le_bytes(bytes))
+fn read(physical: &Physical, at: PhysAddr) -> Entry {
+    Entry(physical.read_u64(at))
 }
 
 /// Follows the tables as a hardware walker does, to a page that is there.
 pub fn walk(frames: &Frames, root: PhysAddr, address: VirtAddr) -> Option<Leaf> {
+    follow(root, address, |at| {
+        let mut bytes = [0; 8];
+        frames.read(at, &mut bytes);
+        Entry(u64::from_le_bytes(bytes))
+    })
+}
+
+/// The same as the kernel does it.
+pub fn find(physical: &Physical, root: PhysAddr, address: VirtAddr) -> Option<Leaf> {
+    follow(root, address, |at| read(physical, at))
+}
+
+fn follow(root: PhysAddr, address: VirtAddr, read: impl Fn(PhysAddr) -> Entry) -> Option<Leaf> {
     let mut table = root;
     for level in (LOWEST_LEVEL..=TOP_LEVEL).rev() {
         let at = entry_at(table, address.0, level);
-        let entry = read(frames, at);
+        let entry = read(at);
         if level == LOWEST_LEVEL || entry.has(Entry::HUGE) {
             return entry.resident().then_some(Leaf { entry, at, size: 1 << shift(level) });
         }
@@ -125,7 +147,7 @@ pub fn map(physical: &mut Physical, root: PhysAddr, address: VirtAddr, entry: En
 pub fn map_huge(physical: &mut Physical, root: PhysAddr, address: VirtAddr, entry: Entry) -> Option<()> {
     let table = lowest_table(physical, root, address, 1)?;
     let at = entry_at(table, address.0, 1);
-    let old = read(&physical.frames, at);
+    let old = read(physical, at);
     if old.has(Entry::PRESENT) && !old.has(Entry::HUGE) {
         physical.give_back(old.address());
     }
@@ -134,9 +156,9 @@ pub fn map_huge(physical: &mut Physical, root: PhysAddr, address: VirtAddr, entr
 }
 
 /// Whether a huge page could be put here: no small page is resident in its range.
-pub fn room_for_huge(frames: &Frames, root: PhysAddr, address: VirtAddr) -> bool {
+pub fn room_for_huge(physical: &Physical, root: PhysAddr, address: VirtAddr) -> bool {
     let start = address.0 & !(HUGE_PAGE - 1);
-    leaves(frames, root, start, start + HUGE_PAGE).is_empty()
+    leaves(physical, root, start, start + HUGE_PAGE).is_empty()
 }
 
 /// Cuts a huge leaf into 512 small ones of the same rights.
@@ -152,16 +174,16 @@ pub fn split(physical: &mut Physical, leaf: Leaf) -> Option<()> {
 
 /// The resident leaves that touch `start..end`, in order, each with the address where it begins. Tables that are not there
 /// are passed over whole.
-pub fn leaves(frames: &Frames, root: PhysAddr, start: u64, end: u64) -> Vec<(u64, Leaf)> {
+pub fn leaves(physical: &Physical, root: PhysAddr, start: u64, end: u64) -> Vec<(u64, Leaf)> {
     let mut found = Vec::new();
     if start < end {
-        collect(frames, root, TOP_LEVEL, 0, start, end, &mut found);
+        collect(physical, root, TOP_LEVEL, 0, start, end, &mut found);
     }
     found
 }
 
 fn collect(
-    frames: &Frames,
+    physical: &Physical,
     table: PhysAddr,
     level: u32,
     base: u64,
@@ -174,14 +196,14 @@ fn collect(
     let last = ((end - 1 - base) / size).min(511);
     for index in first..=last {
         let at = PhysAddr(table.0 + index * 8);
-        let entry = read(frames, at);
+        let entry = read(physical, at);
         let begin = base + index * size;
         if level == LOWEST_LEVEL || entry.has(Entry::HUGE) {
             if entry.resident() {
                 found.push((begin, Leaf { entry, at, size }));
             }
         } else if entry.has(Entry::PRESENT) {
-            collect(frames, entry.address(), level - 1, begin, start, end, found);
+            collect(physical, entry.address(), level - 1, begin, start, end, found);
         }
     }
 }
@@ -190,7 +212,7 @@ fn lowest_table(physical: &mut Physical, root: PhysAddr, address: VirtAddr, lowe
     let mut table = root;
     for level in (lowest + 1..=TOP_LEVEL).rev() {
         let at = entry_at(table, address.0, level);
-        let entry = read(&physical.frames, at);
+        let entry = read(physical, at);
         table = if entry.has(Entry::PRESENT) {
             entry.address()
         } else {
@@ -237,7 +259,7 @@ mod tests {
         split(&mut physical, before).unwrap();
         let after = walk(&physical.frames, root, inside).unwrap();
         assert_eq!((after.size, after.place(inside)), (PAGE, before.place(inside)));
-        assert_eq!(leaves(&physical.frames, root, address.0 + PAGE, address.0 + 3 * PAGE).len(), 2);
+        assert_eq!(leaves(&physical, root, address.0 + PAGE, address.0 + 3 * PAGE).len(), 2);
     }
 
     #[test]

@@ -320,6 +320,10 @@ impl Trap for Driver {
         transfer.min(self.gpus.next_end())
     }
 
+    fn is_busy(&self) -> bool {
+        self.gpus.is_busy()
+    }
+
     fn broken(&self) -> Option<String> {
         self.broken.as_ref().map(|Broken(text)| text.clone())
     }

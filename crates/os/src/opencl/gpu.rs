@@ -67,6 +67,11 @@ pub trait Gpus {
     /// Whether host and kernels see what the other writes while a kernel runs: fine-grained shared virtual memory.
     fn is_fine_grained(&self) -> bool;
 
+    /// Whether kernels run of which nobody can say when they end.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
     /// When the next kernel ends, if that is known.
     fn next_end(&self) -> Time {
         Time::NEVER

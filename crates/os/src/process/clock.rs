@@ -1,7 +1,8 @@
 //! Simulated time, as the functional mode has it.
 //!
 //! Without a timing model, time is what a nominal core would need: it executes one instruction a nanosecond, whichever
-//! thread it belongs to. When every thread waits, time jumps to the next moment at which something happens.
+//! thread it belongs to. When every thread waits, time jumps to the next moment at which something happens. On a machine in
+//! time the clock shows the machine's.
 
 use engine::Time;
 
@@ -25,11 +26,13 @@ pub struct Clock {
     instructions: u64,
     /// Time that went by while nobody ran.
     idle: Time,
+    /// The machine's time, where there is one.
+    followed: Option<Time>,
 }
 
 impl Clock {
     pub fn now(&self) -> Time {
-        Time(self.instructions.saturating_mul(INSTRUCTION.0)) + self.idle
+        self.followed.unwrap_or_else(|| Time(self.instructions.saturating_mul(INSTRUCTION.0)) + self.idle)
     }
 
     pub fn instructions(&self) -> u64 {
@@ -43,6 +46,11 @@ impl Clock {
 
     pub fn executed(&mut self, instructions: u64) {
         self.instructions = self.instructions.saturating_add(instructions);
+    }
+
+    /// From now on somebody else says what time it is.
+    pub fn follow(&mut self, now: Time) {
+        self.followed = Some(now);
     }
 
     /// Nobody runs until `time`.
@@ -99,6 +107,8 @@ fn nanoseconds(time: Time) -> u64 {
 pub struct Marked {
     begin: Option<u64>,
     end: Option<u64>,
+    /// Marks passed since somebody looked.
+    passed: [bool; 2],
 }
 
 impl Marked {
@@ -107,6 +117,13 @@ impl Marked {
         let [begin, end] = std::mem::take(marks);
         self.begin = self.begin.or(begin);
         self.end = end.or(self.end);
+        self.passed[0] |= begin.is_some();
+        self.passed[1] |= end.is_some();
+    }
+
+    /// Which marks have been passed since the last call.
+    pub fn take_passed(&mut self) -> [bool; 2] {
+        std::mem::take(&mut self.passed)
     }
 
     pub fn length(&self) -> Option<Time> {

@@ -1,6 +1,7 @@
 //! A process: its memory, its threads, its files, and the kernel that serves it.
 
 mod clock;
+mod driven;
 mod end;
 mod exit;
 mod futex;
@@ -12,6 +13,7 @@ mod wait;
 
 use clock::Marked;
 pub use clock::{Clock, TimeSpec};
+pub use driven::{Advanced, Driven, Step, SystemSpec};
 pub use end::End;
 pub use futex::WakeOp;
 pub use start::{Options, StartError};
@@ -126,7 +128,8 @@ impl Process {
 
     /// The place of a living thread in the list.
     pub(crate) fn thread_index(&self, tid: Tid) -> Option<usize> {
-        self.threads.iter().position(|thread| thread.tid == tid)
+        // They are numbered in the order in which they began.
+        self.threads.binary_search_by_key(&tid, |thread| thread.tid).ok()
     }
 
     /// The next number for a thread.

@@ -52,6 +52,7 @@ impl Process {
                     _ => "read",
                 };
                 let why = match (info.signal, info.code) {
+                    (Signal::BUS, SigInfo::BUS_ALIGNMENT) => "a locked access must not cross the border of a line",
                     (Signal::BUS, _) => "it lies past the end of the mapped file",
                     (_, 1) => "nothing is mapped there",
                     _ => "the page does not allow it",

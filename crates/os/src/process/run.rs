@@ -100,11 +100,7 @@ impl Process {
             Exit::Limit => {}
             Exit::Wait => unreachable!("an address space never waits for lines"),
             Exit::Syscall => {
-                use Reg::{R8, R9, R10, Rax, Rdi, Rdx, Rsi};
-                let gpr = &thread.cpu.gpr;
-                thread.call.number = gpr[Rax];
-                thread.call.args = [Rdi, Rsi, Rdx, R10, R8, R9].map(|register| gpr[register]);
-                thread.call.deadline = None;
+                thread.note_call();
                 self.do_call(index);
             }
             Exit::Fault(exception) => self.fault(index, exception),
@@ -116,7 +112,7 @@ impl Process {
         executed.max(1)
     }
 
-    fn do_call(&mut self, index: usize) {
+    pub(super) fn do_call(&mut self, index: usize) {
         self.calls += 1;
         let tid = self.threads[index].tid;
         let flow = self.call(index);
@@ -137,7 +133,7 @@ impl Process {
     }
 
     /// The next moment at which something happens by itself.
-    fn next_deadline(&self) -> Time {
+    pub(super) fn next_deadline(&self) -> Time {
         let waits = self.threads.iter().map(|thread| thread.deadline()).min().unwrap_or(Time::NEVER);
         let waits = waits.min(self.driver.next_event());
         self.alarm.map_or(waits, |alarm| waits.min(alarm.at))
@@ -152,7 +148,7 @@ impl Process {
     }
 
     /// Lets the driver's devices work; says whether they did anything.
-    fn let_devices_work(&mut self) -> bool {
+    pub(super) fn let_devices_work(&mut self) -> bool {
         let all_wait = !self.threads.iter().any(|thread| thread.can_run());
         let done = self.driver.work(&mut self.space, self.clock.now(), DEVICE_TURN);
         if done == 0 {
@@ -165,7 +161,7 @@ impl Process {
         true
     }
 
-    fn end_waits_that_are_due(&mut self) {
+    pub(super) fn end_waits_that_are_due(&mut self) {
         let now = self.clock.now();
         if let Some(alarm) = self.alarm
             && alarm.at <= now

@@ -5,7 +5,7 @@ use crate::{
     signal::{AltStack, SigInfo, SigSet, TrapState},
 };
 use engine::Time;
-use x86::Cpu;
+use x86::{Cpu, Exception, Reg};
 
 /// A system call in progress: what it was asked, so that it can be made again.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,6 +64,10 @@ pub struct Thread {
     pub clear_at_exit: u64,
     pub robust_list: u64,
     pub name: [u8; 16],
+    /// On a machine in time: its core holds the line that its next instruction, a locked one, is about.
+    pub locked: bool,
+    /// The same: what its next instruction did wrong, until the kernel looks into it.
+    pub exception: Option<Exception>,
 }
 
 impl Thread {
@@ -81,7 +85,17 @@ impl Thread {
             clear_at_exit: 0,
             robust_list: 0,
             name: [0; 16],
+            locked: false,
+            exception: None,
         }
+    }
+
+    /// Takes down the system call that its registers hold.
+    pub fn note_call(&mut self) {
+        use Reg::{R8, R9, R10, Rax, Rdi, Rdx, Rsi};
+        let gpr = &self.cpu.gpr;
+        let args = [Rdi, Rsi, Rdx, R10, R8, R9].map(|register| gpr[register]);
+        self.call = Call { number: gpr[Rax], args, deadline: None };
     }
 
     pub fn can_run(&self) -> bool {

@@ -26,7 +26,12 @@ impl Process {
             Fault::Page { address, access, .. } => {
                 trap.address = address;
                 let at = |signal, code| SigInfo { signal, code, detail: Detail::Fault { address } };
-                match self.space.why(address, access) {
+                let why = self.space.why(address, access);
+                if why == Some(BadAccess::Forbidden) {
+                    // As cores see it, it may not have been there yet.
+                    self.threads[index].trap.error |= 1;
+                }
+                match why {
                     // The page has come by now.
                     None => return,
                     Some(BadAccess::NotMapped) if !is_canonical(address) => SigInfo::from_kernel(Signal::SEGV),

@@ -30,6 +30,8 @@ impl SigInfo {
     pub const SI_USER: i32 = 0;
     pub const SI_KERNEL: i32 = 0x80;
     pub const SI_TKILL: i32 = -6;
+    /// Of SIGBUS: the access was not aligned as it must be.
+    pub const BUS_ALIGNMENT: i32 = 1;
 
     pub fn from_kernel(signal: Signal) -> SigInfo {
         SigInfo { signal, code: SigInfo::SI_KERNEL, detail: Detail::None }

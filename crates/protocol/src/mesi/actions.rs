@@ -3,9 +3,15 @@
 //! A modified line counts as dirty in every byte, so that it goes down whole. A store that waits for the right to write keeps
 //! its bytes in the line, marked dirty; the rest of the line is laid under them when it comes.
 
-use crate::{Block, Kind, Mask, Node, Sharers, Work};
+use crate::{Block, Kind, Mask, Node, Sharers, Table, Work};
 
 type Done = Result<(), &'static str>;
+
+/// Whether a line takes up a way: not if it is on its way out, in the write-back queue or beyond.
+pub fn takes_room(table: &Table, state: u8) -> bool {
+    let name = table.states[usize::from(state)];
+    state != table.initial() && !name.starts_with("I_WB") && name != "S_Evict"
+}
 
 /// Sends a request of its own below.
 pub fn request<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {

@@ -65,6 +65,10 @@ impl<const N: usize> Controller<N> for Directory {
         Some(event as u8)
     }
 
+    fn takes_room(&self, state: u8) -> bool {
+        actions::takes_room(self.0, state)
+    }
+
     fn fits(&self, line: &Line<N>) -> bool {
         let (whole, empty) = (line.data.is_full(), line.is_empty());
         let (clean, dirty) = (!line.is_dirty(), line.dirty == Mask::first(N));

@@ -179,6 +179,10 @@ impl<const N: usize> Controller<N> for GpuL2 {
         Some(event as u8)
     }
 
+    fn takes_room(&self, state: u8) -> bool {
+        actions::takes_room(&gpu_l2::TABLE, state)
+    }
+
     fn fits(&self, line: &Line<N>) -> bool {
         let (whole, empty) = (line.data.is_full(), line.is_empty());
         let (clean, dirty) = (!line.is_dirty(), line.dirty == Mask::first(N));

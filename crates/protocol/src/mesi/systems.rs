@@ -34,7 +34,7 @@ impl Builder {
             self.tables.len() - 1
         });
         let (below, uses) = (vec![node(below); self.lines], vec![true; self.lines]);
-        let initial = Line::new(state_named(&self.tables[table], "I"));
+        let initial = Line::new(self.tables[table].initial());
         self.members.push(Member { name, controller, table, initial, below, above: node(above), core: None, uses });
     }
 
@@ -67,10 +67,6 @@ impl Builder {
 
 fn node(number: usize) -> Node {
     Node(u8::try_from(number).expect("a checked system is small"))
-}
-
-fn state_named(table: &crate::Table, name: &str) -> u8 {
-    table.states.iter().position(|&state| state == name).unwrap_or(0) as u8
 }
 
 /// Cores with a data cache and a second-level cache each, under a shared last-level cache.

@@ -1,69 +1,12 @@
 // Back-propagation, by the GPU or by both: the first layer's many weights are shared out, its last inputs to the CPU;
 // the few units behind it are the host's in any case.
-#include "guest.h"
-
-#include <math.h>
-#include <string.h>
+#include "backprop.h"
 
 KERNELS(backprop);
 
-#define HIDDEN 16
-#define ROWS 16
-static const float RATE = 0.3f, MOMENTUM = 0.3f, TARGET = 0.1f;
-
-// A part of the first layer; weights lead from input i to hidden unit h as weights[i * HIDDEN + h].
-typedef struct {
-    const float *inputs, *errors;
-    float *weights, *changes, *sums;
-} Layer;
-
-// For groups of 16 inputs: what they bring to each hidden unit, added in the order of the kernel's tree.
-static void forward(void *context, size_t first, size_t end)
+static void map_share(const float *inputs, const Layer *share)
 {
-    const Layer *layer = context;
-    for (size_t group = first; group < end; group++) {
-        const float *inputs = layer->inputs + group * ROWS, *weights = layer->weights + group * ROWS * HIDDEN;
-        float products[ROWS * HIDDEN];
-        for (size_t w = 0; w < ROWS * HIDDEN; w++)
-            products[w] = inputs[w / HIDDEN] * weights[w];
-        for (size_t left = ROWS / 2; left > 0; left /= 2)
-            for (size_t i = 0; i < left * HIDDEN; i++)
-                products[i] += products[i + left * HIDDEN];
-        memcpy(layer->sums + group * HIDDEN, products, HIDDEN * sizeof(float));
-    }
-}
-
-static void adjust(void *context, size_t first, size_t end)
-{
-    const Layer *layer = context;
-    for (size_t w = first * ROWS * HIDDEN; w < end * ROWS * HIDDEN; w++) {
-        float change = RATE * layer->errors[w % HIDDEN] * layer->inputs[w / HIDDEN] + MOMENTUM * layer->changes[w];
-        layer->weights[w] += change;
-        layer->changes[w] = change;
-    }
-}
-
-static void add_sums(float totals[HIDDEN], const float *sums, size_t groups)
-{
-    for (size_t i = 0; i < groups * HIDDEN; i++)
-        totals[i % HIDDEN] += sums[i];
-}
-
-static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
-
-// The part behind the first layer: the output, its error, the errors of the hidden units.
-static void learn(const float totals[HIDDEN], float output_weights[HIDDEN], float errors[HIDDEN])
-{
-    float hidden[HIDDEN], sum = 0.0f;
-    for (int h = 0; h < HIDDEN; h++) {
-        hidden[h] = sigmoid(totals[h]);
-        sum += hidden[h] * output_weights[h];
-    }
-    float output = sigmoid(sum), error = output * (1.0f - output) * (TARGET - output);
-    for (int h = 0; h < HIDDEN; h++) {
-        errors[h] = hidden[h] * (1.0f - hidden[h]) * (output_weights[h] * error);
-        output_weights[h] += RATE * error * hidden[h];
-    }
+    map_to_read(inputs), map_to_update(share->weights), map_to_update(share->changes), map_to_update(share->sums);
 }
 
 static void run(const Options *options)
@@ -76,10 +19,8 @@ static void run(const Options *options)
     const float *inputs = random_floats(&random, n, 0.0f, 1.0f);
     float *expected_weights = host_array(float, weights_count), *expected_changes = host_array(float, weights_count);
     float output_weights[HIDDEN], expected_output_weights[HIDDEN];
-    for (size_t w = 0; w < weights_count; w++)
-        expected_weights[w] = random_f32(&random, -0.01f, 0.01f);
-    for (int h = 0; h < HIDDEN; h++)
-        output_weights[h] = expected_output_weights[h] = random_f32(&random, -1.0f, 1.0f);
+    random_weights(&random, expected_weights, weights_count, output_weights);
+    memcpy(expected_output_weights, output_weights, sizeof output_weights);
 
     Split weights = svm_split(by_gpu * HIDDEN, by_cpu * HIDDEN, sizeof(float));
     Split changes = svm_split(by_gpu * HIDDEN, by_cpu * HIDDEN, sizeof(float));
@@ -95,10 +36,13 @@ static void run(const Options *options)
         memset(changes.cpu, 0, by_cpu * HIDDEN * sizeof(float));
     }
 
-    region_begin();
     Layer share = {inputs + by_gpu, errors, weights.cpu, changes.cpu, sums.cpu};
+    if (options->part_only)
+        unmap_all();
+    else
+        region_begin();
     if (by_cpu)
-        map_to_read(inputs), map_to_update(share.weights), map_to_update(share.changes), map_to_update(share.sums);
+        map_share(inputs, &share);
     Range range = plane(HIDDEN, by_gpu, HIDDEN, ROWS);
     for (unsigned i = 0; i < options->iterations; i++) {
         if (by_gpu) {
@@ -115,6 +59,11 @@ static void run(const Options *options)
         learn(totals, output_weights, errors);
         unmap(errors);
 
+        if (options->part_only && i == options->iterations - 1) {
+            region_begin();
+            if (by_cpu)
+                map_share(inputs, &share);
+        }
         if (by_cpu)
             map_to_read(errors);
         if (by_gpu) {
@@ -152,10 +101,13 @@ const Program backprop_program = {
     .about = "trains a network of one hidden layer: the GPU has the first layer, the host the rest",
     .size_means = "inputs, a multiple of 16",
     .tiny = {480},
+    .small = {1024},
     .full = {65536},
+    .usual = {65536},
     .iterations = 2,
     .chunk = 16,
     .chunk_means = "groups of 16 inputs",
+    .part = "adjust",
     .kernels = &kernels,
     .run = run,
 };

@@ -1,43 +1,16 @@
 // LU decomposition: launches that shrink step by step, from the whole matrix to one block.
-#include "guest.h"
+#include "lud.h"
 
 #include <string.h>
 
 KERNELS(lud);
-
-#define BLOCK 16
-
-typedef struct {
-    float *all;
-    size_t side;
-} Matrices;
-
-// The textbook's three loops.
-static void decompose(void *context, size_t first, size_t end)
-{
-    const Matrices *m = context;
-    size_t side = m->side;
-    for (size_t i = first; i < end; i++) {
-        float *matrix = m->all + i * side * side;
-        for (size_t k = 0; k < side; k++)
-            for (size_t y = k + 1; y < side; y++) {
-                float factor = matrix[y * side + k] /= matrix[k * side + k];
-                for (size_t x = k + 1; x < side; x++)
-                    matrix[y * side + x] -= factor * matrix[k * side + x];
-            }
-    }
-}
 
 static void run(const Options *options)
 {
     size_t side = options->size[0], matrices = options->size[1] ? options->size[1] : 1;
     require(side % BLOCK == 0, "--size %zu: the side must be a multiple of %d", side, BLOCK);
     size_t n = cells(side, side, matrices), blocks = side / BLOCK;
-    Random random = seeded(23);
-    float *all = random_floats(&random, n, -1.0f, 1.0f);
-    // Diagonals outweigh their rows, so that nothing needs to be exchanged.
-    for (size_t i = 0; i < side * matrices; i++)
-        all[i * side + i % side] += (float)side;
+    float *all = random_matrices(side, matrices);
     float *expected = host_array(float, n);
     memcpy(expected, all, n * sizeof(float));
 
@@ -64,7 +37,9 @@ const Program lud_program = {
     .about = "decomposes matrices into lower and upper triangles by 16 x 16 blocks, many at once",
     .size_means = "SIDExMATRICES, or the side of one matrix; sides are a multiple of 16",
     .tiny = {64, 2},
+    .small = {80, 1},
     .full = {256, 16},
+    .usual = {256, 1},
     .kernels = &kernels,
     .run = run,
 };

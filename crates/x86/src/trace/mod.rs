@@ -19,6 +19,7 @@ pub use registers::RegisterSet;
 pub(crate) use rules::outline;
 
 use crate::{Blocks, Cpu, Exit, Memory, Stop};
+use std::rc::Rc;
 
 /// An instruction that was executed.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub struct Retired<'a> {
     pub taken: bool,
     /// Whether all of it is done: a repeated string instruction retires in parts.
     pub whole: bool,
-    pub outline: &'a Outline,
+    pub outline: &'a Rc<Outline>,
     /// Its accesses, in order.
     pub accesses: &'a [MemOp],
 }
@@ -55,7 +56,7 @@ impl Cpu {
 
 impl<M: Memory> Blocks<M> {
     /// What is known of the instruction at an address before it runs.
-    pub fn outline(&mut self, memory: &mut M, address: u64) -> Result<&Outline, Stop> {
+    pub fn outline(&mut self, memory: &mut M, address: u64) -> Result<&Rc<Outline>, Stop> {
         self.refresh(memory);
         self.steps.outline(memory, address)
     }

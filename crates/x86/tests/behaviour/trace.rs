@@ -14,7 +14,7 @@ const RDI: RegisterSet = RegisterSet::gpr(Reg::Rdi);
 
 fn outline(code: &[u8]) -> Outline {
     let mut m = machine(code);
-    m.blocks.outline(&mut m.memory, CODE).expect("code is there").clone()
+    Outline::clone(m.blocks.outline(&mut m.memory, CODE).expect("code is there"))
 }
 
 fn op(work: Work, reads: RegisterSet, writes: RegisterSet) -> MicroOp {
@@ -162,7 +162,7 @@ fn outlines(elf: &[u8]) -> Vec<Outline> {
     let mut address = CODE;
     while let Ok(outline) = blocks.outline(&mut memory, address) {
         address += u64::from(outline.length);
-        found.push(outline.clone());
+        found.push(Outline::clone(outline));
     }
     found
 }

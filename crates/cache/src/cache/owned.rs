@@ -1,0 +1,87 @@
+//! What a first-level cache does itself once it holds a line to write: stores that must be performed in order, locks, and atomic
+//! accesses. A store of nothing brings the line.
+
+use super::{Cache, NOBODY, tell};
+use crate::{bank::Offer, front};
+use engine::Lane;
+use mem::{Access, Atomic, Block, LineAddr, Observation, Reply, Request, Seen};
+use protocol::{Impossible, Kind, Msg};
+
+/// An atomic access that waits for its line.
+pub(super) struct Owned {
+    pub port: usize,
+    pub request: Request,
+    pub atomic: Atomic,
+}
+
+impl Cache {
+    /// Performs the next store, or lock, of a requester that wants them in order, if its line can be written; otherwise has the
+    /// line brought. Says whether it did anything.
+    pub(super) fn in_order(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
+        let mut next = self.top.as_ref().and_then(|top| top.ready.first(&[Lane::Coherence], 0));
+        while let Some(port) = next {
+            if self.in_order_of(port, now)? {
+                return Ok(true);
+            }
+            next = self.top.as_ref().and_then(|top| top.ready.first(&[Lane::Coherence], port + 1));
+        }
+        Ok(false)
+    }
+
+    fn in_order_of(&mut self, port: usize, now: u64) -> Result<bool, Box<Impossible>> {
+        let Some(top) = &mut self.top else { return Ok(false) };
+        let (node, from, _) = &top.wires[port];
+        let (node, Some(request)) = (*node, from.front(Lane::Coherence).map(|request| *request)) else {
+            return Ok(false);
+        };
+        let line = request.line();
+        let Some(bytes) = self.bank.writable(line) else { return self.bring(line) };
+        if request.access == Access::Lock {
+            self.bank.lock(line);
+            let reply = Reply { id: request.id, data: Block::of(bytes, request.data.mask()), stamp: 0 };
+            top.reply(front::Answer { to: node, reply, mask: request.data.mask() });
+        } else {
+            let store = top.front.message(&request, node);
+            if !self.bank.at_once(&store)? {
+                return Ok(false);
+            }
+            top.front.taken(&request, node, now);
+            if self.bank.locked() == Some(line) {
+                self.bank.unlock();
+            }
+            self.requests.increment();
+        }
+        top.wires[port].1.try_recv(Lane::Coherence);
+        Ok(true)
+    }
+
+    /// Performs the oldest atomic access, if its line can be written; otherwise has the line brought.
+    pub(super) fn atomic_owned(&mut self) -> Result<bool, Box<Impossible>> {
+        let Some(Owned { port, request, atomic }) = self.owned.front() else { return Ok(false) };
+        let (port, request, atomic) = (*port, *request, *atomic);
+        let line = request.line();
+        let Some(old) = self.bank.writable(line) else { return self.bring(line) };
+        let new = atomic.apply(&old, &request.data);
+        if !self.bank.at_once(&Msg::new(NOBODY, self.me, Kind::Store, line, new))? {
+            return Ok(false);
+        }
+        self.owned.pop_front();
+        let found = Block::of(old, request.data.mask());
+        if let Some((who, observations)) = &self.observer {
+            let seen = Seen::Changed { found, new };
+            tell(observations, Observation { who: *who, line, seen, stamp: 0 });
+        }
+        let Some(top) = &self.top else { return Ok(true) };
+        let reply = Reply { id: request.id, data: found, stamp: 0 };
+        top.reply(front::Answer { to: top.wires[port].0, reply, mask: request.data.mask() });
+        Ok(true)
+    }
+
+    /// Has a line brought here to be written, unless something is under way already.
+    fn bring(&mut self, line: LineAddr) -> Result<bool, Box<Impossible>> {
+        if self.bank.is_busy(line) {
+            return Ok(false);
+        }
+        Ok(self.bank.offer(Msg::new(NOBODY, self.me, Kind::Store, line, Block::EMPTY))? == Offer::Taken)
+    }
+}

@@ -1,0 +1,67 @@
+//! Commit: results become final in the order of the program.
+//!
+//! A store that is committed is sent to the cache and keeps its place in the queue of stores until it has been performed there;
+//! the cache performs stores in the order in which they are sent, so none has to wait for the one before.
+
+use super::{
+    Pipeline,
+    op::{Kind, State},
+};
+use rand_pcg::rand_core::RngCore;
+
+impl Pipeline {
+    pub(super) fn commit(&mut self, now: u64) {
+        let mut left = self.spec.commit_width;
+        for t in self.turns(now) {
+            let thread = &mut self.threads[t];
+            let before = left;
+            while left > 0 && thread.committed < thread.dispatched {
+                let op = *thread.op(thread.committed);
+                if op.state != State::Done {
+                    break;
+                }
+                match op.kind {
+                    Kind::Load => (0..op.touches).for_each(|_| _ = thread.loads.pop()),
+                    Kind::StoreData => thread.stores_committed += u64::from(op.touches),
+                    _ => {}
+                }
+                for (used, given_back) in thread.registers.iter_mut().zip(op.registers) {
+                    *used -= usize::from(given_back);
+                }
+                if op.ends {
+                    self.counts.instructions.increment();
+                }
+                thread.committed += 1;
+                left -= 1;
+            }
+            if left < before {
+                self.counts.micro_ops.add((before - left) as u64);
+                self.committed_now = true;
+                self.active = true;
+            }
+            if thread.stores_sent < thread.stores_committed {
+                self.send_stores(t, now);
+            }
+        }
+    }
+
+    /// Sends what is committed.
+    pub(super) fn send_stores(&mut self, t: usize, now: u64) {
+        while self.threads[t].stores_sent < self.threads[t].stores_committed && self.threads[t].send_from <= now {
+            self.send_store(t);
+            self.active = true;
+            if let Some(delay) = self.delay() {
+                self.threads[t].send_from = now + delay;
+            }
+        }
+    }
+
+    /// A random delay, if there are any.
+    pub(super) fn delay(&mut self) -> Option<u64> {
+        let most = self.spec.jitter?.most.0;
+        let random = self.random.as_mut()?;
+        // Most things are not delayed: what is can then fall behind them.
+        let delayed = random.next_u32().is_multiple_of(4);
+        Some(if delayed { random.next_u64() % (most + 1) } else { 0 })
+    }
+}

@@ -1,0 +1,88 @@
+//! Decode and dispatch: instructions become micro-operations in the queues of the core.
+
+use super::{
+    Pipeline,
+    op::{Kind, Op},
+    thread::{Front, Shares, Thread},
+};
+
+impl Pipeline {
+    /// Instructions whose lines have come leave the fetch queue.
+    pub(super) fn decode(&mut self, now: u64) {
+        let mut left = self.spec.decode_width;
+        for t in self.turns(now) {
+            let thread = &mut self.threads[t];
+            while left > 0 {
+                let Some(next) = thread.fetch_queue.front() else { break };
+                let decoded = thread.decoded + u64::from(next.ops);
+                let waiting = thread.decoded - thread.dispatched;
+                let has_room = decoded - thread.dispatched <= self.shares.micro_op_queue || waiting == 0;
+                if !has_room || !next.lines.iter().all(|line| thread.code.is_here(*line)) {
+                    break;
+                }
+                thread.decoded = decoded;
+                thread.fetch_queue.pop_front();
+                if thread.front == Front::Decode(decoded) {
+                    thread.front = Front::From(0);
+                }
+                left -= 1;
+                self.active = true;
+            }
+        }
+    }
+
+    /// Micro-operations enter the reorder buffer and the other queues that they need a place in.
+    pub(super) fn dispatch(&mut self, now: u64) {
+        let mut left = self.spec.dispatch_width;
+        for t in self.turns(now) {
+            let thread = &mut self.threads[t];
+            thread.lacks_stores = false;
+            while left > 0 && thread.dispatched < thread.decoded {
+                let op = *thread.op(thread.dispatched);
+                if !thread.fits(&op, &self.shares) {
+                    break;
+                }
+                thread.enter(&op);
+                left -= 1;
+                self.dispatched_now = true;
+                self.active = true;
+            }
+        }
+    }
+}
+
+impl Thread {
+    /// Whether there is room. What needs more than there is gets a queue of its own when that is empty.
+    fn fits(&mut self, op: &Op, shares: &Shares) -> bool {
+        if self.dispatched - self.committed >= shares.rob || self.issue_queue >= shares.issue_queue {
+            return false;
+        }
+        if op.takes > 0 {
+            let takes = u64::from(op.takes);
+            let (used, size) = match op.kind {
+                Kind::Load => (self.loads_dispatched - self.loads.first(), shares.load_queue),
+                _ => (self.stores_dispatched - self.stores.first(), shares.store_queue),
+            };
+            if used > 0 && used + takes > size {
+                self.lacks_stores = op.kind != Kind::Load;
+                return false;
+            }
+        }
+        let mut kinds = self.registers.iter().zip(op.registers).zip(shares.registers);
+        kinds.all(|((used, takes), size)| *used == 0 || used + usize::from(takes) <= size)
+    }
+
+    fn enter(&mut self, op: &Op) {
+        let number = self.dispatched;
+        self.dispatched += 1;
+        self.issue_queue += 1;
+        match op.kind {
+            Kind::Load => self.loads_dispatched += u64::from(op.takes),
+            _ => self.stores_dispatched += u64::from(op.takes),
+        }
+        for (used, takes) in self.registers.iter_mut().zip(op.registers) {
+            *used += usize::from(takes);
+        }
+        self.rename(number);
+    }
+}

@@ -1,0 +1,235 @@
+//! Loads and stores.
+//!
+//! A load looks among the older stores of its thread first: the youngest that overlaps it gives it its bytes if it has all of
+//! them, as soon as it has them itself; otherwise the load waits until that store has been performed. What instructions load
+//! was settled when they were executed; this is about time.
+
+use super::{
+    Pipeline,
+    op::{Load, Op, Store},
+    thread::{Front, Thread},
+};
+use engine::Lane;
+use interconnect::HEADER;
+use mem::{Access, Asid, Block, LINE, Mask, PhysAddr, Request, RequestId, Scope, VirtAddr};
+
+/// What an answer is for; the number under which a request travels says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum For {
+    /// A load's micro-operation.
+    Load(u64),
+    /// The oldest store.
+    Store,
+    Prefetch,
+    /// Fetch, which waits for a lock or for a line to load from.
+    Fetch,
+    /// A line of code.
+    Code(u64),
+}
+
+const THREAD: u32 = 8;
+
+impl For {
+    pub(super) fn id(self, thread: usize) -> RequestId {
+        let (kind, number) = match self {
+            For::Load(op) => (0, op),
+            For::Store => (1, 0),
+            For::Prefetch => (2, 0),
+            For::Fetch => (3, 0),
+            For::Code(line) => (4, line),
+        };
+        RequestId(number << (THREAD + 3) | (thread as u64) << 3 | kind)
+    }
+
+    fn of(id: RequestId) -> (Self, usize) {
+        let number = id.0 >> (THREAD + 3);
+        let what = match id.0 & 7 {
+            0 => For::Load(number),
+            1 => For::Store,
+            2 => For::Prefetch,
+            3 => For::Fetch,
+            _ => For::Code(number),
+        };
+        (what, (id.0 >> 3) as usize & ((1 << THREAD) - 1))
+    }
+}
+
+/// Where a load finds its bytes.
+enum Source {
+    Memory,
+    /// An older store has them all.
+    Store,
+    /// An older store will, when this micro-operation brings them.
+    Later(u64),
+    /// An older store has some of them: it must be performed first.
+    Performed(u64),
+}
+
+impl Pipeline {
+    pub(super) fn request(&mut self, lane: Lane, id: RequestId, access: Access, line: Load, data: Block<LINE>) {
+        let Load { virt, line, .. } = line;
+        let (scope, asid, phys) = (Scope::System, Asid::default(), Some(line));
+        let bytes = HEADER + if access == Access::Store { data.mask().len() as u64 } else { 0 };
+        self.data.1.send(lane, Request { id, access, scope, asid, virt, phys, data, stamp: 0 }, bytes);
+        self.in_flight += 1;
+    }
+
+    pub(super) fn take_answers(&mut self, now: u64) {
+        if self.in_flight == 0 {
+            return;
+        }
+        while let Some(reply) = self.data.0.try_recv(Lane::Reply) {
+            self.in_flight -= 1;
+            self.active = true;
+            let (what, t) = For::of(reply.id);
+            match what {
+                For::Load(number) => {
+                    let op = self.threads[t].op_mut(number);
+                    op.outstanding -= 1;
+                    if op.outstanding == 0 {
+                        self.complete(t, number, now);
+                    }
+                }
+                For::Store => self.performed(t, now),
+                For::Prefetch | For::Code(_) => {}
+                For::Fetch => self.threads[t].front = Front::From(now),
+            }
+        }
+        while let Some(reply) = self.code.0.try_recv(Lane::Reply) {
+            self.in_flight -= 1;
+            self.active = true;
+            if let (For::Code(line), t) = For::of(reply.id) {
+                self.threads[t].code.came(line);
+            }
+        }
+    }
+
+    /// A load knows its address.
+    pub(super) fn access(&mut self, t: usize, number: u64, now: u64) {
+        let thread = &mut self.threads[t];
+        if self.spec.wait_for_addresses && thread.is_unaddressed_before(number) {
+            return thread.held.push(number);
+        }
+        let Op { first_touch, touches, older_stores, .. } = *thread.op(number);
+        let touches = first_touch..first_touch + u64::from(touches);
+        let mut from_memory = 0;
+        for touch in touches.clone() {
+            match thread.source(touch, older_stores) {
+                Source::Memory => from_memory += 1,
+                Source::Store => {}
+                Source::Later(value) => {
+                    thread.op_mut(number).waiting = 1;
+                    let waits = thread.follow(value, number);
+                    debug_assert!(waits, "its value was not there");
+                    return;
+                }
+                Source::Performed(store) => {
+                    self.counts.blocked.increment();
+                    return thread.blocked.push((store, number));
+                }
+            }
+        }
+        self.counts.loads.add(touches.end - touches.start);
+        self.counts.forwards.add(touches.end - touches.start - u64::from(from_memory));
+        thread.op_mut(number).outstanding = from_memory;
+        if from_memory == 0 {
+            return self.wheel.put(now + 1, t, number);
+        }
+        for touch in touches {
+            let thread = &self.threads[t];
+            if let Source::Memory = thread.source(touch, older_stores) {
+                let load = *thread.loads.get(touch);
+                self.request(Lane::Request, For::Load(number).id(t), Access::Load, load, Block::zeros(load.mask));
+            }
+        }
+    }
+
+    /// Loads that waited for addresses look again.
+    pub(super) fn retry_held(&mut self, t: usize, now: u64) {
+        for load in std::mem::take(&mut self.threads[t].held) {
+            self.access(t, load, now);
+        }
+    }
+
+    /// Asks for the lines of a store whose address has been found, unless an older store has.
+    pub(super) fn prefetch(&mut self, t: usize, number: u64) {
+        if !self.spec.store_prefetch {
+            return;
+        }
+        let Op { first_touch, touches, .. } = *self.threads[t].op(number);
+        for touch in first_touch..first_touch + u64::from(touches) {
+            let thread = &mut self.threads[t];
+            let Store { virt, line, .. } = *thread.stores.get(touch);
+            let mut older = thread.stores.first()..touch;
+            let asked = thread.may_store_to(line, 1)
+                && older.any(|other| thread.stores.get(other).prefetched && thread.stores.get(other).line == line);
+            thread.stores.get_mut(touch).prefetched = true;
+            if !asked {
+                self.counts.prefetches.increment();
+                let (id, line) = (For::Prefetch.id(t), Load { virt, line, mask: Mask::NONE });
+                self.request(Lane::Request, id, Access::Store, line, Block::EMPTY);
+            }
+        }
+    }
+
+    /// Sends the oldest store that was not sent.
+    pub(super) fn send_store(&mut self, t: usize) {
+        let thread = &mut self.threads[t];
+        let Store { virt, line, data, .. } = *thread.stores.get(thread.stores_sent);
+        thread.stores_sent += 1;
+        let (id, line) = (For::Store.id(t), Load { virt, line, mask: Mask::NONE });
+        self.counts.stores.increment();
+        self.request(Lane::Coherence, id, Access::Store, line, data);
+    }
+
+    /// Stores that no micro-operation brings: the kernel's, and those that only let a line go.
+    pub(super) fn store_at_once(&mut self, t: usize, virt: VirtAddr, line: PhysAddr, data: Block<LINE>, parts: u16) {
+        let thread = &mut self.threads[t];
+        thread.push_store(Store { virt, line, data, parts, op: 0, ready: true, prefetched: true });
+        thread.stores_dispatched += 1;
+        thread.stores_committed += 1;
+    }
+
+    /// The oldest store has been performed.
+    fn performed(&mut self, t: usize, now: u64) {
+        let thread = &mut self.threads[t];
+        let number = thread.stores.first();
+        let Some(store) = thread.pop_store() else { return };
+        let mut program = self.program.borrow_mut();
+        (0..store.parts).for_each(|_| program.performed(t));
+        drop(program);
+        // Few wait at any time.
+        while let Some(place) = self.threads[t].blocked.iter().position(|(waits_for, _)| *waits_for == number) {
+            let (_, load) = self.threads[t].blocked.remove(place);
+            self.access(t, load, now);
+        }
+    }
+}
+
+impl Thread {
+    fn source(&self, touch: u64, older_stores: u64) -> Source {
+        let load = self.loads.get(touch);
+        if !self.may_store_to(load.line, 0) {
+            return Source::Memory;
+        }
+        for number in (self.stores.first()..older_stores).rev() {
+            let store = self.stores.get(number);
+            let mask = store.data.mask();
+            if store.line != load.line || mask.and(load.mask).is_empty() {
+                continue;
+            }
+            return match load.mask.without(mask).is_empty() {
+                true if store.ready => Source::Store,
+                true => Source::Later(store.op),
+                false => Source::Performed(number),
+            };
+        }
+        Source::Memory
+    }
+
+    /// The value of a store has come to the queue.
+    pub(super) fn value_is_there(&mut self, number: u64) {
+        let Op { first_touch, touches, .. } = *self.op(number);
+        (first_touch..first_touch + u64::from(touches)).for_each(|touch| self.stores.get_mut(touch).ready = true);
+    }
+}

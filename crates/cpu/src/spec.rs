@@ -1,0 +1,293 @@
+//! What a core has of everything.
+//!
+//! Width and reorder buffer are the paper's (`003_07d33ec44b25be67.txt`, Table 4.1). It says nothing of the rest; those
+//! values are Multi2Sim's, whose core the paper's is. Its queue of loads and stores is one; here each has its own of that size.
+
+use engine::Cycles;
+use thiserror::Error;
+use x86::trace::Class;
+
+/// A core, as a machine file describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoreSpec {
+    /// Instructions that are fetched and decoded in a cycle.
+    pub fetch_width: usize,
+    pub decode_width: usize,
+    /// Micro-operations that are dispatched, issued and committed in a cycle.
+    pub dispatch_width: usize,
+    pub issue_width: usize,
+    pub commit_width: usize,
+    /// Instructions that are fetched and not decoded; micro-operations that are decoded and not dispatched. This and all that
+    /// follows is divided among hardware threads.
+    pub fetch_queue: usize,
+    pub micro_op_queue: usize,
+    pub rob: usize,
+    pub issue_queue: usize,
+    /// Lines to be loaded from and stored to, from dispatch until commit, and until they have been stored to.
+    pub load_queue: usize,
+    pub store_queue: usize,
+    pub registers: Registers,
+    /// Who computes what. A class that no unit does takes a cycle and no unit.
+    pub units: Vec<Unit>,
+    /// Units that find addresses.
+    pub address: Timing,
+    pub predictor: PredictorSpec,
+    /// Lines of code that a thread keeps at hand: they are not asked for again. One at least.
+    pub line_buffers: usize,
+    /// Asks for the line of code that follows, too.
+    pub next_line: bool,
+    /// Loads wait until the addresses of all older stores are known; otherwise only for those that store what they load.
+    pub wait_for_addresses: bool,
+    /// Asks for a line to store to as soon as its address is known (3.2.2), so that it is there when the store commits.
+    pub store_prefetch: bool,
+    /// Random delays, for tests that want to see other orders of accesses.
+    pub jitter: Option<Jitter>,
+}
+
+/// Physical registers. Every thread needs as many as programs can name; the others are for results that are not committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// General registers, flags, and what micro-operations of one instruction hand to each other.
+    pub integer: usize,
+    /// The x87 stack as a whole is one.
+    pub x87: usize,
+    pub xmm: usize,
+}
+
+/// Units of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    pub count: usize,
+    /// From issue until the result can be used.
+    pub latency: Cycles,
+    /// From issue until the unit can take the next.
+    pub interval: Cycles,
+}
+
+impl Timing {
+    pub const fn new(count: usize, latency: u64, interval: u64) -> Self {
+        Self { count, latency: Cycles(latency), interval: Cycles(interval) }
+    }
+}
+
+/// Functional units, and the classes of work that they do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    pub does: Vec<Class>,
+    pub timing: Timing,
+}
+
+impl Unit {
+    pub fn new(does: &[Class], timing: Timing) -> Self {
+        Self { does: does.to_vec(), timing }
+    }
+}
+
+/// How branches are predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PredictorSpec {
+    pub direction: Direction,
+    /// The buffer of targets: sets (a power of two) and ways.
+    pub btb_sets: usize,
+    pub btb_ways: usize,
+    /// Return addresses that are remembered.
+    pub return_stack: usize,
+    /// From the resolution of a mispredicted branch until fetch goes on.
+    pub penalty: Cycles,
+}
+
+/// How it is predicted whether a conditional branch is taken. Sizes are powers of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Never taken.
+    Never,
+    /// Always predicted right, targets too: what perfect prediction would bring.
+    Perfect,
+    /// A counter of two bits for each address.
+    Bimodal { counters: usize },
+    /// A counter for each pattern of recent branches: so many histories (1: one for all branches) of so many bits.
+    TwoLevel { histories: usize, bits: u32, counters: usize },
+    /// Both of these, and a counter for each address that chooses.
+    Combined { bimodal: usize, histories: usize, bits: u32, counters: usize, choices: usize },
+}
+
+/// Random delays, the same in every run with the same seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jitter {
+    pub seed: u64,
+    /// The longest delay of a store before it is sent, and of fetch.
+    pub most: Cycles,
+}
+
+impl Default for CoreSpec {
+    fn default() -> Self {
+        use Class::*;
+        let unit = |does: &[Class], count, latency, interval| Unit::new(does, Timing::new(count, latency, interval));
+        Self {
+            fetch_width: 4,
+            decode_width: 4,
+            dispatch_width: 4,
+            issue_width: 4,
+            commit_width: 4,
+            // 64 bytes.
+            fetch_queue: 16,
+            micro_op_queue: 32,
+            rob: 64,
+            issue_queue: 40,
+            load_queue: 20,
+            store_queue: 20,
+            registers: Registers { integer: 80, x87: 40, xmm: 40 },
+            units: vec![
+                unit(&[Integer, Shift], 4, 1, 1),
+                unit(&[Multiply], 1, 3, 3),
+                unit(&[Divide], 1, 20, 20),
+                unit(&[Vector, Transfer], 1, 1, 1),
+                unit(&[VectorMultiply], 1, 2, 2),
+                unit(&[FloatAdd], 1, 5, 5),
+                unit(&[FloatMultiply], 1, 10, 10),
+                unit(&[FloatDivide], 1, 15, 15),
+                unit(&[FloatRoot], 1, 20, 20),
+                unit(&[FloatConvert], 1, 5, 5),
+                unit(&[X87Add], 2, 5, 5),
+                unit(&[X87Multiply], 1, 10, 10),
+                unit(&[X87Divide], 1, 15, 15),
+                unit(&[X87Slow], 1, 20, 20),
+            ],
+            address: Timing::new(4, 2, 1),
+            predictor: PredictorSpec {
+                // 1024 rows of 2^8 counters.
+                direction: Direction::TwoLevel { histories: 1, bits: 8, counters: 1024 << 8 },
+                btb_sets: 256,
+                btb_ways: 4,
+                return_stack: 32,
+                penalty: Cycles(0),
+            },
+            line_buffers: 4,
+            next_line: false,
+            wait_for_addresses: false,
+            store_prefetch: true,
+            jitter: None,
+        }
+    }
+}
+
+/// A core that can't be built.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SpecError {
+    #[error("`{what}` of a core is 0: it must be at least 1, or nothing gets through")]
+    Zero { what: &'static str },
+    #[error("`{what}` of a core is {size}: it must be a power of two")]
+    NotPowerOfTwo { what: &'static str, size: usize },
+    #[error(
+        "a core has {count} physical {kind} registers for {threads} hardware threads: {needed} are needed at least"
+    )]
+    FewRegisters { kind: &'static str, count: usize, threads: usize, needed: usize },
+    #[error("`{what}` of a core is {size}: {threads} hardware threads divide it, each needs at least 1")]
+    TooSmall { what: &'static str, size: usize, threads: usize },
+    #[error("two functional units of a core do {class:?}: a class belongs to one")]
+    TwoUnits { class: Class },
+    #[error("a core has {threads} hardware threads: 1 to {most} are possible")]
+    Threads { threads: usize, most: usize },
+    #[error("a history of {bits} branches: 1 to 30 are possible")]
+    History { bits: u32 },
+}
+
+/// The most hardware threads of a core.
+pub(crate) const MOST_THREADS: usize = 8;
+
+/// The registers that programs can name: general ones and flags, the x87 stack, xmm registers.
+pub(crate) const NAMED: [usize; 3] = [17, 1, 16];
+
+impl CoreSpec {
+    /// Whether a core like this, with so many hardware threads, can be built.
+    pub fn check(&self, threads: usize) -> Result<(), SpecError> {
+        if !(1..=MOST_THREADS).contains(&threads) {
+            return Err(SpecError::Threads { threads, most: MOST_THREADS });
+        }
+        let shared = [
+            ("fetch_queue", self.fetch_queue),
+            ("micro_op_queue", self.micro_op_queue),
+            ("rob", self.rob),
+            ("issue_queue", self.issue_queue),
+            ("load_queue", self.load_queue),
+            ("store_queue", self.store_queue),
+        ];
+        let widths = [
+            ("fetch_width", self.fetch_width),
+            ("decode_width", self.decode_width),
+            ("dispatch_width", self.dispatch_width),
+            ("issue_width", self.issue_width),
+            ("commit_width", self.commit_width),
+            ("line_buffers", self.line_buffers),
+            ("btb_ways", self.predictor.btb_ways),
+        ];
+        if let Some((what, _)) = shared.iter().chain(&widths).find(|(_, size)| *size == 0) {
+            return Err(SpecError::Zero { what });
+        }
+        if let Some((what, size)) = shared.into_iter().find(|(_, size)| *size < threads) {
+            return Err(SpecError::TooSmall { what, size, threads });
+        }
+        self.check_registers(threads)?;
+        self.check_units()?;
+        self.predictor.check()
+    }
+
+    fn check_registers(&self, threads: usize) -> Result<(), SpecError> {
+        let Registers { integer, x87, xmm } = self.registers;
+        for ((kind, count), named) in [("integer", integer), ("x87", x87), ("xmm", xmm)].into_iter().zip(NAMED) {
+            let needed = (named + 1) * threads;
+            if count < needed {
+                return Err(SpecError::FewRegisters { kind, count, threads, needed });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_units(&self) -> Result<(), SpecError> {
+        let mut seen = Vec::new();
+        let timings = self.units.iter().map(|unit| unit.timing).chain([self.address]);
+        for timing in timings {
+            for (what, value) in [
+                ("count of a unit", timing.count as u64),
+                ("latency of a unit", timing.latency.0),
+                ("interval of a unit", timing.interval.0),
+            ] {
+                if value == 0 {
+                    return Err(SpecError::Zero { what });
+                }
+            }
+        }
+        for class in self.units.iter().flat_map(|unit| &unit.does) {
+            if seen.contains(class) {
+                return Err(SpecError::TwoUnits { class: *class });
+            }
+            seen.push(*class);
+        }
+        Ok(())
+    }
+}
+
+impl PredictorSpec {
+    fn check(&self) -> Result<(), SpecError> {
+        let power = |what, size: usize| match size.is_power_of_two() {
+            true => Ok(()),
+            false => Err(SpecError::NotPowerOfTwo { what, size }),
+        };
+        let two_level = |histories, bits, counters| {
+            power("histories", histories)?;
+            power("counters", counters)?;
+            if (1..=30).contains(&bits) { Ok(()) } else { Err(SpecError::History { bits }) }
+        };
+        power("btb_sets", self.btb_sets)?;
+        match self.direction {
+            Direction::Never | Direction::Perfect => Ok(()),
+            Direction::Bimodal { counters } => power("counters", counters),
+            Direction::TwoLevel { histories, bits, counters } => two_level(histories, bits, counters),
+            Direction::Combined { bimodal, histories, bits, counters, choices } => {
+                power("bimodal", bimodal)?;
+                power("choices", choices)?;
+                two_level(histories, bits, counters)
+            }
+        }
+    }
+}

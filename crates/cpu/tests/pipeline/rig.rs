@@ -1,0 +1,170 @@
+//! A core between two memories that answer after as many cycles as a test says.
+
+use cpu::{Core, CoreSpec, Program};
+use engine::{
+    Context, Cycles, EventCount, Hertz, Inlet, Lane, Model, Outcome, Outlet, PortSpec, Run, RunOptions, Scope, Value,
+};
+use interconnect::Wire;
+use mem::{Access, Reply, Request};
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    rc::Rc,
+    sync::{Arc, Mutex},
+};
+
+/// How long memory takes.
+#[derive(Clone, Copy)]
+pub struct Latency {
+    /// From a request to its answer: 2 at least, a cycle there and a cycle back.
+    pub hit: u64,
+    /// The same for lines from an address on; others in a line of their own are not held up.
+    pub slow: (u64, u64),
+    pub code: u64,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        Self { hit: 2, slow: (u64::MAX, 2), code: 2 }
+    }
+}
+
+/// A request as memory answered it, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Performed {
+    pub cycle: u64,
+    pub request: Request,
+    pub ordered: bool,
+}
+
+/// What a run brought.
+pub struct Report {
+    pub run: Run,
+    pub log: Vec<Performed>,
+}
+
+const PHASES: [&str; 6] = ["busy", "system", "read_stall", "write_stall", "fetch_stall", "idle"];
+
+impl Report {
+    pub fn count(&self, name: &str) -> u64 {
+        self.run.total().count(&format!("core.{name}"))
+    }
+
+    /// Cycles in which the core was not idle.
+    pub fn cycles(&self) -> u64 {
+        PHASES[..5].iter().map(|phase| self.phase(phase)).sum()
+    }
+
+    pub fn phase(&self, phase: &str) -> u64 {
+        self.count(&format!("cycles.{phase}"))
+    }
+
+    pub fn all_cycles(&self) -> u64 {
+        self.cycles() + self.phase("idle")
+    }
+
+    /// Requests that were performed in their order, and stores among them.
+    pub fn ordered(&self) -> Vec<(Access, u64, u64)> {
+        let ordered = self.log.iter().filter(|performed| performed.ordered).map(|performed| performed.request);
+        ordered.map(|request| (request.access, request.line().0, request.data.mask().0)).collect()
+    }
+
+    /// The highest level of the reorder buffer.
+    pub fn most_in_rob(&self) -> u64 {
+        match self.run.total().0.get("core.cycles.rob") {
+            Some(Value::Level { max, .. }) => *max,
+            _ => 0,
+        }
+    }
+}
+
+/// Runs a program on a core until it has nothing to do any more.
+pub fn run<P: Program + 'static>(
+    spec: &CoreSpec,
+    threads: usize,
+    latency: Latency,
+    program: impl FnOnce() -> P + Send + 'static,
+) -> Report {
+    run_for(spec, threads, latency, move |_, _| program(), RunOptions::default())
+}
+
+/// The same; the program gets a place to build in and the core's bell.
+pub fn run_for<P: Program + 'static>(
+    spec: &CoreSpec,
+    threads: usize,
+    latency: Latency,
+    program: impl FnOnce(&Scope, &EventCount) -> P + Send + 'static,
+    options: RunOptions,
+) -> Report {
+    let spec = spec.clone();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let mut model = Model::new();
+    let clock = model.clock(Hertz::giga(1));
+    let own = Arc::clone(&log);
+    model.partition(move |partition| {
+        let scope = partition.scope(clock);
+        let place = scope.scope("core");
+        let wire = |name: &str| {
+            let spec = PortSpec { capacity: 256, latency: Cycles(1), bytes_per_cycle: None };
+            let (to, requests) = place.port(format!("{name}_requests").as_str(), spec, &scope);
+            let (replies, from) = scope.port(format!("{name}_replies").as_str(), spec, &place);
+            (Wire { from, to }, (requests, replies))
+        };
+        let (data, data_end) = wire("data");
+        let (code, code_end) = wire("code");
+        let bell = place.eventcount("bell");
+        let program = Rc::new(RefCell::new(program(&scope, &bell)));
+        let core = Core::new(spec, threads, program, data, code, bell, &place);
+        place.serve("pipeline", |cx| core.run(cx));
+        scope.serve("memory", move |cx| memory(cx, data_end, latency, own));
+        let (log, hit) = (Arc::default(), latency.code);
+        scope.serve("code", move |cx| memory(cx, code_end, Latency { hit, slow: (u64::MAX, 2), code: 2 }, log));
+    });
+    let run = model.run(&options);
+    let log = log.lock().expect("nobody panicked").clone();
+    Report { run, log }
+}
+
+/// Answers requests when they are due; those of the ordered lane one after the other.
+async fn memory(
+    cx: Context,
+    (requests, replies): (Inlet<Request>, Outlet<Reply>),
+    latency: Latency,
+    log: Arc<Mutex<Vec<Performed>>>,
+) {
+    let time = |request: &Request| if request.line().0 >= latency.slow.0 { latency.slow.1 } else { latency.hit } - 2;
+    let mut free: Vec<(u64, Request)> = Vec::new();
+    let mut ordered: VecDeque<(u64, Request)> = VecDeque::new();
+    loop {
+        let now = cx.now().0;
+        while let Some(request) = requests.try_recv(Lane::Request) {
+            free.push((now + time(&request), request));
+        }
+        while let Some(request) = requests.try_recv(Lane::Coherence) {
+            let after = ordered.back().map_or(0, |(due, _)| due + 1);
+            ordered.push_back(((now + time(&request)).max(after), request));
+        }
+        let mut due: Vec<_> =
+            free.extract_if(.., |(due, _)| *due <= now).map(|(_, request)| (request, false)).collect();
+        while ordered.front().is_some_and(|(due, _)| *due <= now) {
+            due.extend(ordered.pop_front().map(|(_, request)| (request, true)));
+        }
+        for (request, in_order) in due {
+            log.lock().expect("nobody panicked").push(Performed { cycle: now, request, ordered: in_order });
+            let reply = Reply { id: request.id, data: request.data, stamp: 0 };
+            replies.send(Lane::Reply, reply, 8).await;
+        }
+        let next = free.iter().chain(&ordered).map(|(due, _)| *due).min();
+        let seen = requests.arrivals().count();
+        match next {
+            Some(cycle) => _ = requests.arrivals().wait_for(seen + 1, cycle - cx.now().0).await,
+            None => requests.arrivals().wait(seen + 1).await,
+        }
+    }
+}
+
+/// A run that came to its end.
+pub fn finished(report: Report) -> Report {
+    assert_eq!(report.run.outcome, Outcome::Finished);
+    report
+}

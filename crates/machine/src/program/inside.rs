@@ -1,0 +1,222 @@
+//! GPUs of the same model as the cores.
+//!
+//! A kernel's addresses are the process's: each launch brings the pages it can reach into memory and takes their places along
+//! ([`gpu::AddressMap`]). Nothing is copied behind the program's back; copies that a policy asks for are done by the library in
+//! the program's own code. What a machine without coherence needs around a kernel, its front end orders: the caches of the CPU
+//! are flushed before a kernel, and after it (4.1 and 4.2 of `003_07d33ec44b25be67.txt`).
+
+use engine::{Context, EventCount, Queue, Time};
+use gcn3::{dispatch::Dispatch, functional::Plan};
+use gpu::{AddressMap, Forget, Kernel, Work};
+use mem::{Bytes, PhysAddr, VirtAddr};
+use os::{
+    guest::GuestMemory,
+    opencl::gpu::{Broken, Done, Ended, Gpus, Ready},
+};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+};
+
+const PAGE: u64 = 4096;
+
+/// What belongs to a launch beside the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct InsideSpec {
+    /// Wavefronts that can be under way at a time.
+    pub wavefronts: u64,
+    /// Whether host and kernels see what the other writes while a kernel runs.
+    pub coherent: bool,
+    /// What the GPUs' caches forget before a kernel.
+    pub forget: Forget,
+    /// Whether the caches of the CPU write back and forget all they hold before a kernel starts, and after its end.
+    pub flush_before: bool,
+    pub flush_after: bool,
+}
+
+/// The caches of the CPU, as the front end sees them.
+pub trait Caches {
+    /// Has them write back and forget all they hold; over when that is done.
+    fn flush(&self) -> Pin<Box<dyn Future<Output = ()> + '_>>;
+}
+
+/// Caches that need no flush.
+pub struct Coherent;
+
+impl Caches for Coherent {
+    fn flush(&self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// A kernel that is to run.
+struct Order {
+    launch: u64,
+    kernel: Kernel,
+    map: Arc<AddressMap>,
+    gpu: Option<usize>,
+}
+
+struct Books {
+    spec: InsideSpec,
+    orders: RefCell<VecDeque<Order>>,
+    ended: RefCell<Vec<Ended>>,
+    /// Kernels of which the driver has not heard that they ended.
+    under_way: Cell<usize>,
+    attention: Cell<bool>,
+    /// The front end's, as soon as there is one.
+    work: RefCell<Option<EventCount>>,
+    bells: RefCell<Vec<EventCount>>,
+}
+
+/// The GPUs. Clones are the same GPUs: the driver has one, the machine others.
+#[derive(Clone)]
+pub struct Inside(Rc<Books>);
+
+impl Inside {
+    pub fn new(spec: InsideSpec) -> Self {
+        Self(Rc::new(Books {
+            spec,
+            orders: RefCell::default(),
+            ended: RefCell::default(),
+            under_way: Cell::new(0),
+            attention: Cell::new(false),
+            work: RefCell::new(None),
+            bells: RefCell::default(),
+        }))
+    }
+
+    /// These bells are rung when a kernel has ended.
+    pub(super) fn ring(&self, bells: Vec<EventCount>) {
+        *self.0.bells.borrow_mut() = bells;
+    }
+
+    /// Whether a kernel has ended since the last call.
+    pub(super) fn take_attention(&self) -> bool {
+        self.0.attention.take()
+    }
+
+    /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `work`
+    /// belongs to the dispatchers' clock domain.
+    pub fn front_end(
+        &self,
+        gpus: Vec<(Queue<Work>, EventCount)>,
+        caches: Rc<dyn Caches>,
+        work: EventCount,
+    ) -> FrontEnd {
+        *self.0.work.borrow_mut() = Some(work.clone());
+        FrontEnd { books: Rc::clone(&self.0), gpus, caches, work }
+    }
+}
+
+impl Gpus for Inside {
+    fn plan(&self, dispatch: &Dispatch) -> Plan {
+        Plan::for_waves(dispatch, self.0.spec.wavefronts)
+    }
+
+    fn start(&mut self, launch: u64, ready: Ready, guest: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
+        let code = ready.program.code_of(ready.dispatch.kernel()).map_err(|error| Broken(error.to_string()))?;
+        let kernel = Kernel { dispatch: ready.dispatch, places: ready.places, code: Arc::clone(code) };
+        let scratch = (ready.places.scratch, Bytes(ready.places.scratch_size));
+        let mut pages = Vec::new();
+        for (base, size) in ready.reach.iter().copied().chain([scratch]) {
+            let first = base.0 / PAGE * PAGE;
+            pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| place(guest, page)));
+        }
+        let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
+        self.0.orders.borrow_mut().push_back(Order { launch, kernel, map, gpu: ready.gpu });
+        self.0.under_way.set(self.0.under_way.get() + 1);
+        if let Some(work) = &*self.0.work.borrow() {
+            work.advance();
+        }
+        Ok(())
+    }
+
+    fn work(&mut self, _: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
+        let ended = self.0.ended.take();
+        self.0.under_way.set(self.0.under_way.get() - ended.len());
+        Done { instructions: 0, ended }
+    }
+
+    fn is_fine_grained(&self) -> bool {
+        self.0.spec.coherent
+    }
+
+    fn is_busy(&self) -> bool {
+        self.0.under_way.get() > 0
+    }
+}
+
+/// A page of the process, which devices share from now on. What the program has unmapped by itself a kernel can't reach.
+fn place(guest: &mut dyn GuestMemory, page: u64) -> Option<(VirtAddr, PhysAddr, Bytes, bool)> {
+    let at = VirtAddr(page);
+    let (place, writable) = match guest.physical(at, true)? {
+        Ok(place) => (place, true),
+        Err(_) => (guest.physical(at, false)?.ok()?, false),
+    };
+    guest.share(place);
+    Some((at, place, Bytes(PAGE), writable))
+}
+
+/// Hands kernels to the GPUs, one at a time.
+pub struct FrontEnd {
+    books: Rc<Books>,
+    gpus: Vec<(Queue<Work>, EventCount)>,
+    caches: Rc<dyn Caches>,
+    work: EventCount,
+}
+
+impl FrontEnd {
+    pub async fn run(self, cx: Context) {
+        let spec = self.books.spec;
+        let mut given = vec![0; self.gpus.len()];
+        loop {
+            let seen = self.work.count();
+            let next = self.books.orders.borrow_mut().pop_front();
+            let Some(Order { launch, kernel, map, gpu }) = next else {
+                self.work.wait(seen + 1).await;
+                continue;
+            };
+            let start = cx.time();
+            if spec.flush_before {
+                self.caches.flush().await;
+            }
+            let chosen: Vec<usize> = gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
+            for (own, &gpu) in chosen.iter().enumerate() {
+                let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
+                let launch = gpu::Launch { kernel, map, share, forget: spec.forget };
+                self.give(gpu, Work::Launch(Box::new(launch)), &mut given).await;
+            }
+            self.wait(&chosen, &given).await;
+            if self.gpus.len() > 1 {
+                // What one wrote may lie with another that is its home.
+                let all: Vec<usize> = (0..self.gpus.len()).collect();
+                for &gpu in &all {
+                    self.give(gpu, Work::Flush, &mut given).await;
+                }
+                self.wait(&all, &given).await;
+            }
+            if spec.flush_after {
+                self.caches.flush().await;
+            }
+            self.books.ended.borrow_mut().push(Ended { launch, start, end: cx.time(), error: None });
+            self.books.attention.set(true);
+            self.books.bells.borrow().iter().for_each(EventCount::advance);
+        }
+    }
+
+    async fn give(&self, gpu: usize, work: Work, given: &mut [u64]) {
+        self.gpus[gpu].0.send(work).await;
+        given[gpu] += 1;
+    }
+
+    async fn wait(&self, gpus: &[usize], given: &[u64]) {
+        for &gpu in gpus {
+            self.gpus[gpu].1.wait(given[gpu]).await;
+        }
+    }
+}

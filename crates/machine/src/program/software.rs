@@ -1,0 +1,246 @@
+//! A process, the threads it has on cores, and whoever has to be told what.
+
+use super::{Guest, Inside, Schedule, Warden};
+use cpu::{Executed, Fetch, Touch};
+use engine::{EventCount, Time};
+use mem::{Block, LINE, LineAddr};
+use os::{
+    memory::{Line, Look},
+    opencl::Usage,
+    process::{Advanced, Driven, End, Process, SystemSpec, Totals},
+};
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    sync::{Arc, Mutex},
+};
+
+/// How software runs on a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct SoftwareSpec {
+    pub cores: usize,
+    /// Hardware threads of each.
+    pub threads: usize,
+    pub system: SystemSpec,
+    /// How long a thread runs while others wait.
+    pub slice: Time,
+}
+
+/// What is known when the program has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finish {
+    pub end: End,
+    pub totals: Totals,
+    /// What the GPUs have done.
+    pub usage: Usage,
+}
+
+/// Ranges of virtual addresses whose translation has changed, for whoever keeps translations.
+pub type Shootdown = Box<dyn Fn(&[(u64, u64)])>;
+
+/// A process on cores. Clones are the same process.
+#[derive(Clone)]
+pub struct Software {
+    state: Rc<RefCell<State>>,
+}
+
+pub(super) struct State {
+    pub driven: Driven,
+    schedule: Schedule,
+    threads: usize,
+    trap: u64,
+    /// One for each core.
+    pub bells: Vec<EventCount>,
+    /// The warden's: something has changed that it looks at.
+    pub alert: EventCount,
+    gpus: Option<Inside>,
+    shootdown: Option<Shootdown>,
+    /// Marks of the region of interest that have been passed: begin, end.
+    pub marks: [bool; 2],
+    seen: (u64, Time),
+    usage: Rc<RefCell<Usage>>,
+    finish: Arc<Mutex<Option<Finish>>>,
+}
+
+impl Software {
+    /// Puts a process on cores with these bells. `alert` belongs to the clock domain in which the [`Warden`] will run; what is
+    /// known in the end goes to `finish`.
+    pub fn new(
+        process: Process,
+        spec: SoftwareSpec,
+        bells: Vec<EventCount>,
+        alert: EventCount,
+        finish: Arc<Mutex<Option<Finish>>>,
+    ) -> Self {
+        let agents = spec.cores * spec.threads;
+        let driven = Driven::new(process, agents, spec.system);
+        let state = State {
+            driven,
+            schedule: Schedule::new(agents, spec.slice),
+            threads: spec.threads,
+            trap: spec.system.trap,
+            bells,
+            alert,
+            gpus: None,
+            shootdown: None,
+            marks: [false; 2],
+            seen: (0, Time::NEVER),
+            usage: Rc::default(),
+            finish,
+        };
+        Self { state: Rc::new(RefCell::new(state)) }
+    }
+
+    /// The GPUs that the process's driver was given, and where that counts what they do.
+    pub fn attach(&self, gpus: &Inside, usage: Rc<RefCell<Usage>>) {
+        let mut state = self.state.borrow_mut();
+        gpus.ring(state.bells.clone());
+        state.gpus = Some(gpus.clone());
+        state.usage = usage;
+    }
+
+    /// Whom to ask where the newest bytes of a line are that GPUs may write.
+    pub fn set_look(&self, look: Look) {
+        if let Some(window) = self.state.borrow_mut().driven.process_mut().space.window() {
+            window.set_look(look);
+        }
+    }
+
+    /// Whom to tell of translations that have changed.
+    pub fn set_shootdown(&self, shootdown: Shootdown) {
+        self.state.borrow_mut().shootdown = Some(shootdown);
+    }
+
+    /// What a core runs.
+    pub fn guest(&self, core: usize) -> Guest {
+        let first = core * self.state.borrow().threads;
+        Guest { state: Rc::clone(&self.state), first }
+    }
+
+    /// The first-level cache of a core has performed the oldest store of one of its hardware threads: everybody on the CPU's
+    /// side sees it from now on. Empty stores, such as prefetches, are passed over.
+    pub fn perform(&self, core: usize, thread: usize, line: LineAddr, data: &Block<LINE>) {
+        let mut state = self.state.borrow_mut();
+        let agent = core * state.threads + thread;
+        state.driven.perform(agent, line, data);
+    }
+
+    /// Looks at the process.
+    pub fn with_process<T>(&self, look: impl FnOnce(&mut Process) -> T) -> T {
+        look(self.state.borrow_mut().driven.process_mut())
+    }
+
+    /// Who keeps the timers and ends the run.
+    pub fn warden(&self) -> Warden {
+        Warden { state: Rc::clone(&self.state) }
+    }
+}
+
+impl State {
+    /// The next instruction of an agent, or what else it is to do.
+    pub fn next(&mut self, agent: usize, quiet: bool, executed: &mut Executed, now: Time) -> Fetch {
+        if self.gpus.as_ref().is_some_and(Inside::take_attention) {
+            self.driven.interrupt();
+        }
+        let fetch = self.find_next(agent, quiet, executed, now);
+        self.tell();
+        fetch
+    }
+
+    fn find_next(&mut self, agent: usize, quiet: bool, executed: &mut Executed, now: Time) -> Fetch {
+        loop {
+            let thread = self.schedule.running(agent);
+            if thread.is_some() && self.schedule.is_over(agent, &self.driven, now) && !self.driven.in_kernel(agent) {
+                if !quiet {
+                    return Fetch::Drain;
+                }
+                self.schedule.switch(agent, &self.driven, now);
+                return Fetch::System { cycles: self.trap, stores: Vec::new() };
+            }
+            let advanced = match thread {
+                Some(thread) => self.driven.advance(agent, thread, quiet, now),
+                None => self.driven.idle(agent, quiet, now),
+            };
+            return match (advanced, thread) {
+                (Advanced::Executed(step), _) => {
+                    executed.outline = step.outline;
+                    (executed.rip, executed.code, executed.next) = (step.rip, step.code, step.next);
+                    executed.taken = step.taken;
+                    executed.accesses.clear();
+                    executed.accesses.extend(self.driven.touches().iter().map(touch));
+                    Fetch::Executed
+                }
+                (Advanced::Drain, _) => Fetch::Drain,
+                (Advanced::Lock(Line { virt, phys }), _) => Fetch::Lock { virt, phys },
+                (Advanced::Missing(Line { virt, phys }), _) => Fetch::Missing { virt, phys },
+                (Advanced::System { cycles, stores }, _) => {
+                    if self.driven.take_yielded() {
+                        self.schedule.give_way(agent, now);
+                    }
+                    Fetch::System { cycles, stores: stores.iter().map(touch).collect() }
+                }
+                (Advanced::Blocked | Advanced::Gone, Some(thread)) => {
+                    self.schedule.release(agent);
+                    if !self.driven.exists(thread) {
+                        self.schedule.forget(thread);
+                    }
+                    self.schedule.pick(agent, &self.driven, now);
+                    continue;
+                }
+                (Advanced::Blocked | Advanced::Gone, None) => match self.schedule.pick(agent, &self.driven, now) {
+                    Some(_) => continue,
+                    None => Fetch::Idle,
+                },
+                (Advanced::Busy, _) => Fetch::Idle,
+                (Advanced::Ended, _) => {
+                    self.end();
+                    Fetch::Idle
+                }
+            };
+        }
+    }
+
+    /// Tells whoever waits for what has just changed.
+    fn tell(&mut self) {
+        let [begin, end] = self.driven.take_marks();
+        self.marks = [self.marks[0] || begin, self.marks[1] || end];
+        let now = (self.driven.turn(), self.driven.deadline());
+        let turned = std::mem::replace(&mut self.seen, now).0 != now.0;
+        if turned {
+            let changed = self.driven.take_shootdowns();
+            if let Some(shootdown) = self.shootdown.as_ref().filter(|_| !changed.is_empty()) {
+                shootdown(&changed);
+            }
+            self.bells.iter().for_each(EventCount::advance);
+        }
+        if turned || begin || end {
+            self.alert.advance();
+        }
+    }
+
+    /// Notes how it ended, once.
+    fn end(&mut self) {
+        let Some(end) = self.driven.end().cloned() else { return };
+        self.note(end);
+        self.alert.advance();
+    }
+
+    fn note(&mut self, end: End) {
+        let (totals, usage) = (self.driven.process().totals(), self.usage.borrow().clone());
+        let mut finish = self.finish.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        finish.get_or_insert(Finish { end, totals, usage });
+    }
+}
+
+impl Drop for State {
+    /// A run that ends before the program does still has its totals.
+    fn drop(&mut self) {
+        let time = self.driven.process().totals().time;
+        self.note(End::Interrupted { time });
+    }
+}
+
+fn touch(touch: &os::memory::Touch) -> Touch {
+    let os::memory::Touch { store, virt, phys, data } = *touch;
+    Touch { store, virt, phys, data }
+}

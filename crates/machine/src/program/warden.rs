@@ -1,0 +1,43 @@
+//! Who wakes cores when a deadline has come, and starts regions of the statistics where the program marks them. The only one
+//! whose end the run waits for: it ends with the program, and the run when all others have come to rest.
+
+use super::software::State;
+use engine::{Context, EventCount, Time};
+use std::{cell::RefCell, rc::Rc};
+
+pub struct Warden {
+    pub(super) state: Rc<RefCell<State>>,
+}
+
+impl Warden {
+    pub async fn run(self, cx: Context) {
+        let alert = self.state.borrow().alert.clone();
+        // The deadline that cores have been told of.
+        let mut told = Time::NEVER;
+        loop {
+            let seen = alert.count();
+            let (deadline, marks, over) = {
+                let mut state = self.state.borrow_mut();
+                (state.driven.deadline(), std::mem::take(&mut state.marks), state.driven.end().is_some())
+            };
+            for (mark, region) in marks.into_iter().zip(["region_of_interest", "after"]) {
+                if mark {
+                    cx.region(region);
+                }
+            }
+            if over {
+                return;
+            }
+            if deadline == Time::NEVER || deadline == told {
+                alert.wait(seen + 1).await;
+                continue;
+            }
+            let cycles = cx.cycle_at(deadline).0.saturating_sub(cx.now().0);
+            if cycles > 0 && alert.wait_for(seen + 1, cycles).await {
+                continue;
+            }
+            told = deadline;
+            self.state.borrow().bells.iter().for_each(EventCount::advance);
+        }
+    }
+}

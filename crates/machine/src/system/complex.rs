@@ -1,0 +1,306 @@
+//! The CPU and what it shares with the GPU (`003_07d33ec44b25be67.txt`, Fig. 3.2): cores with two levels of caches, a last-level cache in
+//! slices with the directory, a network, the GPU's hub, the system agent and the channels of memory. All of it is one partition.
+//!
+//! ```text
+//! cpu.core0 - l1d -.
+//!      \---- l1i --+- l2 --.     .-- cpu.l3_0
+//! cpu.core1 ...      l2 ---+ ring +-- cpu.l3_1
+//!                          |     |
+//!   gpu0.l2_0 === hub -----'     '-- system agent -- memory0, memory1, ..
+//! ```
+
+use super::{Ends, HISTORY, Layout, Memories, Report, wire};
+use crate::{
+    complex::{Complex, Join},
+    protocols::Roles,
+    spec::{CacheSpec, Machine},
+    stress::{Stress, Tester, TesterEnd},
+};
+use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
+use dram::{Memory, MemorySpec, Timing};
+use engine::{ClockId, Cycles, Hertz, Inlet, Outlet, Partition, PortSpec, Scope};
+use interconnect::{NetworkSpec, Packet, Side, Station, Topology, Wire, deal, network};
+use mem::{LINE, Observation, Observer, Reply, Request};
+use protocol::{
+    Controller, Node,
+    mesi::{
+        directory,
+        l1::{L1D, L1I},
+        l2::L2,
+    },
+};
+
+/// Who stands where cores stand.
+pub enum Cores {
+    Testers(Stress, Vec<TesterEnd>),
+}
+
+/// What the complex is connected to, and who works in it.
+pub struct ComplexPlan {
+    pub layout: Layout,
+    pub cores: Cores,
+    /// The banks of GPUs' second-level caches.
+    pub gpus: Vec<(Node, Ends)>,
+    /// For each core's data cache.
+    pub reports: Vec<Report>,
+    pub clocks: Clocks,
+}
+
+#[derive(Clone, Copy)]
+pub struct Clocks {
+    pub cpu: ClockId,
+    pub system: ClockId,
+    pub gpu: ClockId,
+    pub memory: ClockId,
+}
+
+/// Builds the complex.
+pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl FnOnce(&Partition) + Send + 'static {
+    let complex = machine.complex.expect("only a machine with a CPU has a complex");
+    let (roles, timing) = (machine.protocol, machine.memory);
+    let gpu_clock = machine.clock;
+    let stores: Vec<_> =
+        (0..complex.channels.count).map(|n| (memories.channel(n), memories.stores[n].clone())).collect();
+    move |partition| {
+        let ComplexPlan { layout, cores, gpus, reports, clocks } = plan;
+        let scopes = Scopes {
+            cpu: partition.scope(clocks.cpu),
+            system: partition.scope(clocks.system),
+            gpu: partition.scope(clocks.gpu),
+            memory: partition.scope(clocks.memory),
+        };
+        let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new() };
+        let reports = reports.into_iter().map(|report| report.map(|(who, end)| (who, builder.scopes.cpu.sender(end))));
+        let tops = builder.cores(reports.collect());
+        match cores {
+            Cores::Testers(stress, ends) => {
+                for (core, (end, top)) in ends.into_iter().zip(tops).enumerate() {
+                    let scope = builder.core_scope(core);
+                    let tester = Tester::new(stress, layout.core(core).0.into(), end, top.data, &scope).in_order();
+                    scope.serve("control", |cx| tester.run(cx));
+                }
+            }
+        }
+        builder.slices();
+        builder.hub(gpus);
+        builder.memory(roles, timing, stores);
+        builder.network();
+    }
+}
+
+/// What a core is connected to.
+struct Top {
+    data: Wire<Reply, Request>,
+    #[expect(dead_code, reason = "testers fetch nothing")]
+    code: Wire<Reply, Request>,
+}
+
+struct Scopes {
+    cpu: Scope,
+    system: Scope,
+    gpu: Scope,
+    memory: Scope,
+}
+
+struct Builder {
+    complex: Complex,
+    layout: Layout,
+    scopes: Scopes,
+    gpu_clock: Hertz,
+    /// What is attached to the network so far.
+    stations: Vec<Station<Packet>>,
+}
+
+impl Builder {
+    fn core_scope(&self, core: usize) -> Scope {
+        self.scopes.cpu.scope("cpu").scope(("core", core))
+    }
+
+    /// Bytes that a wire of the network's bandwidth moves in a cycle of such a clock.
+    fn bytes_per_cycle(&self, clock: Hertz) -> Option<u64> {
+        let NetworkSpec { bytes_per_cycle, .. } = self.complex.network;
+        bytes_per_cycle.map(|bytes| (bytes * self.complex.system_clock.0).div_ceil(clock.0))
+    }
+
+    /// A wire there and back within the complex.
+    fn pair<Out: 'static, Back: 'static>(
+        &self,
+        (from, from_clock): (&Scope, Hertz),
+        name: &str,
+        (to, to_clock): (&Scope, Hertz),
+        (latency, back): (u64, u64),
+    ) -> (Wire<Back, Out>, Wire<Out, Back>) {
+        let way = |clock, latency| PortSpec {
+            capacity: self.complex.network.capacity + latency as usize,
+            latency: Cycles(latency),
+            bytes_per_cycle: self.bytes_per_cycle(clock),
+        };
+        let (out, there): (Outlet<Out>, Inlet<Out>) = from.port(name, way(from_clock, latency), to);
+        let (reply, here): (Outlet<Back>, Inlet<Back>) =
+            to.port(&format!("{name}_back_{}", from.path().replace('.', "_")), way(to_clock, back), from);
+        (Wire { from: here, to: out }, Wire { from: there, to: reply })
+    }
+
+    /// Attaches an element of the CPU's clock to the network; gives its side of the wire.
+    fn attach(&mut self, nodes: Vec<Node>, scope: &Scope, clock: Hertz, latency: u64) -> Wire<Packet, Packet> {
+        let system = (&self.scopes.system.scope("network"), self.complex.system_clock);
+        let cycles = (latency * self.complex.system_clock.0).div_ceil(clock.0);
+        let (element, network) = self.pair((scope, clock), "to_network", system, (1, cycles.max(1)));
+        self.stations.push(Station { nodes, wire: network });
+        element
+    }
+
+    /// Cores' caches; gives what each core is connected to.
+    fn cores(&mut self, reports: Vec<Option<(Observer, Outlet<Observation>)>>) -> Vec<Top> {
+        let (complex, layout) = (self.complex, self.layout);
+        let clock = complex.clock;
+        let mut tops = Vec::new();
+        for (core, report) in reports.into_iter().enumerate() {
+            let scope = self.core_scope(core);
+            let (d, i, l2) = (scope.scope("l1d"), scope.scope("l1i"), scope.scope("l2"));
+            let (data, d_top) = self.pair((&scope, clock), "to_l1d", (&d, clock), (complex.l1d.latency.0, 1));
+            let (code, i_top) = self.pair((&scope, clock), "to_l1i", (&i, clock), (complex.l1i.latency.0, 1));
+            let (d_down, d_up) = self.pair((&d, clock), "to_l2", (&l2, clock), (complex.l2.latency.0, 1));
+            let (i_down, i_up) = self.pair((&i, clock), "to_l2", (&l2, clock), (complex.l2.latency.0, 1));
+            let (me, asker) = (layout.core_l2(core), layout.core(core));
+            let below = Homes { nodes: vec![me], stride: LINE as u64 };
+            let l1 =
+                |node, controller, spec: CacheSpec, down| First { node, controller, spec, below: below.clone(), down };
+            first(l1(layout.l1d(core), &L1D, complex.l1d, d_down), vec![(asker, d_top)], report, &d);
+            first(l1(layout.code(core), &L1I, complex.l1i, i_down), vec![(asker, i_top)], None, &i);
+            let out = self.attach(vec![me], &l2, clock, 0);
+            let (from, to) = (vec![d_up.from, i_up.from, out.from], out.to);
+            let others = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
+            let to =
+                vec![(vec![layout.l1d(core)], d_up.to), (vec![layout.code(core)], i_up.to), (others.collect(), to)];
+            let homes =
+                Homes { nodes: (0..complex.slices).map(|slice| layout.l3(slice)).collect(), stride: LINE as u64 };
+            let spec = cache_spec(complex.l2, &L2, me, homes, layout.l1d(core), false);
+            let cache = Cache::new(spec, Vec::new(), Side { from, to }, None, &l2);
+            l2.serve("control", |cx| cache.run(cx));
+            tops.push(Top { data, code });
+        }
+        tops
+    }
+
+    /// The last-level cache.
+    fn slices(&mut self) {
+        let (complex, layout) = (self.complex, self.layout);
+        for slice in 0..complex.slices {
+            let scope = self.scopes.cpu.scope("cpu").scope(("l3_", slice));
+            let me = layout.l3(slice);
+            let Wire { from, to } = self.attach(vec![me], &scope, complex.clock, complex.l3.latency.0);
+            let others = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
+            let neighbours = Side { from: vec![from], to: vec![(others.collect(), to)] };
+            let homes = self.memories();
+            let spec = cache_spec(complex.l3, &directory::L3, me, homes, layout.core_l2(0), true);
+            let cache = Cache::new(spec, Vec::new(), neighbours, None, &scope);
+            scope.serve("control", |cx| cache.run(cx));
+        }
+    }
+
+    fn memories(&self) -> Homes {
+        let channels = self.complex.channels;
+        Homes { nodes: (0..channels.count).map(|n| self.layout.memory(n)).collect(), stride: channels.interleave }
+    }
+
+    /// Between the GPUs and the network: a message at a time for each way.
+    fn hub(&mut self, gpus: Vec<(Node, Ends)>) {
+        if gpus.is_empty() {
+            return;
+        }
+        let scope = self.scopes.gpu.scope("hub");
+        let nodes: Vec<Node> = gpus.iter().map(|(node, _)| *node).collect();
+        let out = self.attach(nodes, &scope, self.gpu_clock, 0);
+        let banks = gpus.into_iter().map(|(node, ends)| Station { nodes: vec![node], wire: wire(ends, &scope) });
+        let mut stations: Vec<_> = banks.collect();
+        stations.push(Station { nodes: self.layout.of_complex(), wire: out });
+        let spec = NetworkSpec { topology: Topology::Crossbar, latency: Cycles(1), ..self.complex.network };
+        network::<Packet>(spec, stations, &scope).expect("the machine file was checked: such a hub can be built");
+    }
+
+    /// The system agent with the channels of memory behind it.
+    fn memory(&mut self, roles: Roles, timing: Timing, stores: Vec<(dram::Channel, dram::Store)>) {
+        let (layout, clock) = (self.layout, self.complex.system_clock);
+        let scope = self.scopes.system.scope("system_agent");
+        let nodes = (0..stores.len()).map(|channel| layout.memory(channel)).collect();
+        let Wire { from, to } = self.attach(nodes, &scope, clock, 2);
+        let mut dealt_to = Vec::new();
+        for (number, (channel, store)) in stores.into_iter().enumerate() {
+            let own = self.scopes.memory.scope(("memory", number));
+            let me = layout.memory(number);
+            let arrives =
+                PortSpec { capacity: self.complex.network.capacity, latency: Cycles(2), bytes_per_cycle: None };
+            let (arrives_to, arrives_from) = scope.port(&format!("to_memory{number}"), arrives, &own);
+            dealt_to.push((me, arrives_to));
+            let (back, returns) = own.port("to_agent", arrives, &scope);
+            let askers = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
+            let above = Side { from: vec![arrives_from], to: vec![(askers.collect(), back)] };
+            let spec =
+                MemorySpec { controller: roles.home, me, above: layout.core_l2(0), channel, timing, history: HISTORY };
+            let memory = Memory::new(spec, above, store, None, &own);
+            own.serve("control", |cx| memory.run(cx));
+            let to = to.clone();
+            scope.serve(("answers", number), |_| async move {
+                loop {
+                    let packet: Packet = returns.recv(engine::Lane::Reply).await;
+                    to.send(engine::Lane::Reply, packet, interconnect::bytes(&packet.msg)).await;
+                }
+            });
+        }
+        let bell = scope.eventcount("arrivals");
+        scope.serve("deal", |cx| deal(vec![from], dealt_to, bell, cx));
+    }
+
+    fn network(self) {
+        let scope = self.scopes.system.scope("network");
+        let built = network::<Packet>(self.complex.network, self.stations, &scope);
+        built.expect("the machine file was checked: such a network can be built");
+    }
+}
+
+/// A first-level cache of a core.
+struct First {
+    node: Node,
+    controller: &'static dyn Controller<LINE>,
+    spec: CacheSpec,
+    below: Homes,
+    down: Wire<Packet, Packet>,
+}
+
+fn first(l1: First, requesters: Requesters, report: Option<(Observer, Outlet<Observation>)>, scope: &Scope) {
+    let below = l1.below.nodes[0];
+    let spec = cache_spec(l1.spec, l1.controller, l1.node, l1.below, l1.node, false);
+    let cache = Cache::new(spec, requesters, Side::one(below, l1.down), report, scope);
+    scope.serve("control", |cx| cache.run(cx));
+}
+
+fn cache_spec(
+    spec: CacheSpec,
+    controller: &'static dyn Controller<LINE>,
+    me: Node,
+    below: Homes,
+    above: Node,
+    lifts_requests: bool,
+) -> cache::CacheSpec {
+    let CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, ports, .. } = spec;
+    let peers = Vec::new();
+    let bank = BankSpec { controller, me, below, above, shape, mshrs, waiting, join_queue, write_back_queue, peers };
+    let (atomics, acquire) = (Atomics::Owned, Acquire::Coherent);
+    cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests }
+}
+
+/// Whom a bank of a GPU's L2 asks.
+pub fn homes_of_gpu(machine: &Machine, layout: Layout) -> Option<(Homes, Acquire)> {
+    let complex = machine.complex.as_ref()?;
+    let (nodes, stride, acquire) = match complex.join {
+        Join::LastLevel => {
+            ((0..complex.slices).map(|slice| layout.l3(slice)).collect(), LINE as u64, Acquire::Coherent)
+        }
+        Join::Memory => {
+            let channels = complex.channels;
+            ((0..channels.count).map(|n| layout.memory(n)).collect(), channels.interleave, Acquire::Recall)
+        }
+    };
+    Some((Homes { nodes, stride }, acquire))
+}

@@ -1,0 +1,198 @@
+//! Cores without hardware: they fetch one instruction after the other and perform stores when chance has it.
+//!
+//! What they share with real ones is the order that total store order asks for: stores are performed oldest first, any time
+//! after they were executed; whoever holds a line for a locked access keeps all others from writing it.
+
+use super::caches;
+use cpu::{Executed, Fetch, Program, Touch};
+use engine::{Context, EventCount, Hertz, Model, Outcome, RunOptions, Time};
+use machine::program::{Finish, Guest, Software, SoftwareSpec};
+use mem::{LineAddr, PhysAddr};
+use os::{
+    End, Options, Process,
+    files::Stdio,
+    opencl::{Driver, PolicyKind, Settings},
+    process::{SystemSpec, Totals},
+};
+use rand_pcg::{Pcg64Mcg, rand_core::RngCore};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, VecDeque},
+    io::{self, Cursor, Write},
+    rc::Rc,
+    sync::{Arc, Mutex},
+};
+
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("nobody panics while he writes").extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// How a program is run.
+#[derive(Clone, Copy)]
+pub struct Run {
+    pub cores: usize,
+    pub seed: u64,
+    /// How many of a hundred chances to perform a store are taken.
+    pub eager: u64,
+    /// The memory policy, if there is a driver.
+    pub policy: Option<PolicyKind>,
+    pub slice: Time,
+    /// Whether cores are those of the model.
+    pub real: bool,
+}
+
+impl Run {
+    pub const fn on(cores: usize) -> Run {
+        Run { cores, seed: 1, eager: 50, policy: None, slice: Time::micros(50), real: false }
+    }
+}
+
+/// What a run gave.
+#[derive(Debug, PartialEq)]
+pub struct Ran {
+    pub end: End,
+    pub out: String,
+    pub totals: Totals,
+    pub kernels: u64,
+}
+
+impl Ran {
+    /// The output of a program that must have ended well.
+    #[track_caller]
+    pub fn good(self) -> String {
+        assert_eq!(self.end, End::Exited { code: 0 }, "{}\n{}", self.end, self.out);
+        self.out
+    }
+}
+
+pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
+    let (out, finish) = (Kept::default(), Arc::new(Mutex::new(None)));
+    let arguments: Vec<Vec<u8>> =
+        std::iter::once(&"guest").chain(arguments).map(|text| text.as_bytes().to_vec()).collect();
+    let mut model = Model::new();
+    let clock = model.clock(Hertz::giga(1));
+    let (kept, left) = (out.clone(), Arc::clone(&finish));
+    model.partition(move |partition| {
+        let scope = partition.scope(clock);
+        let mut options = Options::new("/guest");
+        options.arguments = arguments;
+        options.stdio = Stdio::new(Cursor::new(Vec::new()), kept.clone(), kept);
+        options.cpus = how.cores as u32;
+        options.max_instructions = 50_000_000;
+        if let Some(policy) = how.policy {
+            options.driver = Box::new(Driver::new(Settings { policy, ..Settings::default() }));
+        }
+        let process = Process::start(program, options).expect("the committed programs are sound");
+        let system = SystemSpec { trap: 100, soft_fault: 50, hard_fault: 1000, copy_per_kib: 16 };
+        let spec = SoftwareSpec { cores: how.cores, threads: 1, system, slice: how.slice };
+        let bells: Vec<EventCount> = (0..how.cores).map(|core| scope.eventcount(("bell", core))).collect();
+        let software = Software::new(process, spec, bells.clone(), scope.eventcount("alert"), left);
+        let locks = Rc::new(RefCell::new(BTreeMap::new()));
+        for (core, bell) in bells.into_iter().enumerate() {
+            let (random, locks) = (Pcg64Mcg::new(u128::from(how.seed) << 32 | core as u128 | 1), Rc::clone(&locks));
+            if how.real {
+                caches::build(core, &software, bell, random, locks, &scope);
+                continue;
+            }
+            let core = FakeCore {
+                number: core,
+                guest: software.guest(core),
+                software: software.clone(),
+                bell,
+                random,
+                eager: how.eager,
+                stores: VecDeque::new(),
+                locks,
+            };
+            scope.serve(("core", core.number), |cx| core.run(cx));
+        }
+        let warden = software.warden();
+        scope.spawn("warden", |cx| warden.run(cx));
+    });
+    let run = model.run(&RunOptions::default());
+    assert_eq!(run.outcome, Outcome::Finished);
+    let finish: Option<Finish> = finish.lock().expect("nobody panics while he holds it").take();
+    let Finish { end, totals, usage } = finish.expect("a run that ended has an end");
+    let out = String::from_utf8_lossy(&out.0.lock().expect("the run is over")).into_owned();
+    Ran { end, out, totals, kernels: usage.kernels }
+}
+
+/// Lines that cores hold for locked accesses.
+pub type Locks = Rc<RefCell<BTreeMap<u64, usize>>>;
+
+struct FakeCore {
+    number: usize,
+    guest: Guest,
+    software: Software,
+    bell: EventCount,
+    random: Pcg64Mcg,
+    eager: u64,
+    /// Those that have been executed and not performed.
+    stores: VecDeque<Touch>,
+    locks: Locks,
+}
+
+impl FakeCore {
+    async fn run(mut self, cx: Context) {
+        let mut executed = Executed::default();
+        let mut drains = false;
+        loop {
+            let quiet = self.stores.is_empty();
+            if !quiet && (drains || self.random.next_u64() % 100 < self.eager) {
+                cx.pause(1 + self.random.next_u64() % 4).await;
+                self.perform();
+                continue;
+            }
+            drains = false;
+            cx.pause(1).await;
+            let seen = self.bell.count();
+            match self.guest.next(0, quiet, &mut executed, cx.time()) {
+                Fetch::Executed => self.stores.extend(executed.accesses.iter().filter(|touch| touch.store)),
+                Fetch::Drain => {
+                    assert!(!quiet, "a quiet core has nothing to drain");
+                    drains = true;
+                }
+                Fetch::Lock { phys, .. } => self.lock(phys, &cx).await,
+                Fetch::Missing { .. } => panic!("no device has any line"),
+                Fetch::System { cycles, stores } => {
+                    assert!(quiet && stores.iter().all(|touch| touch.store));
+                    cx.pause(1 + cycles).await;
+                    self.stores.extend(stores);
+                    drains = true;
+                }
+                Fetch::Idle if quiet => self.bell.wait(seen + 1).await,
+                Fetch::Idle => drains = true,
+            }
+        }
+    }
+
+    async fn lock(&mut self, phys: PhysAddr, cx: &Context) {
+        while self.locks.borrow().contains_key(&phys.0) {
+            cx.pause(1 + self.random.next_u64() % 8).await;
+        }
+        self.locks.borrow_mut().insert(phys.0, self.number);
+    }
+
+    /// Performs the oldest store, unless somebody else holds its line.
+    fn perform(&mut self) {
+        let Some(Touch { phys, data, .. }) = self.stores.front().copied() else { return };
+        let holder = self.locks.borrow().get(&phys.0).copied();
+        if holder.is_some_and(|holder| holder != self.number) {
+            return;
+        }
+        self.locks.borrow_mut().remove(&phys.0);
+        self.stores.pop_front();
+        self.software.perform(self.number, 0, LineAddr(phys.0), &data);
+        self.guest.performed(0);
+    }
+}

@@ -1,0 +1,99 @@
+//! Whole programs on cores whose stores are performed late, with the right result.
+
+mod caches;
+mod cores;
+
+use cores::{Run, run};
+use engine::Time;
+use os::{End, opencl::PolicyKind};
+
+/// Programs that check themselves, of `os`.
+const GUESTS: &[u8] = include_bytes!("../../../os/tests/guests/guests");
+/// The built-in workloads.
+const WORKLOADS: &[u8] = include_bytes!("../../../workloads/guest/workloads.elf");
+
+#[test]
+fn a_program_prints_on_one_core() {
+    let ran = run(GUESTS, &["hello"], Run::on(1));
+    assert!(ran.totals.page_faults > 0 && ran.totals.system_calls > 0);
+    assert_eq!(ran.good(), "hello, world\n");
+}
+
+#[test]
+fn floats_print_with_stores_that_are_forwarded_in_part() {
+    for eager in [5, 100] {
+        let how = Run { eager, ..Run::on(1) };
+        assert_eq!(run(GUESTS, &["floats"], how).good(), "0.333333333333333 2.5 0x1.2688b70e62bp-1030\n");
+    }
+}
+
+#[test]
+fn signals_are_delivered_as_linux_does() {
+    for cores in [1, 2] {
+        assert_eq!(run(GUESTS, &["signals"], Run::on(cores)).good(), "signals as they should be\n");
+    }
+}
+
+#[test]
+fn a_handler_of_sigsegv_can_open_pages() {
+    assert_eq!(run(GUESTS, &["unprotect"], Run::on(1)).good(), "192 reads and 192 writes repaired\n");
+}
+
+#[test]
+fn mappings_behave_as_linux_has_them() {
+    assert_eq!(run(GUESTS, &["memory"], Run::on(2)).good(), "memory as it should be\n");
+}
+
+#[test]
+fn pipes_carry_bytes_between_threads() {
+    for cores in [1, 3] {
+        assert_eq!(run(GUESTS, &["pipes"], Run::on(cores)).good(), "through a copy\npipes as they should be\n");
+    }
+}
+
+#[test]
+fn threads_that_all_wait_are_a_deadlock_on_cores_too() {
+    let ran = run(GUESTS, &["deadlock"], Run::on(2));
+    assert!(matches!(ran.end, End::Deadlock { .. }), "{}", ran.end);
+}
+
+#[test]
+fn a_workload_is_right_on_any_number_of_cores_and_under_either_policy() {
+    for cores in 1..=4 {
+        let policy = if cores % 2 == 0 { PolicyKind::Memcpy } else { PolicyKind::Shared };
+        let how = Run { policy: Some(policy), seed: cores as u64, ..Run::on(cores) };
+        let out = run(WORKLOADS, &["vecadd", "--size", "1024"], how).good();
+        assert!(out.contains("vecadd"), "{out}");
+    }
+}
+
+#[test]
+fn more_threads_than_cores_take_turns() {
+    for (cores, slice) in [(1, Time::micros(5)), (2, Time::micros(20))] {
+        let how = Run { slice, ..Run::on(cores) };
+        assert_eq!(run(GUESTS, &["threads"], how).good(), "sum 80000\n");
+    }
+}
+
+#[test]
+fn cores_of_the_model_run_programs_too() {
+    let real = |cores| Run { real: true, ..Run::on(cores) };
+    assert_eq!(run(GUESTS, &["hello"], real(1)).good(), "hello, world\n");
+    assert_eq!(run(GUESTS, &["signals"], real(2)).good(), "signals as they should be\n");
+    assert_eq!(run(GUESTS, &["unprotect"], real(1)).good(), "192 reads and 192 writes repaired\n");
+    assert_eq!(run(GUESTS, &["threads"], real(4)).good(), "sum 80000\n");
+}
+
+#[test]
+fn a_workload_is_right_on_cores_of_the_model() {
+    let how = Run { real: true, policy: Some(PolicyKind::Shared), ..Run::on(3) };
+    assert_eq!(run(WORKLOADS, &["vecadd", "--size", "1024"], how), run(WORKLOADS, &["vecadd", "--size", "1024"], how));
+    run(WORKLOADS, &["vecadd", "--size", "1024"], how).good();
+}
+
+#[test]
+fn a_run_is_the_same_every_time_and_differs_by_its_delays() {
+    let with = |seed| run(GUESTS, &["pipes"], Run { seed, ..Run::on(3) });
+    assert_eq!(with(7), with(7));
+    assert_ne!(with(7).totals.time, with(8).totals.time);
+}

@@ -1,0 +1,166 @@
+//! Accesses through a [`Window`]: every one of them while there is one.
+
+use super::{
+    AddressSpace, DIRECT_MAP, HUGE_PAGE, PAGE, USER_END,
+    space::Backed,
+    table::{self, Entry},
+    window::{Spot, Window},
+};
+use mem::{Block, LINE, LineAddr, PhysAddr, VirtAddr};
+use x86::{Access, Stop};
+
+impl AddressSpace {
+    /// From now on stores of so many agents wait until they are performed. The tables get the kernel's view of physical memory
+    /// ([`DIRECT_MAP`]).
+    pub fn open_window(&mut self, agents: usize) {
+        // Pages of both sizes, one after the other, reach twice as far as the limit at most.
+        let reach = 2 * self.physical.limit().0 + 2 * HUGE_PAGE;
+        for page in (0..reach).step_by(HUGE_PAGE as usize) {
+            let entry = Entry(page | Entry::PRESENT | Entry::WRITABLE | Entry::NO_EXECUTE);
+            if table::map_huge(&mut self.physical, self.root, VirtAddr(DIRECT_MAP + page), entry).is_none() {
+                break;
+            }
+        }
+        let nowhere = self.nowhere();
+        self.tlb = super::tlb::Tlb::new(nowhere);
+        self.physical.window = Some(Box::new(Window::new(agents, nowhere)));
+    }
+
+    pub fn window(&mut self) -> Option<&mut Window> {
+        self.physical.window.as_deref_mut()
+    }
+
+    pub(super) fn has_window(&self) -> bool {
+        self.physical.window.is_some()
+    }
+
+    /// An agent's oldest store has been performed: everybody sees it from now on. An empty one is nobody's store.
+    ///
+    /// # Panics
+    /// If it is not the agent's oldest store: whoever performs them has mixed their order up.
+    pub fn perform(&mut self, agent: usize, line: LineAddr, data: &Block<LINE>) {
+        if data.mask().is_empty() {
+            return;
+        }
+        let mut bytes = [0; LINE];
+        self.physical.frames.read(PhysAddr(line.0), &mut bytes);
+        let mut whole = Block::full(bytes);
+        whole.write(data);
+        self.physical.frames.write(PhysAddr(line.0), whole.bytes());
+        if let Some(window) = &mut self.physical.window
+            && window.performed(agent, line, data)
+        {
+            self.code_changed();
+        }
+    }
+
+    /// Where the instruction at an address lies, if it has been fetched.
+    pub fn code_place(&mut self, rip: u64) -> Option<PhysAddr> {
+        self.spot(rip, Access::Execute).ok().map(|spot| spot.place(rip))
+    }
+
+    /// Where an address is, by what is remembered of the tables or by the tables.
+    fn spot(&mut self, address: u64, access: Access) -> Result<Spot, Stop> {
+        let page = address / PAGE;
+        let window = self.physical.window.as_ref().expect("only a window asks for spots");
+        if let Some(spot) = window.find(page)
+            && (access != Access::Write || spot.writable)
+        {
+            return Ok(spot);
+        }
+        let leaf = self.leaf(address, access)?;
+        let Backed { phys, frame, offset } = self.backed(leaf, address);
+        // A write to code must be noticed, so it never hits.
+        let writable = access == Access::Write && !self.holds_code(page);
+        let spot = Spot::new(page, phys, (frame, offset), writable);
+        if let Some(window) = &mut self.physical.window {
+            window.remember(spot);
+        }
+        Ok(spot)
+    }
+
+    pub(super) fn load_seen(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), Stop> {
+        let all = bytes.len();
+        let mut done = 0;
+        while done < all {
+            let at = address.wrapping_add(done as u64);
+            let count = ((PAGE - at % PAGE) as usize).min(all - done);
+            let access = self.physical.window.as_ref().map_or(Access::Read, |window| window.load_access());
+            let spot = self.spot(at, access)?;
+            let super::Physical { window: Some(window), frames, .. } = &mut self.physical else { break };
+            if window.stops_at(spot, at, all - done) || !window.load(frames, spot, at, &mut bytes[done..done + count]) {
+                return Err(Stop::Wait);
+            }
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// On a fault, what lies in earlier pages has been stored.
+    pub(super) fn store_seen(&mut self, address: u64, bytes: &[u8]) -> Result<(), Stop> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = address.wrapping_add(done as u64);
+            let count = ((PAGE - at % PAGE) as usize).min(bytes.len() - done);
+            let spot = self.spot(at, Access::Write)?;
+            let code = !spot.writable && self.holds_code(at / PAGE);
+            if code {
+                self.code_changed();
+            }
+            let Some(window) = &mut self.physical.window else { break };
+            if window.stops_at(spot, at, bytes.len() - done) {
+                return Err(Stop::Wait);
+            }
+            window.store(spot, at, &bytes[done..done + count], code);
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// Whether all of these bytes could be stored.
+    pub(super) fn probe_seen(&mut self, address: u64, bytes: u64) -> Result<(), Stop> {
+        let mut done = 0;
+        while done < bytes {
+            let at = address.wrapping_add(done);
+            let spot = self.spot(at, Access::Write)?;
+            let window = self.physical.window.as_mut().expect("it has just been asked");
+            if window.stops_at(spot, at, (bytes - done) as usize) {
+                return Err(Stop::Wait);
+            }
+            done += PAGE - at % PAGE;
+        }
+        Ok(())
+    }
+
+    pub(super) fn fetch_seen(&mut self, address: u64, bytes: &mut [u8]) -> Result<usize, Stop> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = address.wrapping_add(done as u64);
+            let leaf = match self.leaf(at, Access::Execute) {
+                Ok(leaf) => leaf,
+                Err(stop) if done == 0 => return Err(stop),
+                Err(_) => break,
+            };
+            let page = at / PAGE;
+            self.note_code(page);
+            if let Some(window) = &mut self.physical.window {
+                window.forget_page(page);
+            }
+            let count = ((PAGE - at % PAGE) as usize).min(bytes.len() - done);
+            self.physical.read(leaf.place(VirtAddr(at)), &mut bytes[done..done + count]);
+            done += count;
+        }
+        Ok(done)
+    }
+
+    /// The page of an address: as a core finds it in the tables, or (for the kernel) after whatever a fault brings in.
+    pub(super) fn leaf(&mut self, address: u64, access: Access) -> Result<super::Leaf, Stop> {
+        if address >= USER_END {
+            return Err(Stop::PageFault { address, access, present: false });
+        }
+        if self.physical.window.as_ref().is_some_and(|window| window.is_program()) {
+            return self.present(address, access);
+        }
+        self.page(address, access).map_err(|why| why.stop(address, access))
+    }
+}

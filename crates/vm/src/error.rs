@@ -1,0 +1,69 @@
+//! What can be wrong about a translation, in words. All of these but the shape are bugs of the machine or of its kernel, found while
+//! it runs.
+
+use mem::{Asid, Bytes, LineAddr, PhysAddr, VirtAddr};
+use thiserror::Error;
+
+/// A request and the page tables don't agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Mistranslation {
+    #[error(
+        "address space {} has no page tables: give the root of its tables to `Roots` before anybody translates in it",
+        asid.0
+    )]
+    NoTables { asid: Asid },
+    #[error(
+        "{virt} of address space {} is not mapped: the entry of level {level} at {at} is {entry:#x}, which is not present; the \
+         page must be brought in before it is accessed, and shot down before it is taken away",
+        asid.0
+    )]
+    NotPresent { asid: Asid, virt: VirtAddr, level: u32, at: PhysAddr, entry: u64 },
+    #[error(
+        "{virt} of address space {} lies in a page larger than 2 MiB: the entry of level {level} at {at} is {entry:#x}; pages \
+         have 4 KiB or 2 MiB",
+        asid.0
+    )]
+    TooLarge { asid: Asid, virt: VirtAddr, level: u32, at: PhysAddr, entry: u64 },
+    #[error(
+        "{virt} of address space {} is {requester} for the requester and {tables} in its page of {size}: the page has been moved \
+         without a shootdown, or the tables that were read are stale",
+        asid.0
+    )]
+    Differs { asid: Asid, virt: VirtAddr, requester: PhysAddr, tables: PhysAddr, size: Bytes },
+    #[error("a write to {virt} of address space {}, whose page is read-only in the page tables", asid.0)]
+    ReadOnly { asid: Asid, virt: VirtAddr },
+    #[error(
+        "a walk of flat latency does not look at page tables and needs to be told where {virt} of address space {} is: the \
+         request has no physical address",
+        asid.0
+    )]
+    Untold { asid: Asid, virt: VirtAddr },
+    #[error(
+        "the page of {virt} of address space {} was taken away while it was looked up, and the request has no physical address",
+        asid.0
+    )]
+    Gone { asid: Asid, virt: VirtAddr },
+    #[error(
+        "pages {virt} and {leading} of address space {} are both the page {frame} of memory: caches by virtual address would hold \
+         its lines twice, which needs a forward-backward table",
+        asid.0
+    )]
+    Synonym { asid: Asid, virt: VirtAddr, leading: VirtAddr, frame: PhysAddr },
+    #[error(
+        "line {line} passes between virtual and physical caches of address space {}, but no request has asked for its page, or it \
+         has been shot down: its lines must leave the virtual caches before that",
+        asid.0
+    )]
+    Unknown { asid: Asid, line: LineAddr },
+}
+
+/// A TLB that can't be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ShapeError {
+    #[error(
+        "{entries} entries can't be dealt to sets of {ways}: entries must be a multiple of ways, and neither may be 0"
+    )]
+    Uneven { entries: usize, ways: usize },
+    #[error("{entries} entries in sets of {ways} are {sets} sets: that must be a power of two")]
+    Sets { entries: usize, ways: usize, sets: usize },
+}

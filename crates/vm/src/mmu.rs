@@ -1,0 +1,357 @@
+//! The memory management unit between requesters and their caches (`003_07d33ec44b25be67.txt`, 3.2.7, Fig. 3.12; the TLB of a compute
+//! unit in `002_b647e612215b4d79.txt`, 2).
+//!
+//! It has a port for each requester, with a first-level TLB: instructions and data of a core, vector and scalar memory of a compute
+//! unit. A request whose page is in the TLB goes on in the cycle in which it came. One that misses waits, while the page is asked
+//! for below; others pass it (hit under miss), and those for the same page wait with it. In lanes in which requesters rely on
+//! order, nobody passes: requests are still looked up as they come, so that misses overlap, and go on in order.
+//!
+//! Answers of caches have no address and don't come by here: they go straight to the requester.
+
+use crate::{
+    Mistranslation, Roots, Shootdown, Tlb, TlbSpec, Translate, Translated, Translation, TranslationId,
+    misses::{Misses, Search},
+    page::writes,
+    shootdown::{Control, Orders},
+};
+use engine::{Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Outlet, RoundRobin, Scope};
+use interconnect::{HEADER, Pending, Sender, Wire};
+use mem::{Access, Request};
+use std::collections::VecDeque;
+
+/// From the machine file.
+#[derive(Clone, Copy, Debug)]
+pub struct MmuSpec {
+    /// Look-ups of each port in a cycle.
+    pub lookups: usize,
+    /// Pages that can be asked for below at a time.
+    pub misses: usize,
+    /// Requests of each lane of a port that can wait for a page.
+    pub waiting: usize,
+    /// How long it is busy with a shootdown.
+    pub shootdown: Cycles,
+}
+
+/// A requester and its cache.
+pub struct MmuPort {
+    /// What it is called in statistics: `dtlb`.
+    pub name: String,
+    pub tlb: TlbSpec,
+    /// From the requester.
+    pub from: Inlet<Request>,
+    /// To its cache.
+    pub to: Outlet<Request>,
+}
+
+/// The memory management unit of a core or compute unit.
+pub struct Mmu {
+    spec: MmuSpec,
+    ports: Vec<Port>,
+    misses: Misses,
+    answers: Inlet<Translated>,
+    below: Sender<Translate>,
+    orders: Orders,
+    roots: Roots,
+    bell: EventCount,
+}
+
+struct Port {
+    tlb: Tlb,
+    from: Inlet<Request>,
+    lanes: [Queue; 3],
+    turns: RoundRobin,
+    /// The last cycle in which something was looked up, and how much.
+    looked_up: (u64, usize),
+    /// How many requests of each lane had come before the order that is being obeyed, and have not been taken.
+    before_order: [usize; 3],
+    hits: Counter,
+    misses: Counter,
+    merged: Counter,
+    evictions: Counter,
+    miss_cycles: Histogram,
+}
+
+/// A lane of a port.
+struct Queue {
+    /// Requests whose page has been asked for; in a lane with order, also those behind them.
+    waiting: VecDeque<Waiting>,
+    to: Sender<Request>,
+    pending: Pending,
+}
+
+struct Waiting {
+    request: Request,
+    /// What it waits for; nothing, if only for those before it.
+    page: Option<TranslationId>,
+    since: u64,
+}
+
+/// Whether requesters rely on the order of requests in a lane: those that are to be performed in order (a core's stores) travel
+/// as `Coherence`.
+fn has_order(lane: Lane) -> bool {
+    lane != Lane::Request
+}
+
+impl Mmu {
+    /// Builds the unit at `scope`. `below`: whom it asks on a miss.
+    pub fn new(
+        spec: MmuSpec,
+        ports: Vec<MmuPort>,
+        below: Wire<Translated, Translate>,
+        control: Option<Control>,
+        roots: &Roots,
+        scope: &Scope,
+    ) -> Mmu {
+        let bell = scope.eventcount("work");
+        below.from.ring(&bell);
+        let ports = ports.into_iter().map(|port| Port::new(port, scope, &bell)).collect();
+        Mmu {
+            spec,
+            ports,
+            misses: Misses::new(spec.misses, scope),
+            answers: below.from,
+            below: Sender::new(below.to, &Pending::default(), &scope.scope("below"), &bell),
+            orders: Orders::new(control, &bell, scope),
+            roots: roots.clone(),
+            bell,
+        }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        loop {
+            let seen = self.bell.count();
+            let more = match self.cycle(cx.now().0) {
+                Ok(more) => more,
+                Err(wrong) => return cx.fail(wrong.to_string()),
+            };
+            if let Some(order) = self.orders.next() {
+                self.forget(&order);
+                cx.pause(self.spec.shootdown).await;
+                continue;
+            }
+            match more {
+                true => cx.pause(1).await,
+                false => self.bell.wait(seen + 1).await,
+            }
+        }
+    }
+
+    /// Takes what has come; says whether more could be looked up in the next cycle.
+    fn cycle(&mut self, now: u64) -> Result<bool, Mistranslation> {
+        while let Some(answer) = self.answers.try_recv(Lane::Reply) {
+            self.answered(&answer, now)?;
+        }
+        let mut more = false;
+        for port in 0..self.ports.len() {
+            more |= self.look_up(port, now)?;
+        }
+        // Requests that had come before an order go by what is to be forgotten.
+        let ports = &self.ports;
+        self.orders.answer(|_| self.misses.has_void() || ports.iter().any(|port| port.before_order != [0; 3]));
+        Ok(more)
+    }
+
+    /// Looks up what a port has, as much as it can in a cycle; says whether that was the limit.
+    fn look_up(&mut self, port: usize, now: u64) -> Result<bool, Mistranslation> {
+        if self.ports[port].looked_up.0 != now {
+            self.ports[port].looked_up = (now, 0);
+        }
+        while !self.ports[port].from.is_empty() {
+            if self.ports[port].looked_up.1 == self.spec.lookups {
+                return Ok(true);
+            }
+            let mut taken = None;
+            for lane in self.ports[port].turns.order() {
+                if self.take(port, Lane::ALL[lane], now)? {
+                    taken = Some(lane);
+                    break;
+                }
+            }
+            let Some(taken) = taken else { break };
+            let port = &mut self.ports[port];
+            port.turns.grant(|lane| lane == taken);
+            port.looked_up.1 += 1;
+            port.before_order[taken] = port.before_order[taken].saturating_sub(1);
+        }
+        Ok(false)
+    }
+
+    /// Takes the next request of a lane, if there is one and it can be taken.
+    fn take(&mut self, number: usize, lane: Lane, now: u64) -> Result<bool, Mistranslation> {
+        let port = &mut self.ports[number];
+        let queue = &mut port.lanes[lane as usize];
+        let Some(front) = port.from.front(lane) else { return Ok(false) };
+        if !queue.pending.is_clear() {
+            return Ok(false);
+        }
+        let (asid, virt, phys, write) = (front.asid, front.virt, front.phys, writes(&front));
+        if matches!(front.access, Access::Invalidate | Access::Flush) {
+            // It is about all requests before it, and has no page.
+            drop(front);
+            if queue.waiting.is_empty() {
+                port.from.try_recv(lane).into_iter().for_each(|order| queue.send(order, lane));
+                return Ok(true);
+            }
+            return Ok(false);
+        }
+        let forgetting = self.orders.cover(asid, virt);
+        let known = known(&mut port.tlb, &front, || forgetting || self.roots.is_changing(asid))?;
+        drop(front);
+        let passes = known.is_some() && (queue.waiting.is_empty() || !has_order(lane));
+        if !passes && queue.waiting.len() >= self.spec.waiting {
+            return Ok(false);
+        }
+        let page = match known.map_or_else(|| self.misses.find(asid, virt), |_| Search::Known) {
+            Search::Known => {
+                port.hits.increment();
+                None
+            }
+            Search::UnderWay(page) => {
+                port.merged.increment();
+                Some(page)
+            }
+            Search::Void => return Ok(false),
+            Search::Nothing => {
+                let Some(ask) = self.misses.open(asid, virt, phys, write) else { return Ok(false) };
+                self.below.send(Lane::Request, ask, Translate::BYTES);
+                port.misses.increment();
+                Some(ask.id)
+            }
+        };
+        if let Some(page) = page.filter(|_| forgetting && port.before_order[lane as usize] > 0) {
+            self.misses.make_void(page);
+        }
+        let mut request = port.from.try_recv(lane).expect("it is at the front");
+        request.phys = known.map_or(phys, |found| Some(found.place(virt)));
+        match passes {
+            true => queue.send(request, lane),
+            false => queue.waiting.push_back(Waiting { request, page, since: now }),
+        }
+        Ok(true)
+    }
+
+    /// A page has come: who waited for it goes on.
+    fn answered(&mut self, answer: &Translated, now: u64) -> Result<(), Mistranslation> {
+        let miss = self.misses.get(answer.id);
+        // While its tables change, a request may be older or newer than what was found.
+        let may_differ = miss.void || self.orders.cover(miss.asid, miss.page) || self.roots.is_changing(miss.asid);
+        let mut writer = None;
+        for port in &mut self.ports {
+            let mut remember = None;
+            for queue in &mut port.lanes {
+                for waiting in queue.waiting.iter_mut().filter(|waiting| waiting.page == Some(answer.id)) {
+                    match answer.found.map(|found| (found, found.admits(&waiting.request))) {
+                        Some((found, Ok(()))) => {
+                            waiting.request.phys = Some(found.place(waiting.request.virt));
+                            remember = Some(found);
+                        }
+                        Some((_, Err(Mistranslation::ReadOnly { .. }))) if !miss.write => {
+                            writer = Some(waiting.request.phys);
+                            continue;
+                        }
+                        Some((_, Err(wrong))) if !may_differ => return Err(wrong),
+                        None if waiting.request.phys.is_none() => {
+                            return Err(Mistranslation::Gone { asid: miss.asid, virt: waiting.request.virt });
+                        }
+                        Some((_, Err(_))) | None => {}
+                    }
+                    waiting.page = None;
+                }
+            }
+            if let Some(found) = remember.filter(|_| !miss.void)
+                && port.tlb.insert(miss.asid, found)
+            {
+                port.evictions.increment();
+            }
+            port.release(now);
+        }
+        match writer {
+            Some(phys) => {
+                let ask = self.misses.ask_to_write(answer.id, phys);
+                self.below.send(Lane::Request, ask, Translate::BYTES);
+            }
+            None => self.misses.close(answer.id),
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, what: &Shootdown) {
+        let dropped: usize = self.ports.iter_mut().map(|port| port.tlb.forget(*what)).sum();
+        self.ports.iter_mut().for_each(|port| port.before_order = Lane::ALL.map(|lane| port.from.len(lane)));
+        self.orders.dropped.add(dropped as u64);
+        self.misses.void(what);
+    }
+}
+
+impl Port {
+    fn new(port: MmuPort, scope: &Scope, bell: &EventCount) -> Port {
+        let scope = scope.scope(&port.name);
+        port.from.ring(bell);
+        let lanes = Lane::ALL.map(|lane| {
+            let (pending, name) = (Pending::default(), ["loads", "replies", "in_order"][lane as usize]);
+            let to = Sender::new(port.to.clone(), &pending, &scope.scope(name), bell);
+            Queue { waiting: VecDeque::new(), to, pending }
+        });
+        Port {
+            tlb: Tlb::new(port.tlb),
+            from: port.from,
+            lanes,
+            turns: RoundRobin::new(Lane::ALL.len()),
+            looked_up: (u64::MAX, 0),
+            before_order: [0; 3],
+            hits: scope.counter("hits"),
+            misses: scope.counter("misses"),
+            merged: scope.counter("merged"),
+            evictions: scope.counter("evictions"),
+            miss_cycles: scope.histogram("miss_cycles"),
+        }
+    }
+
+    /// Sends on whoever need not wait any more.
+    fn release(&mut self, now: u64) {
+        for lane in Lane::ALL {
+            let Queue { waiting, to, .. } = &mut self.lanes[lane as usize];
+            let mut next = 0;
+            while next < waiting.len() {
+                if waiting[next].page.is_none() {
+                    let Waiting { request, since, .. } = waiting.remove(next).expect("it is there");
+                    self.miss_cycles.record(now - since);
+                    send(to, request, lane);
+                } else if has_order(lane) {
+                    break;
+                } else {
+                    next += 1;
+                }
+            }
+        }
+    }
+}
+
+/// What a TLB has for a request. It may be older than the request while tables change, and less than a write needs: then it is
+/// forgotten.
+fn known(
+    tlb: &mut Tlb,
+    request: &Request,
+    is_changing: impl Fn() -> bool,
+) -> Result<Option<Translation>, Mistranslation> {
+    let Some(found) = tlb.look_up(request.asid, request.virt) else { return Ok(None) };
+    match found.admits(request) {
+        Ok(()) => Ok(Some(found)),
+        Err(wrong @ Mistranslation::Differs { .. }) if !is_changing() => Err(wrong),
+        Err(_) => {
+            tlb.forget(Shootdown::Page { asid: request.asid, virt: request.virt });
+            Ok(None)
+        }
+    }
+}
+
+impl Queue {
+    fn send(&self, request: Request, lane: Lane) {
+        send(&self.to, request, lane);
+    }
+}
+
+fn send(to: &Sender<Request>, request: Request, lane: Lane) {
+    let bytes = if writes(&request) { request.data.mask().len() as u64 } else { 0 };
+    to.send(lane, request, HEADER + bytes);
+}

@@ -1,0 +1,69 @@
+//! Pages, and what is known about one once it has been translated.
+
+use crate::Mistranslation;
+use mem::{Access, Bytes, PhysAddr, Request, VirtAddr};
+
+/// The sizes of pages: leaves of the lowest level of the tables, and of the one above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PageSize {
+    /// 4 KiB.
+    Small,
+    /// 2 MiB.
+    Huge,
+}
+
+impl PageSize {
+    pub const fn bytes(self) -> Bytes {
+        match self {
+            PageSize::Small => Bytes(4 << 10),
+            PageSize::Huge => Bytes(2 << 20),
+        }
+    }
+}
+
+/// What may be done to a page. Whatever is there can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights {
+    pub write: bool,
+    pub execute: bool,
+}
+
+/// Where a page lies, and what may be done to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// The page's first byte, as the program names it.
+    pub page: VirtAddr,
+    /// The same byte, as memory names it.
+    pub frame: PhysAddr,
+    pub size: PageSize,
+    pub rights: Rights,
+}
+
+impl Translation {
+    /// Whether an address lies in the page.
+    pub fn covers(&self, address: VirtAddr) -> bool {
+        address.align_down(self.size.bytes()) == self.page
+    }
+
+    /// The physical address of one in the page.
+    pub fn place(&self, address: VirtAddr) -> PhysAddr {
+        self.frame + address.offset_in(self.size.bytes())
+    }
+
+    /// Whether a request is for what this says: it means the same place, and may do what it wants.
+    pub fn admits(&self, request: &Request) -> Result<(), Mistranslation> {
+        let (asid, virt, tables) = (request.asid, request.virt, self.place(request.virt));
+        match request.phys {
+            Some(requester) if requester != tables => {
+                Err(Mistranslation::Differs { asid, virt, requester, tables, size: self.size.bytes() })
+            }
+            _ if writes(request) && !self.rights.write => Err(Mistranslation::ReadOnly { asid, virt }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a request needs the right to write.
+pub(crate) fn writes(request: &Request) -> bool {
+    !matches!(request.access, Access::Load | Access::Invalidate | Access::Flush)
+}

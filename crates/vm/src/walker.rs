@@ -1,0 +1,331 @@
+//! Page-table walkers: so many at a time, behind a queue (`003_07d33ec44b25be67.txt`, 3.2.7; `002_b647e612215b4d79.txt`, 2 and Table 1).
+//!
+//! A walker reads the entries of the tables level by level, each a load of 8 bytes by physical address on the wire to whatever
+//! it is connected to: a core's cache, a cache of its own, memory. A page-walk cache of upper levels lets it begin lower. Or it takes a
+//! flat time, as in the first paper, and answers what the asker knows.
+
+use crate::{
+    Mistranslation, PageSize, Rights, Roots, Shootdown, TlbSpec, Translate, Translated, Translation,
+    entry::{Entry, TOP_LEVEL, entry_at, prefix, size},
+    sets::Sets,
+    shootdown::{Control, Orders},
+};
+use engine::{
+    Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Level, Outlet, Queue, Reason, RoundRobin, Scope,
+};
+use interconnect::{HEADER, Wire};
+use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, VirtAddr};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
+
+/// From the machine file.
+#[derive(Clone, Copy, Debug)]
+pub struct WalkersSpec {
+    /// How many walk at a time.
+    pub walkers: usize,
+    /// How many pages wait for a walker here; more wait in the wires.
+    pub queue: usize,
+    /// How long a shootdown takes here.
+    pub shootdown: Cycles,
+}
+
+/// How pages are found.
+pub enum Walk {
+    /// It takes a fixed time and finds what the asker knows, in pages of 4 KiB.
+    Flat { latency: Cycles },
+    /// The tables are read by way of `memory`.
+    Tables { memory: Wire<Reply, Request>, page_walk_cache: Option<TlbSpec> },
+}
+
+/// Starts walkers at `scope` that answer all of `askers`.
+pub fn walkers(
+    spec: WalkersSpec,
+    walk: Walk,
+    askers: Vec<Wire<Translate, Translated>>,
+    control: Option<Control>,
+    roots: &Roots,
+    scope: &Scope,
+) {
+    let (from, to): (Vec<_>, Vec<_>) = askers.into_iter().map(|wire| (wire.from, wire.to)).unzip();
+    let queue = scope.queue("queue", spec.queue);
+    let bell = scope.eventcount("work");
+    from.iter().for_each(|inlet| inlet.ring(&bell));
+    scope.serve("accept", |_| accept(from, queue.clone(), bell));
+    let method = match walk {
+        Walk::Flat { latency } => Method::Flat(latency),
+        Walk::Tables { memory, page_walk_cache } => {
+            Method::Tables(Tables::new(spec.walkers, memory, page_walk_cache, scope))
+        }
+    };
+    let shared = Rc::new(Shared {
+        askers: to,
+        queue,
+        roots: roots.clone(),
+        method,
+        under_way: RefCell::new(vec![None; spec.walkers]),
+        begun: Cell::new(0),
+        ended: scope.eventcount("ended"),
+        walk_cycles: scope.histogram("walk_cycles"),
+        active: scope.level("active"),
+    });
+    for number in 0..spec.walkers {
+        let walker = Walker { number, shared: Rc::clone(&shared) };
+        scope.serve(("walker", number), |cx| walker.run(cx));
+    }
+    if control.is_some() {
+        let bell = scope.eventcount("orders");
+        let orders = Orders::new(control, &bell, scope);
+        scope.serve("shootdown", move |cx| forget(shared, orders, bell, spec.shootdown, cx));
+    }
+}
+
+/// A question, and the number of the asker.
+type Question = (usize, Translate);
+
+/// Takes questions in turn.
+async fn accept(from: Vec<Inlet<Translate>>, queue: Queue<Question>, bell: EventCount) {
+    let mut turns = RoundRobin::new(from.len());
+    loop {
+        match turns.grant(|asker| from[asker].len(Lane::Request) > 0) {
+            Some(asker) => {
+                let question = from[asker].try_recv(Lane::Request).expect("it was granted");
+                queue.send((asker, question)).await;
+            }
+            None => bell.next().await,
+        }
+    }
+}
+
+/// What all walkers have in common.
+struct Shared {
+    askers: Vec<Outlet<Translated>>,
+    queue: Queue<Question>,
+    roots: Roots,
+    method: Method,
+    /// What each walker is looking for, and the number of its walk.
+    under_way: RefCell<Vec<Option<(Translate, u64)>>>,
+    begun: Cell<u64>,
+    ended: EventCount,
+    walk_cycles: Histogram,
+    active: Level,
+}
+
+enum Method {
+    Flat(Cycles),
+    Tables(Tables),
+}
+
+struct Walker {
+    number: usize,
+    shared: Rc<Shared>,
+}
+
+impl Walker {
+    async fn run(self, cx: Context) {
+        loop {
+            let (asker, question) = self.shared.queue.recv().await;
+            let since = cx.now().0;
+            self.begin(question);
+            let found = match &self.shared.method {
+                Method::Flat(latency) => {
+                    cx.pause(*latency).await;
+                    told(&question)
+                }
+                Method::Tables(tables) => self.walk(tables, &question).await,
+            };
+            let found = match found {
+                Ok(found) => Some(found),
+                // The page is just being taken away.
+                Err(_) if self.shared.roots.is_changing(question.asid) => None,
+                Err(wrong) => return cx.fail(wrong.to_string()),
+            };
+            self.shared.walk_cycles.record(cx.now().0 - since);
+            let answer = Translated { id: question.id, found };
+            self.shared.askers[asker].send(Lane::Reply, answer, Translated::BYTES).await;
+            self.end();
+        }
+    }
+
+    /// Goes down the tables, from where the page-walk cache can take it.
+    async fn walk(&self, tables: &Tables, question: &Translate) -> Result<Translation, Mistranslation> {
+        let Translate { asid, virt, .. } = *question;
+        let root = self.shared.roots.root(asid).ok_or(Mistranslation::NoTables { asid })?;
+        let (mut table, mut level) = tables.begin(asid, virt).unwrap_or((root, TOP_LEVEL));
+        loop {
+            let at = entry_at(table, virt, level);
+            let entry = tables.read(self.number, asid, at).await;
+            if !entry.is_present() {
+                return Err(Mistranslation::NotPresent { asid, virt, level, at, entry: entry.0 });
+            }
+            if entry.is_leaf(level) {
+                let size = size(level).ok_or(Mistranslation::TooLarge { asid, virt, level, at, entry: entry.0 })?;
+                let page = virt.align_down(size.bytes());
+                return Ok(Translation { page, frame: entry.address(), size, rights: entry.rights() });
+            }
+            table = entry.address();
+            tables.remember(Upper { asid, level, prefix: prefix(virt, level), table });
+            level -= 1;
+        }
+    }
+
+    fn begin(&self, question: Translate) {
+        let number = self.shared.begun.get();
+        self.shared.begun.set(number + 1);
+        self.shared.under_way.borrow_mut()[self.number] = Some((question, number));
+        self.shared.active.rise();
+    }
+
+    fn end(&self) {
+        self.shared.under_way.borrow_mut()[self.number] = None;
+        self.shared.active.fall();
+        self.shared.ended.advance();
+    }
+}
+
+/// What a walk of flat latency finds: what the asker knows.
+fn told(question: &Translate) -> Result<Translation, Mistranslation> {
+    let Translate { asid, virt, phys, .. } = *question;
+    let (size, rights) = (PageSize::Small, Rights { write: true, execute: true });
+    let frame = phys.ok_or(Mistranslation::Untold { asid, virt })?.align_down(size.bytes());
+    Ok(Translation { page: virt.align_down(size.bytes()), frame, size, rights })
+}
+
+/// An entry of an upper level: where the table below it lies.
+struct Upper {
+    asid: Asid,
+    level: u32,
+    prefix: u64,
+    table: PhysAddr,
+}
+
+/// How walkers read tables.
+struct Tables {
+    memory: Outlet<Request>,
+    /// For each walker, the entry that it reads.
+    reads: Rc<[Read]>,
+    page_walk_cache: Option<RefCell<Sets<Upper>>>,
+    entries_read: Counter,
+    page_walk_cache_hits: Counter,
+}
+
+struct Read {
+    entry: Cell<Entry>,
+    came: EventCount,
+}
+
+impl Tables {
+    fn new(walkers: usize, memory: Wire<Reply, Request>, page_walk_cache: Option<TlbSpec>, scope: &Scope) -> Tables {
+        let came = |number| scope.scope(("walker", number)).eventcount_for("came", Reason::Resource);
+        let reads: Rc<[Read]> = (0..walkers).map(|n| Read { entry: Cell::new(Entry(0)), came: came(n) }).collect();
+        let (answers, of) = (memory.from, Rc::clone(&reads));
+        scope.serve("listen", |_| async move {
+            loop {
+                let reply = answers.recv(Lane::Reply).await;
+                let read = &of[reply.id.0 as usize];
+                read.entry.set(entry_of(&reply));
+                read.came.advance();
+            }
+        });
+        Tables {
+            memory: memory.to,
+            reads,
+            page_walk_cache: page_walk_cache.map(|spec| RefCell::new(spec.build())),
+            entries_read: scope.counter("entries_read"),
+            page_walk_cache_hits: scope.counter("page_walk_cache_hits"),
+        }
+    }
+
+    /// Reads an entry.
+    async fn read(&self, walker: usize, asid: Asid, at: PhysAddr) -> Entry {
+        let line = Bytes(LINE as u64);
+        let mask = Mask::range(at.offset_in(line).0 as usize, 8);
+        let request = Request {
+            id: RequestId(walker as u64),
+            access: Access::Load,
+            scope: mem::Scope::Group,
+            asid,
+            virt: VirtAddr(at.align_down(line).0),
+            phys: Some(at.align_down(line)),
+            data: Block::zeros(mask),
+            stamp: 0,
+        };
+        self.entries_read.increment();
+        let came = &self.reads[walker].came;
+        let seen = came.count();
+        self.memory.send(Lane::Request, request, HEADER).await;
+        came.wait(seen + 1).await;
+        self.reads[walker].entry.get()
+    }
+
+    /// The lowest table on the way to an address that is known, and its level.
+    fn begin(&self, asid: Asid, address: VirtAddr) -> Option<(PhysAddr, u32)> {
+        let mut cache = self.page_walk_cache.as_ref()?.borrow_mut();
+        let found = (1..=TOP_LEVEL).find_map(|level| {
+            let number = prefix(address, level);
+            let meant = |upper: &Upper| upper.level == level && upper.prefix == number && upper.asid == asid;
+            cache.find(number, meant).map(|upper| (upper.table, level - 1))
+        });
+        self.page_walk_cache_hits.add(u64::from(found.is_some()));
+        found
+    }
+
+    fn remember(&self, upper: Upper) {
+        if let Some(cache) = &self.page_walk_cache {
+            let mut cache = cache.borrow_mut();
+            let same = |old: &Upper| (old.asid, old.level, old.prefix) == (upper.asid, upper.level, upper.prefix);
+            cache.remove(upper.prefix, same);
+            cache.put(upper.prefix, upper);
+        }
+    }
+
+    /// Forgets what may lead to a page. Upper levels belong to many pages: all of an address space goes, as on `invlpg`.
+    fn forget(&self, what: &Shootdown) -> usize {
+        let Some(cache) = &self.page_walk_cache else { return 0 };
+        cache.borrow_mut().retain(|upper| match what {
+            Shootdown::Page { asid, .. } | Shootdown::Space { asid } => upper.asid != *asid,
+            Shootdown::All => false,
+        })
+    }
+}
+
+fn entry_of(reply: &Reply) -> Entry {
+    let place = reply.data.mask().0.trailing_zeros() as usize;
+    let bytes = reply.data.bytes().get(place..place + 8).and_then(|bytes| bytes.try_into().ok());
+    Entry(u64::from_le_bytes(bytes.expect("a load is answered with the bytes that it asked for")))
+}
+
+/// Obeys shootdowns: what walks find that began before is not to be relied on, so those have to end first.
+async fn forget(shared: Rc<Shared>, mut orders: Orders, bell: EventCount, cost: Cycles, cx: Context) {
+    loop {
+        let Some(order) = orders.next() else {
+            bell.next().await;
+            continue;
+        };
+        let dropped = shared.forget(&order);
+        let begun = shared.begun.get();
+        cx.pause(cost).await;
+        while shared.is_walking(&order, begun) {
+            shared.ended.next().await;
+        }
+        orders.dropped.add((dropped + shared.forget(&order)) as u64);
+        orders.answer(|_| false);
+    }
+}
+
+impl Shared {
+    fn forget(&self, what: &Shootdown) -> usize {
+        match &self.method {
+            Method::Flat(_) => 0,
+            Method::Tables(tables) => tables.forget(what),
+        }
+    }
+
+    /// Whether a walk is under way that began before walk number `begun` and that this is about.
+    fn is_walking(&self, what: &Shootdown, begun: u64) -> bool {
+        let about =
+            |(question, number): &(Translate, u64)| *number < begun && what.covers(question.asid, question.virt);
+        self.under_way.borrow().iter().flatten().any(about)
+    }
+}

@@ -1,0 +1,12 @@
+//! Translation in time, over a memory that answers after a fixed time.
+
+mod cut;
+mod iommu;
+mod mmu;
+mod passage;
+mod random;
+mod shootdown;
+mod tables;
+mod tlb;
+mod walkers;
+mod world;

@@ -1,0 +1,107 @@
+//! Programs for the CPU alone: OpenMP versions of six workloads, and litmus tests of the memory model.
+//!
+//! The OpenMP versions (`src/NAME/NAME_omp.c`) compute the same from the same inputs as their workloads do with a GPU, for
+//! comparisons between the two and of speedups by threads (`003_07d33ec44b25be67.txt`, 3.3.1 and 3.4.2). All of them are
+//! one static program file of glibc and libgomp, the litmus tests another one of musl; both run natively too. `cargo
+//! xtask guests` builds them.
+
+/// A program that has no work for a GPU.
+pub struct CpuProgram {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One line: what it computes, and how.
+    pub about: &'static str,
+    /// Its source in C.
+    pub source: &'static str,
+    /// The program file: x86-64 Linux, static. What it is called by says which of its programs to run.
+    pub image: &'static [u8],
+}
+
+static OPENMP: &[u8] = include_bytes!("../guest/openmp.elf");
+static LITMUS: &[u8] = include_bytes!("../guest/litmus.elf");
+
+/// All programs for the CPU alone, in the order in which they are listed.
+pub static CPU_PROGRAMS: &[CpuProgram] = &[
+    CpuProgram {
+        name: "backprop-omp",
+        about: "trains a network of one hidden layer; both passes over the first layer are shared out",
+        source: include_str!("backprop/backprop_omp.c"),
+        image: OPENMP,
+    },
+    CpuProgram {
+        name: "lud-omp",
+        about: "decomposes matrices into lower and upper triangles; the 16 x 16 blocks of a step are shared out",
+        source: include_str!("lud/lud_omp.c"),
+        image: OPENMP,
+    },
+    CpuProgram {
+        name: "kmeans-omp",
+        about: "clusters points: they are shared out to be assigned to centres, and the features to move these",
+        source: include_str!("kmeans/kmeans_omp.c"),
+        image: OPENMP,
+    },
+    CpuProgram {
+        name: "hotspot-omp",
+        about: "follows the temperatures of a chip; the rows of each step are shared out",
+        source: include_str!("hotspot/hotspot_omp.c"),
+        image: OPENMP,
+    },
+    CpuProgram {
+        name: "needleman-wunsch-omp",
+        about: "scores the alignments of two sequences; the blocks of each diagonal are shared out",
+        source: include_str!("needleman_wunsch/needleman_wunsch_omp.c"),
+        image: OPENMP,
+    },
+    CpuProgram {
+        name: "bfs-omp",
+        about: "finds every node's distance from the first in a random graph; the nodes of each level are shared out",
+        source: include_str!("bfs/bfs_omp.c"),
+        image: OPENMP,
+    },
+    CpuProgram {
+        name: "litmus",
+        about: "runs litmus tests of the memory model (-- all, or -- SB) and counts what comes out",
+        source: include_str!("../guest/litmus/tests.h"),
+        image: LITMUS,
+    },
+];
+
+/// The program for the CPU alone called `name`; `_` and `-` are the same.
+pub fn find_cpu_program(name: &str) -> Option<&'static CpuProgram> {
+    let name = name.replace('_', "-");
+    CPU_PROGRAMS.iter().find(|program| program.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn openmp() -> impl Iterator<Item = &'static CpuProgram> {
+        CPU_PROGRAMS.iter().filter(|program| program.name.ends_with("-omp"))
+    }
+
+    #[test]
+    fn the_file_of_openmp_programs_holds_those_that_are_listed() {
+        let listed =
+            include_str!("../guest/openmp/programs.h").lines().filter_map(|line| line.strip_prefix("PROGRAM("));
+        let names: Vec<String> = listed.map(|rest| rest.trim_end_matches(')').replace('_', "-")).collect();
+        assert_eq!(names, openmp().map(|program| program.name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_program_says_the_same_of_itself_as_the_list() {
+        for CpuProgram { name, about, source, image } in openmp() {
+            assert!(source.contains(&format!(".name = \"{name}\"")), "{name}");
+            assert!(source.contains(&format!(".about = \"{about}\"")), "{name}: {about}");
+            let built = image.windows(about.len()).any(|window| window == about.as_bytes());
+            assert!(built, "{name} is newer than its program file: run `cargo xtask guests --update`");
+        }
+    }
+
+    #[test]
+    fn every_openmp_program_has_a_workload_that_computes_the_same() {
+        for program in openmp() {
+            assert!(crate::find(program.name.trim_end_matches("-omp")).is_some(), "{}", program.name);
+        }
+    }
+}

@@ -10,7 +10,8 @@
 //! A line takes up a way as long as its protocol says so ([`Controller::takes_room`]). One that was given up and only waits
 //! for its write-back to land, or that was written through without having been here, is kept aside: that is the write-back
 //! queue. It is searched like the ways, and a line whose protocol takes it back goes from there to a way again. Protocols that name
-//! a time to send its lines below (`Drain`) keep them there until then ([`Bank::drain`]). Requests that were refused below wait for another try ([`Bank::refused`]).
+//! a time to send its lines below (`Drain`) keep them there until then ([`Bank::drain`]). Requests that were refused below wait
+//! for another try ([`Bank::refused`]).
 
 use crate::array::{Array, Shape, Way};
 use engine::{Counter, Level, Matrix, Scope};

@@ -249,8 +249,12 @@ impl Machine {
         within("gpu.l2", "mshrs", l2.mshrs, 1 << 20)?;
         within("gpu.l2", "waiting", l2.waiting, 1 << 20)?;
         within("gpu.l2", "join_queue", l2.join_queue.unwrap_or(l2.waiting), 1 << 20)?;
-        let l2_write_back_queue = l2.write_back_queue.unwrap_or(l2.mshrs);
+        let l2_write_back_queue = l2.write_back_queue.unwrap_or(l2.mshrs.max(2));
         within("gpu.l2", "write_back_queue", l2_write_back_queue, 1 << 20)?;
+        if root.gpus > 1 && l2_write_back_queue < 2 {
+            let reason = "must be at least 2 with several GPUs: lines of others never take the last place";
+            return Err(file.wrong("gpu.l2", Some("write_back_queue"), reason));
+        }
         let interleave = l2.interleave.0.0;
         if !interleave.is_power_of_two() || interleave < LINE as u64 {
             let reason = format!("must be a power of two, and a line of {LINE} B at least");

@@ -25,6 +25,8 @@ fn a_change_that_is_wrong_is_told_by_its_own_words() {
     assert!(refused(&["gpu.arrays=-1"]).starts_with("--set gpu.arrays=-1: [gpu] arrays: "));
     assert!(refused(&["gpu.arrays=many"]).starts_with("--set gpu.arrays=many: [gpu] arrays: "));
     assert!(refused(&["gpus=0"]).ends_with("gpus: must be at least 1"));
+    let said = refused(&["gpus=2", "gpu.l2.write_back_queue=1"]);
+    assert!(said.contains("[gpu.l2] write_back_queue: must be at least 2 with several GPUs"), "{said}");
 }
 
 #[test]

@@ -149,7 +149,13 @@ impl Statistics {
     /// Takes in what several partitions have measured in the region.
     pub(crate) fn gather(&mut self, mut measured: Vec<(String, Value)>) {
         measured.sort_by(|(path, _), (path2, _)| path.cmp(path2));
-        measured.dedup_by(|(path, value), (before, sum)| path == before && (sum.add(value), true).1);
+        measured.dedup_by(|(path, value), (before, sum)| {
+            let again = path == before;
+            if again {
+                sum.add(value);
+            }
+            again
+        });
         if self.0.is_empty() {
             self.0 = measured.into_iter().collect();
             return;

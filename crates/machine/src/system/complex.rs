@@ -395,8 +395,9 @@ fn cache_spec(
     above: Node,
     lifts_requests: bool,
 ) -> cache::CacheSpec {
-    let CacheSpec { shape, mshrs, waiting, ports, .. } = spec;
-    let bank = BankSpec { controller, me, below, above, shape, mshrs, waiting, peers: Vec::new() };
+    let CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, ports, .. } = spec;
+    let peers = Vec::new();
+    let bank = BankSpec { controller, me, below, above, shape, mshrs, waiting, join_queue, write_back_queue, peers };
     let (atomics, acquire) = (Atomics::Owned, Acquire::Coherent);
     cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests }
 }

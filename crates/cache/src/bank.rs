@@ -207,7 +207,7 @@ impl Bank {
             busy: 0,
             busy_away: 0,
             waiting: FxHashMap::default(),
-            apart: table.events.contains(&"Retry"),
+            apart: table.events.iter().any(|event| ["Retry", "CoreFlush"].contains(event)),
             spare: Vec::new(),
             waits: 0,
             waits_away: 0,
@@ -302,6 +302,11 @@ impl Bank {
     /// Whether a line has something under way, or messages wait for it.
     pub fn is_busy(&self, line: LineAddr) -> bool {
         !self.at_rest[self.line(self.find(line), line).state as usize] || self.is_awaited(line)
+    }
+
+    /// Whether those below want lines back: that must get through whatever is asked from above.
+    pub fn is_probed(&self) -> bool {
+        self.apart
     }
 
     /// The row that a message waits in.

@@ -3,13 +3,14 @@
 use crate::{
     complex::{self, Complex},
     file::{File, MachineError},
+    levels::{self, Levels},
     memory, network,
     protocols::Roles,
     system::{Layout, MOST},
     units::{Duration, Frequency, Rate, Size},
 };
 use cache::Shape;
-use dram::Timing;
+use dram::{RoomSpec, Timing};
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
@@ -51,6 +52,10 @@ pub struct Machine {
     pub host: Costs,
     /// The CPU and what it shares with the GPU; none: the host is outside the machine.
     pub complex: Option<Complex>,
+    /// Of the time-stamp unit of each channel, where the protocol has such: how many lines it knows. None: all.
+    pub tsu: Option<RoomSpec>,
+    /// Memories of GPUs that are levels above the host's, where the protocol makes them so.
+    pub levels: Option<Levels>,
 }
 
 /// A cache, or a bank of one.
@@ -211,6 +216,8 @@ impl Machine {
         };
         let complex = complex::complex(&mut file)?;
         file.section::<Nothing>("wires")?;
+        let tsu = memory::tsu(&mut file, l2.banks, l2.interleave.0.0)?;
+        let levels = levels::levels(&mut file, l2.banks, l2.interleave.0.0)?;
         let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
         // The pipeline before the vector cache is a stretch of wire on the way to it.
         let mut l1v = l1(&mut file, "gpu.l1v")?;
@@ -323,7 +330,12 @@ impl Machine {
             partitions,
             host,
             complex,
+            tsu: tsu.filter(|_| protocol.home.table().events.contains(&"Evict")),
+            levels: protocol.levels.and(levels),
         };
+        if protocol.levels.is_some() {
+            machine.check_levels(&file)?;
+        }
         if Layout::new(&machine).count() > MOST {
             let reason = format!("compute units, caches and channels of all GPUs can be {MOST} together");
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
@@ -369,6 +381,19 @@ impl Machine {
     /// How addresses are dealt over the channels of memory: with the banks of the L2, unless a CPU is there too.
     pub fn channels(&self) -> Banks {
         self.complex.as_ref().map_or(self.banks, |complex| complex.channels)
+    }
+
+    /// What a protocol of several levels needs: a memory of each GPU's own, and few enough of everybody for directories to know.
+    fn check_levels(&self, file: &File) -> Result<(), MachineError> {
+        let reason = match () {
+            () if self.levels.is_none() => {
+                "makes memories of GPUs levels above the host's: a section [gpu.memory] must say how"
+            }
+            () if self.gpus > 32 => "can tell 32 GPUs apart",
+            () if self.compute_units() + 2 * self.arrays > 64 => "can tell 64 first-level caches of a GPU apart",
+            () => return Ok(()),
+        };
+        Err(file.wrong("", Some("protocol"), format!("{} {reason}", self.protocol.name)))
     }
 
     /// Of each GPU.

@@ -126,7 +126,8 @@ impl FirstLevel {
         let neighbours = Side { from: vec![from], to: self.ways.clone() };
         let (ports, acquire) = (spec.ports, self.roles.acquire);
         let atomics = if self.roles.atomics == Atomics::Owned { Atomics::Owned } else { Atomics::Below };
-        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests: false };
+        let claims = self.roles.levels.is_some();
+        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests: false, claims };
         let cache = Cache::new(spec, requesters, neighbours, observer, scope);
         scope.serve("control", |cx| cache.run(cx));
     }

@@ -8,7 +8,7 @@ use crate::{
 use engine::Outcome;
 use gcn3::dispatch::Dispatch;
 use machine::{Machine, Options, Staged};
-use miette::{bail, IntoDiagnostic, miette};
+use miette::{IntoDiagnostic, bail, miette};
 use report::{HostFacts, Program, Subject, Summary};
 use std::{path::PathBuf, time::Instant};
 

@@ -332,7 +332,8 @@ impl Builder {
                 count: gpus.len() as u8,
             });
             let (controller, above_it) = (roles.home, layout.core_l2(0));
-            let spec = MemorySpec { controller, me, above: above_it, beside, channel, timing, room: None, history: HISTORY };
+            let spec =
+                MemorySpec { controller, me, above: above_it, beside, channel, timing, room: None, history: HISTORY };
             let memory = Memory::new(spec, above, store, None, &own).watched_by(self.eyes.of_memory());
             own.serve("control", |cx| memory.run(cx));
             let to = to.clone();

@@ -9,6 +9,7 @@ use crate::{
     channel::{Channel, Store},
     dram::{Dram, DramSpec},
     home::{Changed, Home, Served, Touched},
+    room::RoomSpec,
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Router, Side, WHOLE, bytes, lane};
@@ -24,11 +25,32 @@ pub struct MemorySpec {
     pub me: Node,
     /// The first of those above; the others have the numbers that follow.
     pub above: Node,
+    /// Others above, whom another protocol keeps coherent among themselves: its side of the home, and their numbers.
+    pub beside: Option<Beside>,
     pub channel: Channel,
     pub timing: Timing,
+    /// Room for what is known of lines beside their bytes; none: for all of them.
+    pub room: Option<RoomSpec>,
     /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
     pub history: usize,
 }
+
+/// A second protocol over the same bytes. What one side writes the other sees when it asks memory, no sooner.
+#[derive(Clone, Copy)]
+pub struct Beside {
+    pub controller: &'static dyn Controller<LINE>,
+    pub first: Node,
+    pub count: u8,
+}
+
+impl Beside {
+    fn has(&self, node: Node) -> bool {
+        node.0.wrapping_sub(self.first.0) < self.count
+    }
+}
+
+/// Whoever is told of what the second side writes.
+pub type Watcher = Rc<dyn Fn(LineAddr, &Block<LINE>)>;
 
 /// When an answer leaves.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +91,8 @@ pub struct FixedSpec {
 
 pub struct Memory {
     home: Home,
+    beside: Option<(Beside, Home)>,
+    watcher: Option<Watcher>,
     channel: Channel,
     pace: Pace,
     dram: Option<Dram>,
@@ -83,6 +107,8 @@ pub struct Memory {
     bell: EventCount,
     reads: Counter,
     writes: Counter,
+    /// Lines that were forgotten to make room for others.
+    forgotten: Option<Counter>,
     /// Lines read or written, over time.
     traffic: Series,
 }
@@ -97,14 +123,7 @@ impl Memory {
         observer: Option<(Observer, Outlet<Observation>)>,
         scope: &Scope,
     ) -> Self {
-        let (latency, outstanding, pace) = match spec.timing {
-            Timing::Fixed(fixed) => (fixed.latency, fixed.outstanding, Pace { messages: 1, cycles: fixed.interval }),
-            Timing::Dram(dram) => {
-                let outstanding = dram.channels * (dram.read_queue + dram.write_queue);
-                (dram.latency, outstanding, Pace { messages: dram.channels, cycles: Cycles(1) })
-            }
-        };
-        let port = PortSpec { capacity: outstanding, latency, bytes_per_cycle: None };
+        let Port { port, pace } = Port::of(&spec.timing);
         let (under_way, done) = scope.port("under_way", port, scope);
         let bell = scope.eventcount("work");
         above.from.iter().for_each(|inlet| inlet.ring(&bell));
@@ -117,8 +136,14 @@ impl Memory {
             Timing::Dram(dram) => Some(Dram::new(dram, &under_way, &bell, scope)),
         };
         let place = Place { me: spec.me, below: spec.me, above: spec.above };
+        let beside = spec.beside.map(|beside| {
+            let place = Place { above: beside.first, ..place };
+            (beside, Home::new(beside.controller, place, spec.channel, store.clone(), spec.history))
+        });
         Self {
-            home: Home::new(spec.controller, place, spec.channel, store, spec.history),
+            home: Home::new(spec.controller, place, spec.channel, store, spec.history).with_room(spec.room),
+            beside,
+            watcher: None,
             channel: spec.channel,
             pace,
             dram,
@@ -131,8 +156,15 @@ impl Memory {
             bell,
             reads: scope.counter("reads"),
             writes: scope.counter("writes"),
+            forgotten: spec.room.map(|_| scope.counter("forgotten")),
             traffic: scope.series("traffic"),
         }
+    }
+
+    /// Has somebody told of what the second side writes.
+    pub fn watched_by(mut self, watcher: Watcher) -> Self {
+        self.watcher = Some(watcher);
+        self
     }
 
     pub async fn run(mut self, cx: Context) {
@@ -169,6 +201,13 @@ impl Memory {
             && self.has_room(line)
         {
             return self.work();
+        }
+        if let Some(line) = self.beside.as_ref().and_then(|(_, home)| home.next_work())
+            && self.has_room(line)
+            && let Some((_, home)) = &mut self.beside
+        {
+            let served = home.work()?;
+            return Ok(served.map_or(Next::Waits, |(msg, served)| self.of_beside(&msg, served)));
         }
         for port in self.turns.order() {
             let inlet = &self.askers[port];
@@ -216,11 +255,25 @@ impl Memory {
             self.atomics.push_back(packet);
             return Ok(self.atomic()?.unwrap_or(Next::Waits));
         }
+        if let Some((beside, home)) = &mut self.beside
+            && beside.has(msg.from)
+        {
+            let served = home.offer(msg)?;
+            return Ok(served.map_or(Next::Waits, |served| self.of_beside(&msg, served)));
+        }
         let served = self.home.offer(msg)?;
         if let (Some(served), Kind::Write) = (&served, msg.kind) {
             self.observe(served, Seen::Wrote(msg.data));
         }
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
+    }
+
+    /// What a message of the second side has come to.
+    fn of_beside(&self, msg: &Msg<LINE>, served: Served) -> Next {
+        if let (Some(watcher), Touched::Written) = (&self.watcher, served.touched) {
+            watcher(msg.line, &msg.data);
+        }
+        Next::Served(served, None)
     }
 
     /// Performs the oldest atomic access, if there is one and its line can be written.
@@ -259,6 +312,9 @@ impl Memory {
             Touched::Written => self.writes.increment(),
             Touched::Nothing => {}
         }
+        if let Some(forgotten) = &self.forgotten {
+            forgotten.add(std::mem::take(&mut self.home.forgotten));
+        }
         self.traffic.count(u64::from(!matches!(served.touched, Touched::Nothing)));
         if let Some(dram) = &self.dram {
             let address = self.inside(served.line);
@@ -276,9 +332,28 @@ impl Memory {
 }
 
 /// How many messages are taken in how many cycles.
-struct Pace {
-    messages: usize,
-    cycles: Cycles,
+pub(crate) struct Pace {
+    pub messages: usize,
+    pub cycles: Cycles,
+}
+
+/// The way of answers through a memory, and how fast it takes messages.
+pub(crate) struct Port {
+    pub port: PortSpec,
+    pub pace: Pace,
+}
+
+impl Port {
+    pub fn of(timing: &Timing) -> Self {
+        let (latency, capacity, pace) = match timing {
+            Timing::Fixed(fixed) => (fixed.latency, fixed.outstanding, Pace { messages: 1, cycles: fixed.interval }),
+            Timing::Dram(dram) => {
+                let outstanding = dram.channels * (dram.read_queue + dram.write_queue);
+                (dram.latency, outstanding, Pace { messages: dram.channels, cycles: Cycles(1) })
+            }
+        };
+        Self { port: PortSpec { capacity, latency, bytes_per_cycle: None }, pace }
+    }
 }
 
 /// What is to be done.
@@ -290,12 +365,12 @@ enum Next {
     Served(Served, Option<Atomic>),
 }
 
-fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
+pub(crate) fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
     if from.is_empty() { None } else { from.try_recv(lane) }
 }
 
 /// Sends each answer to the one who asked. Caches always take answers.
-async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>) {
+pub(crate) async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>) {
     loop {
         let packet = done.recv(Lane::Reply).await;
         ways.to(packet.msg.to).outlet().send(Lane::Reply, packet, bytes(&packet.msg)).await;

@@ -10,11 +10,20 @@ use toml::{Table, Value};
 
 /// The machines that come with cohesim: name and file.
 const SHIPPED: &[(&str, &str)] = &[
+    ("apu-c-l3", include_str!("../../../machines/apu-c-l3.toml")),
+    ("apu-c-mc", include_str!("../../../machines/apu-c-mc.toml")),
+    ("apu-nc-l3", include_str!("../../../machines/apu-nc-l3.toml")),
+    ("apu-nc-mc", include_str!("../../../machines/apu-nc-mc.toml")),
+    ("apu4-c-l3", include_str!("../../../machines/apu4-c-l3.toml")),
+    ("apu4-c-mc", include_str!("../../../machines/apu4-c-mc.toml")),
+    ("apu4-nc-l3", include_str!("../../../machines/apu4-nc-l3.toml")),
+    ("apu4-nc-mc", include_str!("../../../machines/apu4-nc-mc.toml")),
     ("halcone-gpu", include_str!("../../../machines/halcone-gpu.toml")),
     ("hd7850", include_str!("../../../machines/hd7850.toml")),
     ("mini-gtsc", include_str!("../../../machines/mini-gtsc.toml")),
     ("mini-halcone", include_str!("../../../machines/mini-halcone.toml")),
     ("mini-hmg", include_str!("../../../machines/mini-hmg.toml")),
+    ("mini-nmoesi", include_str!("../../../machines/mini-nmoesi.toml")),
     ("r9nano", include_str!("../../../machines/r9nano.toml")),
     ("r9nano-hbm", include_str!("../../../machines/r9nano-hbm.toml")),
     ("skeleton", include_str!("../../../machines/skeleton.toml")),
@@ -121,9 +130,10 @@ impl File {
         Ok(())
     }
 
-    /// Whether there is such a section at the top.
-    pub fn has(&self, section: &str) -> bool {
-        self.table.get(section).is_some_and(Value::is_table)
+    /// Whether there is such a section.
+    pub fn has(&self, path: &str) -> bool {
+        let mut keys = path.split('.');
+        keys.try_fold(&self.table, |table, key| table.get(key)?.as_table()).is_some()
     }
 
     /// Reads the values of a section: `gpu.l1`. Sections within it are not part of it; the root is "".

@@ -63,6 +63,8 @@ struct Order {
 
 struct Books {
     spec: InsideSpec,
+    /// Those whose arguments are not where the GPUs would find them yet.
+    held: RefCell<Vec<Order>>,
     orders: RefCell<VecDeque<Order>>,
     ended: RefCell<Vec<Ended>>,
     /// Kernels of which the driver has not heard that they ended.
@@ -81,6 +83,7 @@ impl Inside {
     pub fn new(spec: InsideSpec) -> Self {
         Self(Rc::new(Books {
             spec,
+            held: RefCell::default(),
             orders: RefCell::default(),
             ended: RefCell::default(),
             under_way: Cell::new(0),
@@ -98,6 +101,17 @@ impl Inside {
     /// Whether a kernel has ended since the last call.
     pub(super) fn take_attention(&self) -> bool {
         self.0.attention.take()
+    }
+
+    /// All that the driver wrote for the kernels it started has been performed: the front end gets them.
+    pub(super) fn release(&self) {
+        let released = self.0.held.take();
+        if !released.is_empty() {
+            self.0.orders.borrow_mut().extend(released);
+            if let Some(work) = &*self.0.work.borrow() {
+                work.advance();
+            }
+        }
     }
 
     /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `work`
@@ -128,11 +142,8 @@ impl Gpus for Inside {
             pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| place(guest, page)));
         }
         let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
-        self.0.orders.borrow_mut().push_back(Order { launch, kernel, map, gpu: ready.gpu });
+        self.0.held.borrow_mut().push(Order { launch, kernel, map, gpu: ready.gpu });
         self.0.under_way.set(self.0.under_way.get() + 1);
-        if let Some(work) = &*self.0.work.borrow() {
-            work.advance();
-        }
         Ok(())
     }
 

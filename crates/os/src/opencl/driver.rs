@@ -83,6 +83,8 @@ pub struct Driver {
     /// Events whose bytes are on the wire, by when they will have arrived.
     pub(super) in_transfer: BTreeSet<(Time, u64)>,
     pub(super) wire_free: Time,
+    /// The same of the copy engine.
+    pub(super) engine_free: Time,
     /// What threads of the program are to do.
     pub(super) work: VecDeque<Work>,
     /// Whether a thread of the program serves the driver.
@@ -130,6 +132,7 @@ impl Driver {
             ready: VecDeque::new(),
             in_transfer: BTreeSet::new(),
             wire_free: Time::ZERO,
+            engine_free: Time::ZERO,
             work: VecDeque::new(),
             serving: false,
             let_go: Vec::new(),

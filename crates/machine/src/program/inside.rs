@@ -63,8 +63,6 @@ struct Order {
 
 struct Books {
     spec: InsideSpec,
-    /// Those whose arguments are not where the GPUs would find them yet.
-    held: RefCell<Vec<Order>>,
     orders: RefCell<VecDeque<Order>>,
     ended: RefCell<Vec<Ended>>,
     /// Kernels of which the driver has not heard that they ended.
@@ -83,7 +81,6 @@ impl Inside {
     pub fn new(spec: InsideSpec) -> Self {
         Self(Rc::new(Books {
             spec,
-            held: RefCell::default(),
             orders: RefCell::default(),
             ended: RefCell::default(),
             under_way: Cell::new(0),
@@ -101,17 +98,6 @@ impl Inside {
     /// Whether a kernel has ended since the last call.
     pub(super) fn take_attention(&self) -> bool {
         self.0.attention.take()
-    }
-
-    /// All that the driver wrote for the kernels it started has been performed: the front end gets them.
-    pub(super) fn release(&self) {
-        let released = self.0.held.take();
-        if !released.is_empty() {
-            self.0.orders.borrow_mut().extend(released);
-            if let Some(work) = &*self.0.work.borrow() {
-                work.advance();
-            }
-        }
     }
 
     /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `work`

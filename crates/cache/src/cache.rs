@@ -25,8 +25,6 @@ use std::{collections::VecDeque, rc::Rc};
 
 /// Atomic accesses that may wait at a cache.
 const ATOMICS: usize = 64;
-/// Lines of the write-back queue that may wait for a time when there is nothing else to do.
-const WRITE_BACKS: usize = 16;
 
 /// What a cache is made of.
 #[derive(Clone)]
@@ -284,7 +282,7 @@ impl Cache {
         if self.top.is_some() && self.probe()? {
             return Ok(true);
         }
-        if self.bank.write_backs() > WRITE_BACKS && self.bank.drain()? {
+        if self.bank.has_too_many_write_backs() && self.bank.drain()? {
             return Ok(true);
         }
         let ready = self.top.as_ref().map_or(&self.ready, |top| &top.ready);

@@ -1,7 +1,8 @@
 //! What a core has of everything.
 //!
 //! Width and reorder buffer are the paper's (`003_07d33ec44b25be67.txt`, Table 4.1). It says nothing of the rest; those
-//! values are Multi2Sim's, whose core the paper's is. Its queue of loads and stores is one; here each has its own of that size.
+//! values are Multi2Sim's, whose core the paper's is, with two exceptions. Its queue of loads and stores is one; here each has
+//! its own of that size. Its additions take two cycles and its logic one; here they are one class, and take one.
 
 use engine::Cycles;
 use thiserror::Error;
@@ -17,8 +18,8 @@ pub struct CoreSpec {
     pub dispatch_width: usize,
     pub issue_width: usize,
     pub commit_width: usize,
-    /// Instructions that are fetched and not decoded; micro-operations that are decoded and not dispatched. This and all that
-    /// follows is divided among hardware threads.
+    /// Instructions that are fetched and not decoded; micro-operations that are decoded and not dispatched. These queues, those
+    /// that follow, and registers are divided among hardware threads.
     pub fetch_queue: usize,
     pub micro_op_queue: usize,
     pub rob: usize,
@@ -115,7 +116,7 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
     pub seed: u64,
-    /// The longest delay of a store before it is sent, and of fetch.
+    /// The longest delay of a store before it is sent, and of an instruction before it is fetched. One in four is delayed.
     pub most: Cycles,
 }
 
@@ -186,6 +187,8 @@ pub enum SpecError {
     TooSmall { what: &'static str, size: usize, threads: usize },
     #[error("two functional units of a core do {class:?}: a class belongs to one")]
     TwoUnits { class: Class },
+    #[error("a core has {kinds} kinds of functional units: {most} are possible")]
+    ManyUnits { kinds: usize, most: usize },
     #[error("a core has {threads} hardware threads: 1 to {most} are possible")]
     Threads { threads: usize, most: usize },
     #[error("a history of {bits} branches: 1 to 30 are possible")]
@@ -194,6 +197,9 @@ pub enum SpecError {
 
 /// The most hardware threads of a core.
 pub(crate) const MOST_THREADS: usize = 8;
+
+/// The most kinds of functional units.
+const MOST_UNITS: usize = 60;
 
 /// The registers that programs can name: general ones and flags, the x87 stack, xmm registers.
 pub(crate) const NAMED: [usize; 3] = [17, 1, 16];
@@ -245,6 +251,9 @@ impl CoreSpec {
 
     fn check_units(&self) -> Result<(), SpecError> {
         let mut seen = Vec::new();
+        if self.units.len() > MOST_UNITS {
+            return Err(SpecError::ManyUnits { kinds: self.units.len(), most: MOST_UNITS });
+        }
         let timings = self.units.iter().map(|unit| unit.timing).chain([self.address]);
         for timing in timings {
             for (what, value) in [

@@ -64,6 +64,8 @@ pub struct CacheSpec {
     pub shape: Shape,
     pub mshrs: usize,
     pub waiting: usize,
+    pub join_queue: usize,
+    pub write_back_queue: usize,
     /// From a request on its way to its look-up.
     pub latency: Cycles,
     /// Messages it can take in a cycle.
@@ -108,6 +110,7 @@ struct Root {
 struct HostFile {
     call: Duration,
     copy_bandwidth: Rate,
+    copy_engine: Option<Rate>,
 }
 
 #[derive(Deserialize)]
@@ -154,6 +157,8 @@ struct L1File {
     ways: usize,
     mshrs: usize,
     waiting: usize,
+    join_queue: Option<usize>,
+    write_back_queue: Option<usize>,
     latency: u64,
     line: Option<Size>,
     replacement: Option<String>,
@@ -169,6 +174,8 @@ struct L2File {
     interleave: Size,
     mshrs: usize,
     waiting: usize,
+    join_queue: Option<usize>,
+    write_back_queue: Option<usize>,
     line: Option<Size>,
     replacement: Option<String>,
     ports: Option<usize>,
@@ -203,8 +210,8 @@ impl Machine {
         let host = match file.has("host") {
             false => Costs::default(),
             true => {
-                let HostFile { call, copy_bandwidth } = file.section("host")?;
-                Costs { call: call.0, bandwidth: Some(copy_bandwidth.0) }
+                let HostFile { call, copy_bandwidth, copy_engine } = file.section("host")?;
+                Costs { call: call.0, bandwidth: Some(copy_bandwidth.0), copy_engine: copy_engine.map(|rate| rate.0) }
             }
         };
         let complex = complex::complex(&mut file)?;
@@ -251,6 +258,13 @@ impl Machine {
         within("gpu.l2", "banks", l2.banks, MOST)?;
         within("gpu.l2", "mshrs", l2.mshrs, 1 << 20)?;
         within("gpu.l2", "waiting", l2.waiting, 1 << 20)?;
+        within("gpu.l2", "join_queue", l2.join_queue.unwrap_or(l2.waiting), 1 << 20)?;
+        let l2_write_back_queue = l2.write_back_queue.unwrap_or(l2.mshrs.max(2));
+        within("gpu.l2", "write_back_queue", l2_write_back_queue, 1 << 20)?;
+        if root.gpus > 1 && l2_write_back_queue < 2 {
+            let reason = "must be at least 2 with several GPUs: lines of others never take the last place";
+            return Err(file.wrong("gpu.l2", Some("write_back_queue"), reason));
+        }
         let interleave = l2.interleave.0.0;
         if !interleave.is_power_of_two() || interleave < LINE as u64 {
             let reason = format!("must be a power of two, and a line of {LINE} B at least");
@@ -304,6 +318,8 @@ impl Machine {
                 shape: l2_shape.of_banks(l2.banks, interleave),
                 mshrs: l2.mshrs,
                 waiting: l2.waiting,
+                join_queue: l2.join_queue.unwrap_or(l2.waiting),
+                write_back_queue: l2_write_back_queue,
                 latency: Cycles(0),
                 ports: l2.ports.unwrap_or(1),
             },
@@ -390,10 +406,13 @@ pub(crate) fn l1(file: &mut File, path: &str) -> Result<CacheSpec, MachineError>
     let cache: L1File = file.section(path)?;
     let shape = shape(file, path, (cache.size.0, cache.ways), &cache.line, &cache.replacement)?;
     let ports = cache.ports.unwrap_or(1);
-    for (key, value) in [("mshrs", cache.mshrs), ("waiting", cache.waiting), ("ports", ports)] {
+    let L1File { mshrs, waiting, .. } = cache;
+    let (join_queue, write_back_queue) = (cache.join_queue.unwrap_or(waiting), cache.write_back_queue.unwrap_or(mshrs));
+    let queues = [("waiting", waiting), ("join_queue", join_queue), ("write_back_queue", write_back_queue)];
+    for (key, value) in [("mshrs", mshrs), ("ports", ports)].into_iter().chain(queues) {
         at_least_one(file, path, key, value)?;
     }
-    Ok(CacheSpec { shape, mshrs: cache.mshrs, waiting: cache.waiting, latency: Cycles(cache.latency), ports })
+    Ok(CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, latency: Cycles(cache.latency), ports })
 }
 
 /// Of a cache, or of each bank of one.

@@ -1,6 +1,6 @@
 //! Random accesses to few lines, by everybody at once.
 
-use engine::{Outcome, Run};
+use engine::{Outcome, Run, Value};
 use machine::{Machine, Options, Stress, message_passing, protocols::Roles, stress};
 
 /// Caches of a few lines, queues of one or two places.
@@ -9,10 +9,14 @@ const SMALL: &[&str] = &[
     "gpu.l1v.ways=2",
     "gpu.l1v.mshrs=2",
     "gpu.l1v.waiting=2",
+    "gpu.l1v.join_queue=1",
+    "gpu.l1v.write_back_queue=1",
     "gpu.l2.size=2KiB",
     "gpu.l2.ways=2",
     "gpu.l2.mshrs=2",
     "gpu.l2.waiting=2",
+    "gpu.l2.join_queue=1",
+    "gpu.l2.write_back_queue=2",
     "memory.fixed.outstanding=2",
     "wires.l1_l2.capacity=2",
     "wires.l2_memory.capacity=1",
@@ -53,6 +57,28 @@ fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
             let evictions: u64 =
                 total.0.keys().filter(|path| path.ends_with(".evictions")).map(|path| total.count(path)).sum();
             assert!(evictions > 500, "{evictions} evictions are no stress");
+        }
+    }
+}
+
+#[test]
+fn a_write_back_queue_of_one_place_and_a_join_queue_of_one_fill_up_and_lose_nothing() {
+    for (protocol, fills) in [("wb_nc", "l2_"), ("wt_nc", "l1v")] {
+        let key = format!("protocol={protocol}");
+        let more = [&key, "gpu.units_per_array=4", "gpu.l1v.waiting=16", "gpu.l1v.mshrs=8", "gpu.l2.mshrs=8"];
+        let queues = ["gpu.l2.waiting=16", "gpu.l2.write_back_queue=1"];
+        let run = run("skeleton", &[SMALL, &more, &queues].concat(), 6_000, 1);
+        assert_eq!(run.outcome, Outcome::Finished, "{protocol}");
+        let total = run.total();
+        let count = |name: &str| -> u64 {
+            let paths = total.0.keys().filter(|path| path.contains(fills) && path.ends_with(name));
+            paths.map(|path| total.count(path)).sum()
+        };
+        let full = (count(".write_back_full"), count(".join_full"));
+        assert!(full.0 > 100 && full.1 > 100, "{protocol}: {fills} was full {full:?} times");
+        let queues = total.0.iter().filter(|(path, _)| path.ends_with(".write_back_queue"));
+        for (path, value) in queues {
+            assert!(matches!(value, Value::Level { max: 0..=1, .. }), "{protocol}: {path} is {value:?}");
         }
     }
 }

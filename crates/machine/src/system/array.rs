@@ -119,6 +119,8 @@ impl FirstLevel {
             shape: spec.shape,
             mshrs: spec.mshrs,
             waiting: spec.waiting,
+            join_queue: spec.join_queue,
+            write_back_queue: spec.write_back_queue,
             peers: Vec::new(),
         };
         let neighbours = Side { from: vec![from], to: self.ways.clone() };

@@ -49,6 +49,8 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             shape: l2.shape,
             mshrs: l2.mshrs,
             waiting: l2.waiting,
+            join_queue: l2.join_queue,
+            write_back_queue: l2.write_back_queue,
             peers: peers.iter().map(|(other, _)| layout.l2(*other, bank)).collect(),
         };
         let Wire { from, to } = wire(below, &scope);

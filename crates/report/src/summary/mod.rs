@@ -6,15 +6,19 @@
 
 mod bottleneck;
 mod caches;
+mod cores;
 mod elements;
 mod memory;
+mod network;
 mod text;
 mod units;
 mod wires;
 
 pub use bottleneck::Bottleneck;
 pub use caches::{Accesses, CacheLevel};
+pub use cores::Cores;
 pub use memory::{Memory, Rows};
+pub use network::Network;
 pub(crate) use units::REASONS;
 pub use units::{Share, Units};
 pub use wires::Wires;
@@ -42,10 +46,14 @@ pub struct Summary {
     /// By name, in the order in which they first ran.
     pub kernels: Vec<KernelTime>,
     pub wave_instructions: u64,
+    /// The CPU's, if the machine has one; these figures are of all of the run.
+    pub cores: Option<Cores>,
     pub units: Option<Units>,
     /// By level, from the units downwards.
     pub caches: Vec<CacheLevel>,
     pub memory: Option<Memory>,
+    /// Between caches, if there is more than wires.
+    pub network: Option<Network>,
     /// Alike ones together, those that hold up others first.
     pub wires: Vec<Wires>,
     /// At most three, the worst first.
@@ -80,7 +88,11 @@ impl Spread {
 impl Summary {
     pub fn of(subject: &Subject) -> Self {
         let facts = Facts::of(subject.machine);
-        let total = subject.run.total();
+        let mut total = subject.run.total();
+        let cpu = Statistics(total.0.split_off("cpu.").into_iter().collect());
+        let (cpu, after): (Vec<_>, Vec<_>) = cpu.0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
+        total.0.extend(after);
+        let cpu = Statistics(cpu.into_iter().collect());
         let elements = Elements::of(&total);
         let kernels = kernels(subject, facts);
         let kernel_fs = kernels.iter().map(|kernel| kernel.time_fs).sum();
@@ -102,9 +114,11 @@ impl Summary {
                 .iter()
                 .map(|unit| total.count(&format!("{unit}.wave_instructions")))
                 .sum(),
+            cores: Cores::of(&cpu, facts.to_cpu_cycles(subject.run.end.0)),
             units,
             caches: caches::levels(&elements, &total, kernel_cycles),
             memory: Memory::of(&elements, &total, facts, cycles, kernel_cycles),
+            network: Network::of(&total, kernel_cycles),
             wires: wires::alike(&total, kernel_cycles),
             bottlenecks: Vec::new(),
         };

@@ -112,8 +112,12 @@ mod program {
     fn good(program: &'static [u8], words: &[&str]) -> String {
         let (finish, run, out) = run(program, words, 1);
         if let Outcome::Stuck(r) | Outcome::Deadlock(r) = &run.outcome {
-            for w in &r.waiting { println!("{} on {} since {:.1} ns held {}", w.context, w.on, w.since.0 as f64 / 1e6, w.held_up); }
-        } else { assert_eq!(run.outcome, Outcome::Finished, "{out}"); }
+            for w in &r.waiting {
+                println!("{} on {} since {:.1} ns held {}", w.context, w.on, w.since.0 as f64 / 1e6, w.held_up);
+            }
+        } else {
+            assert_eq!(run.outcome, Outcome::Finished, "{out}");
+        }
         assert_eq!(finish.end, End::Exited { code: 0 }, "{out}");
         out
     }

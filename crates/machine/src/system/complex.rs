@@ -25,6 +25,7 @@ use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Outlet, Partition, PortS
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
 use interconnect::{NetworkSpec, Packet, Side, Station, Topology, Wire, deal, network};
 use mem::{LINE, Observation, Observer, Reply, Request};
+use os::process::SystemSpec;
 use protocol::{
     Controller, Node,
     mesi::{
@@ -33,7 +34,6 @@ use protocol::{
         l2::L2,
     },
 };
-use os::process::SystemSpec;
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 /// How long a thread runs while others wait for a core.
@@ -72,8 +72,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
     let complex = machine.complex.expect("only a machine with a CPU has a complex");
     let (roles, timing) = (machine.protocol, machine.memory);
     let gpu_clock = machine.clock;
-    let of_gpu =
-        OfGpu { wavefronts: machine.wavefronts(), dispatcher: machine.dispatcher, unit: machine.compute_unit };
+    let of_gpu = OfGpu { wavefronts: machine.wavefronts(), dispatcher: machine.dispatcher, unit: machine.compute_unit };
     let stores: Vec<_> =
         (0..complex.channels.count).map(|n| (memories.channel(n), memories.stores[n].clone())).collect();
     move |partition| {
@@ -235,12 +234,7 @@ impl Builder {
         let finish = Arc::clone(&start.finish);
         let Some((mut process, usage)) = start.process(&inside) else { return };
         put(&mut process, stores, complex.channels.interleave, loader);
-        let spec = SoftwareSpec {
-            cores: complex.cores,
-            threads: 1,
-            system: SystemSpec::default(),
-            slice: SLICE,
-        };
+        let spec = SoftwareSpec { cores: complex.cores, threads: 1, system: SystemSpec::default(), slice: SLICE };
         let bells: Vec<EventCount> = (0..complex.cores).map(|core| self.core_scope(core).eventcount("bell")).collect();
         let cpu = self.scopes.cpu.scope("cpu");
         let software = Software::new(process, spec, bells.clone(), cpu.eventcount("alert"), finish);
@@ -354,12 +348,7 @@ struct First {
     down: Wire<Packet, Packet>,
 }
 
-fn first(
-    l1: First,
-    requesters: Requesters,
-    report: Option<(Observer, Outlet<Observation>)>,
-    scope: &Scope,
-) -> Cache {
+fn first(l1: First, requesters: Requesters, report: Option<(Observer, Outlet<Observation>)>, scope: &Scope) -> Cache {
     let below = l1.below.nodes[0];
     let spec = cache_spec(l1.spec, l1.controller, l1.node, l1.below, l1.node, false);
     Cache::new(spec, requesters, Side::one(below, l1.down), report, scope)

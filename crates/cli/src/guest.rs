@@ -1,8 +1,11 @@
 //! A program inside the simulator: what `cohesim run` and `cohesim compare` both start.
 
-use crate::{files, progress::Progress};
+use crate::{files, opencl::Facts, progress::Progress};
 use engine::{Monitor, Outcome, Run, Time};
-use machine::{Gpus, Machine};
+use machine::{
+    Gpus, Machine,
+    program::{Finish, Inside},
+};
 use mem::Bytes;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use os::{
@@ -13,16 +16,15 @@ use os::{
 };
 use std::{
     borrow::Cow,
-    cell::RefCell,
     io::{self, Write},
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
-    rc::Rc,
+    sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
 
 /// A program, and what it may do.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct Guest {
     /// The program: the name of a workload (see `cohesim list workloads`), or an ELF file made with gcc -static or
     /// musl-gcc -static.
@@ -33,9 +35,9 @@ pub struct Guest {
     /// How much memory the program may use.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     memory: Bytes,
-    /// How many processors the program is told there are.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    cpus: u32,
+    /// How many processors the program is told there are [default: as many as the machine has, else 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    cpus: Option<u32>,
     /// Stop the program after so many instructions.
     #[arg(long, value_name = "N")]
     max_instructions: Option<u64>,
@@ -116,26 +118,27 @@ impl Guest {
 
     /// Runs the program to its end.
     pub fn run(&self, on: On, output: Output, monitor: &Monitor, progress: &Progress) -> miette::Result<Ran> {
-        let start = Instant::now();
-        let (image, path) = self.image()?;
-        let here = std::env::current_dir().into_diagnostic().wrap_err("the working folder is gone")?;
-        let kept = Captured::default();
-        let mut options = self.options(&path, &here)?;
-        options.monitor = monitor.clone();
-        options.stdio = match output {
-            Output::Shown => {
-                Stdio::inherit().with_outputs(progress.around(io::stdout()), progress.around(io::stderr()))
-            }
-            Output::Kept => Stdio::new(io::stdin(), kept.clone(), progress.around(io::stderr())),
-        };
         if let (On::Machine(..), Some(option)) = (&on, self.opencl.functional_only()) {
             bail!("{option} is for runs without time: add --functional");
         }
+        if let On::Machine(machine, options) = on
+            && machine.complex.is_some()
+        {
+            return self.run_inside(machine, options, output, monitor, progress);
+        }
+        let start = Instant::now();
+        let (image, path) = self.image()?;
+        let here = here()?;
+        let kept = Captured::default();
+        let mut options = self.options(&path, &here)?;
+        options.monitor = monitor.clone();
+        options.stdio = stdio(output, &kept, progress.around(io::stdout()), progress.around(io::stderr()));
         let gpus = match on {
             On::Nothing => None,
             On::Machine(machine, options) => Some((machine, Gpus::new(machine, options))),
         };
-        let driver = self.opencl.driver(&options.mounts, &here, gpus.as_ref().map(|(machine, gpus)| (*machine, gpus)));
+        let on = gpus.as_ref().map(|(machine, gpus)| ((*machine).into(), Box::new(gpus.clone()) as Box<_>));
+        let driver = self.opencl.driver(&options.mounts, &here, on);
         let usage = driver.usage();
         options.driver = Box::new(driver);
         let mut process = Process::start(&image, options)
@@ -152,8 +155,44 @@ impl Guest {
             end = End::MachineBroken { report: run.outcome.to_string() };
         }
         let seconds = start.elapsed().as_secs_f64();
-        let output = String::from_utf8_lossy(&kept.0.borrow()).into_owned();
-        Ok(Ran { end, totals, usage: usage.take(), output, run, seconds })
+        Ok(Ran { end, totals, usage: usage.take(), output: kept.text(), run, seconds })
+    }
+
+    /// Runs the program on the cores of a machine.
+    fn run_inside(
+        &self,
+        machine: &Machine,
+        how: &machine::Options,
+        output: Output,
+        monitor: &Monitor,
+        progress: &Progress,
+    ) -> miette::Result<Ran> {
+        let start = Instant::now();
+        let (image, path) = self.image()?;
+        let (here, kept) = (here()?, Captured::default());
+        // What is wrong with them is told before the machine is built.
+        self.options(&path, &here)?;
+        let cores = machine.complex.as_ref().map_or(1, |complex| complex.cores as u32);
+        let (guest, facts, monitor, captured) = (self.clone(), Facts::from(machine), monitor.clone(), kept.clone());
+        let (out, err) = (progress.around(io::stdout()), progress.around(io::stderr()));
+        let make = move |gpus: &Inside| {
+            let mut options = guest.options(&path, &here).expect("they were right a moment ago");
+            options.monitor = monitor;
+            options.cpus = guest.cpus.unwrap_or(cores);
+            options.stdio = stdio(output, &captured, out, err);
+            let driver = guest.opencl.driver(&options.mounts, &here, Some((facts, Box::new(gpus.clone()))));
+            let usage = driver.usage();
+            options.driver = Box::new(driver);
+            Ok((Process::start(&image, options)?, usage))
+        };
+        let ran = machine::run(machine, how, make);
+        let (Finish { mut end, totals, usage }, run) =
+            ran.into_diagnostic().wrap_err_with(|| format!("can't run '{}'", self.name()))?;
+        if !matches!(run.outcome, Outcome::Finished | Outcome::Interrupted { .. }) {
+            end = End::MachineBroken { report: run.outcome.to_string() };
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Ran { end, totals, usage, output: kept.text(), run: Some(run), seconds })
     }
 
     fn options(&self, path: &Path, here: &Path) -> miette::Result<Options> {
@@ -167,7 +206,7 @@ impl Guest {
         options.memory = self.memory;
         options.longest_file = self.max_file;
         options.most_written = self.max_written;
-        options.cpus = self.cpus;
+        options.cpus = self.cpus.unwrap_or(4);
         options.max_instructions = self.max_instructions.unwrap_or(u64::MAX);
         options.max_time = self.max_time.unwrap_or(Time::NEVER);
         Ok(options)
@@ -187,13 +226,31 @@ impl Guest {
     }
 }
 
+fn here() -> miette::Result<PathBuf> {
+    std::env::current_dir().into_diagnostic().wrap_err("the working folder is gone")
+}
+
+/// The program's input and outputs.
+fn stdio(output: Output, kept: &Captured, out: impl Write + 'static, err: impl Write + 'static) -> Stdio {
+    match output {
+        Output::Shown => Stdio::inherit().with_outputs(out, err),
+        Output::Kept => Stdio::new(io::stdin(), kept.clone(), err),
+    }
+}
+
 /// The program's output, kept for the report.
 #[derive(Clone, Default)]
-struct Captured(Rc<RefCell<Vec<u8>>>);
+struct Captured(Arc<Mutex<Vec<u8>>>);
+
+impl Captured {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
 
 impl Write for Captured {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend(bytes);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(bytes);
         Ok(bytes.len())
     }
 

@@ -1,16 +1,16 @@
 //! How `cohesim run` sets the OpenCL driver up.
 
-use machine::{Gpus, Machine};
+use machine::Machine;
 use os::{
     compiler::{self, Folder},
     files::Mount,
-    opencl::{Driver, PolicyKind, Settings, Usage},
+    opencl::{Costs, Driver, PolicyKind, Settings, Usage, gpu::Gpus},
 };
 use serde::Serialize;
 use std::path::Path;
 
 /// What the program finds when it asks for OpenCL devices.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = "OpenCL")]
 pub struct OpenCl {
     /// How many GPUs without time there are; a machine has its own. The program sees one device whose work-groups are dealt to
@@ -20,9 +20,9 @@ pub struct OpenCl {
     /// Show each GPU as a device of its own.
     #[arg(long)]
     device_per_gpu: bool,
-    /// Where buffers lie, and what map, unmap, read and write do.
-    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
-    memory_policy: Policy,
+    /// Where buffers lie, and what map, unmap, read and write do [default: as the machine's host and GPU do it, else memcpy].
+    #[arg(long, value_name = "POLICY", value_enum)]
+    memory_policy: Option<Policy>,
     /// Stop a kernel of which one wavefront has executed so many instructions [default: never].
     #[arg(long, value_name = "N")]
     max_kernel_instructions: Option<u64>,
@@ -31,10 +31,9 @@ pub struct OpenCl {
     unconfined_compiler: bool,
 }
 
-#[derive(Clone, Copy, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, clap::ValueEnum)]
 enum Policy {
     /// Devices have memory of their own; what the host sees of it is copied.
-    #[default]
     Memcpy,
     /// Host and devices use the same bytes.
     Shared,
@@ -47,8 +46,8 @@ impl OpenCl {
         self.gpus.map(|_| "--gpus").or(instructions)
     }
 
-    /// A driver for a program that sees `mounts` and works in `here`; its kernels run on a machine or without time.
-    pub fn driver(&self, mounts: &[Mount], here: &Path, on: Option<(&Machine, &Gpus)>) -> Driver {
+    /// A driver for a program that sees `mounts` and works in `here`; its kernels run on these GPUs, or without time.
+    pub fn driver(&self, mounts: &[Mount], here: &Path, on: Option<(Facts, Box<dyn Gpus>)>) -> Driver {
         let folder = |mount: &Mount| Folder {
             host: mount.host.clone(),
             guest: mount.guest.as_ref().unwrap_or(&mount.host).display().to_string(),
@@ -56,12 +55,14 @@ impl OpenCl {
         let working = Folder { host: here.into(), guest: here.display().to_string() };
         let folders: Vec<Folder> = mounts.iter().map(folder).chain([working]).collect();
         let compiler = compiler::Settings { allow_unconfined: self.unconfined_compiler, ..Default::default() };
+        let usual = on.as_ref().map_or(PolicyKind::Memcpy, |(facts, _)| facts.policy);
         let mut settings = Settings {
             gpus: self.gpus.unwrap_or(1),
             device_per_gpu: self.device_per_gpu,
             policy: match self.memory_policy {
-                Policy::Memcpy => PolicyKind::Memcpy,
-                Policy::Shared => PolicyKind::Shared,
+                None => usual,
+                Some(Policy::Memcpy) => PolicyKind::Memcpy,
+                Some(Policy::Shared) => PolicyKind::Shared,
             },
             compiler,
             kernel_limit: self.max_kernel_instructions,
@@ -69,11 +70,32 @@ impl OpenCl {
             say: Box::new(|text| eprintln!("cohesim: OpenCL: {text}")),
             ..Settings::default()
         };
-        let Some((machine, gpus)) = on else { return Driver::new(settings) };
-        settings.gpus = machine.gpus as u32;
-        settings.compute_units = machine.compute_units() as u32;
-        settings.costs = machine.host;
-        Driver::with_gpus(settings, Box::new(gpus.clone()))
+        let Some((facts, gpus)) = on else { return Driver::new(settings) };
+        settings.gpus = facts.gpus;
+        settings.compute_units = facts.compute_units;
+        settings.costs = facts.costs;
+        Driver::with_gpus(settings, gpus)
+    }
+}
+
+/// What the driver must know of a machine.
+#[derive(Clone, Copy)]
+pub struct Facts {
+    gpus: u32,
+    compute_units: u32,
+    costs: Costs,
+    policy: PolicyKind,
+}
+
+impl From<&Machine> for Facts {
+    fn from(machine: &Machine) -> Self {
+        let shared = machine.complex.as_ref().is_some_and(|complex| complex.shared);
+        Self {
+            gpus: machine.gpus as u32,
+            compute_units: machine.compute_units() as u32,
+            costs: machine.host,
+            policy: if shared { PolicyKind::Shared } else { PolicyKind::Memcpy },
+        }
     }
 }
 

@@ -17,6 +17,6 @@ pub use channel::{Channel, Store};
 pub use dram::{DramSpec, Order, Page};
 pub use home::{Changed, Home, Served, Touched};
 pub use mapping::{BadMapping, Mapping};
-pub use memory::{FixedSpec, Memory, MemorySpec, Timing};
+pub use memory::{Beside, FixedSpec, Memory, MemorySpec, Timing, Watcher};
 pub use scheduler::{MOST_BANKS, Scheduler, Tally};
 pub use standard::{Standard, Timings};

@@ -24,11 +24,30 @@ pub struct MemorySpec {
     pub me: Node,
     /// The first of those above; the others have the numbers that follow.
     pub above: Node,
+    /// Others above, whom another protocol keeps coherent among themselves: its side of the home, and their numbers.
+    pub beside: Option<Beside>,
     pub channel: Channel,
     pub timing: Timing,
     /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
     pub history: usize,
 }
+
+/// A second protocol over the same bytes. What one side writes the other sees when it asks memory, no sooner.
+#[derive(Clone, Copy)]
+pub struct Beside {
+    pub controller: &'static dyn Controller<LINE>,
+    pub first: Node,
+    pub count: u8,
+}
+
+impl Beside {
+    fn has(&self, node: Node) -> bool {
+        node.0.wrapping_sub(self.first.0) < self.count
+    }
+}
+
+/// Whoever is told of what the second side writes.
+pub type Watcher = Rc<dyn Fn(LineAddr, &Block<LINE>)>;
 
 /// When an answer leaves.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +88,8 @@ pub struct FixedSpec {
 
 pub struct Memory {
     home: Home,
+    beside: Option<(Beside, Home)>,
+    watcher: Option<Watcher>,
     channel: Channel,
     pace: Pace,
     dram: Option<Dram>,
@@ -117,8 +138,14 @@ impl Memory {
             Timing::Dram(dram) => Some(Dram::new(dram, &under_way, &bell, scope)),
         };
         let place = Place { me: spec.me, below: spec.me, above: spec.above };
+        let beside = spec.beside.map(|beside| {
+            let place = Place { above: beside.first, ..place };
+            (beside, Home::new(beside.controller, place, spec.channel, store.clone(), spec.history))
+        });
         Self {
             home: Home::new(spec.controller, place, spec.channel, store, spec.history),
+            beside,
+            watcher: None,
             channel: spec.channel,
             pace,
             dram,
@@ -133,6 +160,12 @@ impl Memory {
             writes: scope.counter("writes"),
             traffic: scope.series("traffic"),
         }
+    }
+
+    /// Has somebody told of what the second side writes.
+    pub fn watched_by(mut self, watcher: Watcher) -> Self {
+        self.watcher = Some(watcher);
+        self
     }
 
     pub async fn run(mut self, cx: Context) {
@@ -169,6 +202,13 @@ impl Memory {
             && self.has_room(line)
         {
             return self.work();
+        }
+        if let Some(line) = self.beside.as_ref().and_then(|(_, home)| home.next_work())
+            && self.has_room(line)
+            && let Some((_, home)) = &mut self.beside
+        {
+            let served = home.work()?;
+            return Ok(served.map_or(Next::Waits, |(msg, served)| self.of_beside(&msg, served)));
         }
         for port in self.turns.order() {
             let inlet = &self.askers[port];
@@ -216,11 +256,25 @@ impl Memory {
             self.atomics.push_back(packet);
             return Ok(self.atomic()?.unwrap_or(Next::Waits));
         }
+        if let Some((beside, home)) = &mut self.beside
+            && beside.has(msg.from)
+        {
+            let served = home.offer(msg)?;
+            return Ok(served.map_or(Next::Waits, |served| self.of_beside(&msg, served)));
+        }
         let served = self.home.offer(msg)?;
         if let (Some(served), Kind::Write) = (&served, msg.kind) {
             self.observe(served, Seen::Wrote(msg.data));
         }
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
+    }
+
+    /// What a message of the second side has come to.
+    fn of_beside(&self, msg: &Msg<LINE>, served: Served) -> Next {
+        if let (Some(watcher), Touched::Written) = (&self.watcher, served.touched) {
+            watcher(msg.line, &msg.data);
+        }
+        Next::Served(served, None)
     }
 
     /// Performs the oldest atomic access, if there is one and its line can be written.

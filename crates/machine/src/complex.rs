@@ -36,6 +36,14 @@ pub struct Complex {
     pub shared: bool,
 }
 
+impl Complex {
+    /// Whether caches are flushed at the borders of kernels: where CPU and GPU meet only in memory, and where they use
+    /// addresses of their own (4.2).
+    pub fn flushes(&self) -> bool {
+        self.join == Join::Memory || !self.shared
+    }
+}
+
 /// Where the GPU's requests go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {

@@ -10,6 +10,14 @@ use toml::{Table, Value};
 
 /// The machines that come with cohesim: name and file.
 const SHIPPED: &[(&str, &str)] = &[
+    ("apu-c-l3", include_str!("../../../machines/apu-c-l3.toml")),
+    ("apu-c-mc", include_str!("../../../machines/apu-c-mc.toml")),
+    ("apu-nc-l3", include_str!("../../../machines/apu-nc-l3.toml")),
+    ("apu-nc-mc", include_str!("../../../machines/apu-nc-mc.toml")),
+    ("apu4-c-l3", include_str!("../../../machines/apu4-c-l3.toml")),
+    ("apu4-c-mc", include_str!("../../../machines/apu4-c-mc.toml")),
+    ("apu4-nc-l3", include_str!("../../../machines/apu4-nc-l3.toml")),
+    ("apu4-nc-mc", include_str!("../../../machines/apu4-nc-mc.toml")),
     ("halcone-gpu", include_str!("../../../machines/halcone-gpu.toml")),
     ("hd7850", include_str!("../../../machines/hd7850.toml")),
     ("mini-gtsc", include_str!("../../../machines/mini-gtsc.toml")),

@@ -17,6 +17,9 @@ use mem::LINE;
 use os::opencl::Costs;
 use serde::Deserialize;
 
+/// Caches that a directory can tell apart.
+const DIRECTORY: usize = 64;
+
 /// A machine, ready to be wired.
 pub struct Machine {
     pub name: String,
@@ -308,6 +311,17 @@ impl Machine {
         if Layout::new(&machine).count() > MOST {
             let reason = format!("compute units, caches and channels of all GPUs can be {MOST} together");
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
+        }
+        if machine.complex.is_some() && machine.compute_units() + 2 * machine.arrays > DIRECTORY {
+            let reason = format!("the directory of the GPU's L2 knows {DIRECTORY} first-level caches at most");
+            return Err(file.wrong("gpu", Some("units_per_array"), reason));
+        }
+        if let Some(complex) = &machine.complex
+            && complex.cores + machine.gpus * machine.banks.count > DIRECTORY
+        {
+            let reason =
+                format!("the directory knows {DIRECTORY} second-level caches at most, those of the GPU included");
+            return Err(file.wrong("cpu", Some("cores"), reason));
         }
         Ok(machine)
     }

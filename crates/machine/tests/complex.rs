@@ -55,8 +55,10 @@ fn every_read_is_right_as_the_machine_is() {
 
 mod program {
     use super::*;
-    use engine::Outcome;
-    use machine::program::{Finish, Inside};
+    use machine::{
+        complex::Join,
+        program::{Finish, Inside},
+    };
     use os::{
         End, Options as ProcessOptions, Process,
         files::Stdio,
@@ -86,49 +88,65 @@ mod program {
         }
     }
 
-    fn run(program: &'static [u8], words: &[&str], threads: usize) -> (Finish, engine::Run, String) {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/apu-c-l3.toml");
-        let machine = Machine::load(file, &["cpu.cores=4".to_owned()]).expect("the machine is sound");
+    fn run(name: &str, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
+        let machine = Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound");
         let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
         let (out, kept) = (Kept::default(), Kept::default());
         let stdout = out.clone();
+        let complex = machine.complex.expect("these machines have a CPU");
         let make = move |gpus: &Inside| {
             let mut options = ProcessOptions::new("/guest");
             options.arguments = words;
             options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);
             options.cpus = 4;
-            let settings = Settings { policy: PolicyKind::Shared, ..Settings::default() };
-            let driver = Driver::with_gpus(settings, Box::new(gpus.clone()));
+            let policy = if complex.shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
+            let driver = Driver::with_gpus(Settings { policy, ..Settings::default() }, Box::new(gpus.clone()));
             let usage = driver.usage();
             options.driver = Box::new(driver);
             Ok((Process::start(program, options)?, usage))
         };
-        let options = Options { threads, check: true, ..Options::default() };
+        let options = Options { threads, check: complex.join == Join::LastLevel, ..Options::default() };
         let (finish, run) = machine::run(&machine, &options, make).expect("the committed programs are sound");
         let out = String::from_utf8_lossy(&out.0.lock().expect("the run is over")).into_owned();
         (finish, run, out)
     }
 
-    fn good(program: &'static [u8], words: &[&str]) -> String {
-        let (finish, run, out) = run(program, words, 1);
-        if let Outcome::Stuck(r) | Outcome::Deadlock(r) = &run.outcome {
-            for w in &r.waiting {
-                println!("{} on {} since {:.1} ns held {}", w.context, w.on, w.since.0 as f64 / 1e6, w.held_up);
-            }
-        } else {
-            assert_eq!(run.outcome, Outcome::Finished, "{out}");
-        }
-        assert_eq!(finish.end, End::Exited { code: 0 }, "{out}");
-        out
+    #[track_caller]
+    fn good(name: &str, program: &'static [u8], words: &[&str], threads: usize) -> (String, Run) {
+        let (finish, run, out) = run(name, program, words, threads);
+        assert_eq!(run.outcome, Outcome::Finished, "{name} {words:?}: {out}");
+        assert_eq!(finish.end, End::Exited { code: 0 }, "{name} {words:?}: {out}");
+        (out, run)
     }
+
+    const MACHINES: [&str; 4] = ["apu-c-l3", "apu-nc-l3", "apu-c-mc", "apu-nc-mc"];
 
     #[test]
     fn a_program_prints() {
-        assert_eq!(good(GUESTS, &["hello"]), "hello, world\n");
+        assert_eq!(good("apu-c-l3", GUESTS, &["hello"], 1).0, "hello, world\n");
     }
 
     #[test]
-    fn a_sum_of_vectors_is_right() {
-        println!("{}", good(WORKLOADS, &["vecadd"]));
+    fn programs_are_right_on_every_machine() {
+        for name in MACHINES {
+            for words in
+                [&["vecadd", "--size", "1024"][..], &["bfs", "--size", "256"], &["transpose", "--size", "64"]]
+            {
+                good(name, WORKLOADS, words, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn cores_and_gpu_share_the_work() {
+        for words in [&["write", "--size", "4096", "--cpu-share", "50", "--threads", "3", "--copies", "none"][..]] {
+            good("apu-c-l3", WORKLOADS, words, 1);
+        }
+    }
+
+    #[test]
+    fn statistics_do_not_depend_on_threads() {
+        let [one, two] = [1, 2].map(|threads| good("apu-c-l3", WORKLOADS, &["vecadd", "--size", "512"], threads).1);
+        assert!(one.regions == two.regions && one.end == two.end);
     }
 }

@@ -64,6 +64,8 @@ struct Order {
 struct Books {
     spec: InsideSpec,
     orders: RefCell<VecDeque<Order>>,
+    /// Orders of a call that is not over: what it wrote for the kernel has not been performed.
+    held: RefCell<Vec<Order>>,
     ended: RefCell<Vec<Ended>>,
     /// Kernels of which the driver has not heard that they ended.
     under_way: Cell<usize>,
@@ -82,6 +84,7 @@ impl Inside {
         Self(Rc::new(Books {
             spec,
             orders: RefCell::default(),
+            held: RefCell::default(),
             ended: RefCell::default(),
             under_way: Cell::new(0),
             attention: Cell::new(false),
@@ -93,6 +96,17 @@ impl Inside {
     /// These bells are rung when a kernel has ended.
     pub(super) fn ring(&self, bells: Vec<EventCount>) {
         *self.0.bells.borrow_mut() = bells;
+    }
+
+    /// A call of the kernel is over, and what it wrote has been performed: kernels that it ordered may start.
+    pub(super) fn release(&self) {
+        let mut held = self.0.held.borrow_mut();
+        if !held.is_empty() {
+            self.0.orders.borrow_mut().extend(held.drain(..));
+            if let Some(work) = &*self.0.work.borrow() {
+                work.advance();
+            }
+        }
     }
 
     /// Whether a kernel has ended since the last call.
@@ -128,11 +142,8 @@ impl Gpus for Inside {
             pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| place(guest, page)));
         }
         let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
-        self.0.orders.borrow_mut().push_back(Order { launch, kernel, map, gpu: ready.gpu });
+        self.0.held.borrow_mut().push(Order { launch, kernel, map, gpu: ready.gpu });
         self.0.under_way.set(self.0.under_way.get() + 1);
-        if let Some(work) = &*self.0.work.borrow() {
-            work.advance();
-        }
         Ok(())
     }
 

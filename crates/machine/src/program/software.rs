@@ -216,6 +216,9 @@ impl State {
             if let Some(shootdown) = self.shootdown.as_ref().filter(|_| !changed.is_empty()) {
                 shootdown(&changed);
             }
+            if let Some(gpus) = &self.gpus {
+                gpus.release();
+            }
             self.bells.iter().for_each(EventCount::advance);
         }
         if turned || begin || end {

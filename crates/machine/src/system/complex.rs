@@ -9,10 +9,10 @@
 //!   gpu0.l2_0 === hub -----'     '-- system agent -- memory0, memory1, ..
 //! ```
 
-use super::{Ends, HISTORY, Layout, Memories, Report, eyes::Eyes, memories::put, wire};
+use super::{Ends, FLUSHER, HISTORY, Layout, Memories, Report, eyes::Eyes, memories::put, wire};
 use crate::{
     complex::{Complex, Join},
-    program::{Coherent, Inside, InsideSpec, Software, SoftwareSpec},
+    program::{Caches, Coherent, Inside, InsideSpec, Software, SoftwareSpec},
     protocols::Roles,
     run::Start,
     spec::{CacheSpec, Machine},
@@ -20,21 +20,21 @@ use crate::{
 };
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
 use cpu::{Core, CoreSpec};
-use dram::{Memory, MemorySpec, Timing};
-use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Outlet, Partition, PortSpec, Scope, Time};
+use dram::{Beside, Memory, MemorySpec, Timing};
+use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope, Time};
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
-use interconnect::{NetworkSpec, Packet, Side, Station, Topology, Wire, deal, network};
-use mem::{LINE, Observation, Observer, Reply, Request};
+use interconnect::{HEADER, NetworkSpec, Packet, Side, Station, Topology, WHOLE, Wire, deal, network};
+use mem::{Block, LINE, Observation, Observer, Reply, Request};
 use os::process::SystemSpec;
 use protocol::{
-    Controller, Node,
+    Controller, Kind, Msg, Node,
     mesi::{
         directory,
         l1::{L1D, L1I},
         l2::L2,
     },
 };
-use std::{cell::RefCell, rc::Rc, sync::Arc};
+use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
 
 /// How long a thread runs while others wait for a core.
 const SLICE: Time = Time::micros(1000);
@@ -83,11 +83,12 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
             gpu: partition.scope(clocks.gpu),
             memory: partition.scope(clocks.memory),
         };
-        let eyes = Eyes::new(layout);
+        let eyes = Eyes::new(layout, complex.join == Join::Memory);
         let loader = loader.map(|(who, end)| (who, scopes.cpu.sender(end)));
         let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new(), eyes };
         let reports = reports.into_iter().map(|report| report.map(|(who, end)| (who, builder.scopes.cpu.sender(end))));
         let tops = builder.cores(reports.collect());
+        let flusher = builder.slices();
         match cores {
             Cores::Testers(stress, ends) => {
                 for (core, (end, top)) in ends.into_iter().zip(tops).enumerate() {
@@ -97,10 +98,9 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
                 }
             }
             Cores::Program(start, dispatchers) => {
-                builder.program(start, dispatchers, tops, (&stores, loader), of_gpu);
+                builder.program((start, dispatchers), (tops, flusher), (&stores, loader), of_gpu);
             }
         }
-        builder.slices();
         builder.hub(gpus);
         builder.memory(roles, timing, stores);
         builder.network();
@@ -217,9 +217,8 @@ impl Builder {
     /// Cores, the program on them, and the front end of the GPUs that its driver uses.
     fn program(
         &self,
-        start: Start,
-        dispatchers: Vec<Vec<DispatcherEnd>>,
-        tops: Vec<Top>,
+        (start, dispatchers): (Start, Vec<Vec<DispatcherEnd>>),
+        (tops, flusher): (Vec<Top>, Flusher),
         (stores, loader): (&[(dram::Channel, dram::Store)], Option<(Observer, Outlet<Observation>)>),
         of_gpu: OfGpu,
     ) {
@@ -228,7 +227,7 @@ impl Builder {
             wavefronts: of_gpu.wavefronts,
             coherent: complex.join == Join::LastLevel && complex.shared,
             forget: Forget::Nothing,
-            flush_before: complex.join == Join::Memory,
+            flush_before: complex.flushes(),
             flush_after: false,
         });
         let finish = Arc::clone(&start.finish);
@@ -258,25 +257,35 @@ impl Builder {
             (launches, done)
         });
         let scope = self.scopes.gpu.scope("front_end");
-        let front_end = inside.front_end(gpus.collect(), Rc::new(Coherent), scope.eventcount("work"));
+        let caches: Rc<dyn Caches> = if complex.flushes() { Rc::new(flusher) } else { Rc::new(Coherent) };
+        let front_end = inside.front_end(gpus.collect(), caches, scope.eventcount("work"));
         scope.serve("control", |cx| front_end.run(cx));
     }
 
-    /// The last-level cache.
-    fn slices(&mut self) {
+    /// The last-level cache; gives who can have it flushed.
+    fn slices(&mut self) -> Flusher {
         let (complex, layout) = (self.complex, self.layout);
+        let front_end = self.scopes.gpu.scope("front_end");
+        let mut slices = Vec::new();
         for slice in 0..complex.slices {
             let scope = self.scopes.cpu.scope("cpu").scope(("l3_", slice));
             let me = layout.l3(slice);
             let Wire { from, to } = self.attach(vec![me], &scope, complex.clock, complex.l3.latency.0);
             let others = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
-            let neighbours = Side { from: vec![from], to: vec![(others.collect(), to)] };
+            let clocks = (self.gpu_clock, complex.clock);
+            let (orders, ordered) =
+                self.pair((&front_end, clocks.0), &format!("to_l3_{slice}"), (&scope, clocks.1), (1, 1));
+            slices.push((me, orders));
+            let to = vec![(others.collect(), to), (vec![FLUSHER], ordered.to)];
+            let neighbours = Side { from: vec![from, ordered.from], to };
             let homes = self.memories();
-            let spec = cache_spec(complex.l3, &directory::L3, me, homes, layout.core_l2(0), true);
+            let mut spec = cache_spec(complex.l3, &directory::L3, me, homes, layout.core_l2(0), true);
+            spec.acquire = Acquire::Recall;
             let cache = Cache::new(spec, Vec::new(), neighbours, None, &scope);
             let cache = cache.lines_watched_by(self.eyes.of_directory());
             scope.serve("control", |cx| cache.run(cx));
         }
+        Flusher(slices)
     }
 
     fn memories(&self) -> Homes {
@@ -316,15 +325,21 @@ impl Builder {
             let (back, returns) = own.port("to_agent", arrives, &scope);
             let askers = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
             let above = Side { from: vec![arrives_from], to: vec![(askers.collect(), back)] };
-            let spec =
-                MemorySpec { controller: roles.home, me, above: layout.core_l2(0), channel, timing, history: HISTORY };
-            let memory = Memory::new(spec, above, store, None, &own);
+            let gpus = layout.gpu_l2s();
+            let beside = (self.complex.join == Join::Memory && !gpus.is_empty()).then(|| Beside {
+                controller: &directory::MC,
+                first: gpus[0],
+                count: gpus.len() as u8,
+            });
+            let (controller, above_it) = (roles.home, layout.core_l2(0));
+            let spec = MemorySpec { controller, me, above: above_it, beside, channel, timing, history: HISTORY };
+            let memory = Memory::new(spec, above, store, None, &own).watched_by(self.eyes.of_memory());
             own.serve("control", |cx| memory.run(cx));
             let to = to.clone();
             scope.serve(("answers", number), |_| async move {
                 loop {
-                    let packet: Packet = returns.recv(engine::Lane::Reply).await;
-                    to.send(engine::Lane::Reply, packet, interconnect::bytes(&packet.msg)).await;
+                    let packet: Packet = returns.recv(Lane::Reply).await;
+                    to.send(Lane::Reply, packet, interconnect::bytes(&packet.msg)).await;
                 }
             });
         }
@@ -336,6 +351,24 @@ impl Builder {
         let scope = self.scopes.system.scope("network");
         let built = network::<Packet>(self.complex.network, self.stations, &scope);
         built.expect("the machine file was checked: such a network can be built");
+    }
+}
+
+/// Has the CPU's caches give up all they hold: those above the last-level cache are told by it.
+struct Flusher(Vec<(Node, Wire<Packet, Packet>)>);
+
+impl Caches for Flusher {
+    fn flush(&self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(async {
+            for (slice, wire) in &self.0 {
+                let order =
+                    Msg { scope: mem::Scope::System, ..Msg::new(FLUSHER, *slice, Kind::Flush, WHOLE, Block::EMPTY) };
+                wire.to.send(Lane::Coherence, order.into(), HEADER).await;
+            }
+            for (_, wire) in &self.0 {
+                wire.from.recv(Lane::Reply).await;
+            }
+        })
     }
 }
 
@@ -371,14 +404,13 @@ fn cache_spec(
 /// Whom a bank of a GPU's L2 asks.
 pub fn homes_of_gpu(machine: &Machine, layout: Layout) -> Option<(Homes, Acquire)> {
     let complex = machine.complex.as_ref()?;
-    let (nodes, stride, acquire) = match complex.join {
-        Join::LastLevel => {
-            ((0..complex.slices).map(|slice| layout.l3(slice)).collect(), LINE as u64, Acquire::Coherent)
-        }
+    let (nodes, stride) = match complex.join {
+        Join::LastLevel => ((0..complex.slices).map(|slice| layout.l3(slice)).collect(), LINE as u64),
         Join::Memory => {
             let channels = complex.channels;
-            ((0..channels.count).map(|n| layout.memory(n)).collect(), channels.interleave, Acquire::Recall)
+            ((0..channels.count).map(|n| layout.memory(n)).collect(), channels.interleave)
         }
     };
+    let acquire = if complex.flushes() { Acquire::Recall } else { Acquire::Coherent };
     Some((Homes { nodes, stride }, acquire))
 }

@@ -2,14 +2,15 @@
 //!
 //! Cores run ahead: a load takes its value when it is fetched, from the image of memory that all cores share. That image is what
 //! the caches of cores hold, and what memory holds of other lines; stores change it when a first-level cache performs them. A line that
-//! the GPU may write is away: who loads from it waits until it has come back, and brings the bytes of then.
+//! the GPU may write is away: who loads from it waits until it has come back, and brings the bytes of then. Where the GPU writes to
+//! memory past the CPU's caches, the image of a line changes with memory only if these do not hold it: a flush that was forgotten shows.
 
 use super::Layout;
 use crate::program::Software;
 use cache::{LineWatcher, Watcher};
 use mem::{LINE, LineAddr};
 use os::memory::{Look, Sight};
-use protocol::{Controller, Kind, Line, Node, Place, mesi::directory};
+use protocol::{Controller, Kind, Line, Msg, Node, Place, mesi::directory};
 use rustc_hash::FxHashSet;
 use std::{
     cell::{OnceCell, RefCell},
@@ -21,17 +22,21 @@ pub struct Eyes {
     away: Rc<RefCell<FxHashSet<LineAddr>>>,
     /// The process, once there is one.
     software: OnceCell<Software>,
+    /// Lines that the last-level cache knows of, where the GPU writes to memory past it.
+    held: Option<RefCell<FxHashSet<LineAddr>>>,
     /// Where a directory stands, and the GPU's caches among those it knows.
     place: Place,
     gpus: u64,
 }
 
 impl Eyes {
-    pub fn new(layout: Layout) -> Rc<Self> {
+    /// `past`: the GPU writes to memory past the last-level cache.
+    pub fn new(layout: Layout, past: bool) -> Rc<Self> {
         let first = layout.core_l2(0);
         let place = Place { me: layout.l3(0), below: layout.memory(0), above: first };
         let gpus = layout.gpu_l2s().into_iter().map(|node: Node| place.sharer(node).0).fold(0, |all, one| all | one);
-        Rc::new(Self { away: Rc::default(), software: OnceCell::new(), place, gpus })
+        let held = past.then(RefCell::default);
+        Rc::new(Self { away: Rc::default(), software: OnceCell::new(), held, place, gpus })
     }
 
     /// From now on there is somebody to see.
@@ -59,6 +64,10 @@ impl Eyes {
     pub fn of_directory(self: &Rc<Self>) -> LineWatcher {
         let eyes = Rc::clone(self);
         Rc::new(move |msg, line, at_rest| {
+            if let Some(held) = &eyes.held {
+                eyes.holds(held, msg, line);
+                return;
+            }
             let granted = Controller::<LINE>::granted(&directory::L3, eyes.place, line);
             let writers = granted.map_or(0, |granted| granted.writers.0);
             if writers & eyes.gpus != 0 {
@@ -75,6 +84,32 @@ impl Eyes {
         Rc::new(move |msg, line, _| {
             if matches!(msg.kind, Kind::PutS | Kind::PutClnX | Kind::PutX) && line.data.is_full() {
                 eyes.came(msg.line, line);
+            }
+        })
+    }
+
+    /// What the last-level cache knows of a line, where the GPU writes past it.
+    fn holds(&self, held: &RefCell<FxHashSet<LineAddr>>, msg: &Msg<LINE>, line: &Line<LINE>) {
+        if line.state == Controller::<LINE>::table(&directory::L3).initial() {
+            held.borrow_mut().remove(&msg.line);
+        } else {
+            held.borrow_mut().insert(msg.line);
+        }
+        if msg.kind == Kind::Data
+            && let Some(software) = self.software.get()
+        {
+            software.arrived(msg.line, &msg.data);
+        }
+    }
+
+    /// For memory: what the GPU writes past the last-level cache.
+    pub fn of_memory(self: &Rc<Self>) -> dram::Watcher {
+        let eyes = Rc::clone(self);
+        Rc::new(move |line, data| {
+            if let (Some(held), Some(software)) = (&eyes.held, eyes.software.get())
+                && !held.borrow().contains(&line)
+            {
+                software.arrived(line, data);
             }
         })
     }

@@ -18,7 +18,7 @@ mod memories;
 mod node;
 
 pub(crate) use memories::Memories;
-pub(crate) use node::{Layout, MOST};
+pub(crate) use node::{FLUSHER, Layout, MOST};
 
 use crate::{
     golden::{Golden, Image, Kept},
@@ -218,6 +218,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             controller: machine.protocol.home,
             me: layout.memory(channel),
             above: layout.l2(0, channel),
+            beside: None,
             channel: memories.channel(channel),
             timing: machine.memory,
             history: HISTORY,

@@ -139,3 +139,6 @@ fn node(number: usize) -> Node {
 
 /// How many can be told apart. A few numbers are left for other uses.
 pub const MOST: usize = 250;
+
+/// Who orders the caches of a CPU to be flushed.
+pub const FLUSHER: Node = Node(251);

@@ -104,8 +104,8 @@ int adsm_memset(void *to, int byte, size_t bytes);
 int adsm_touch(void *address, size_t bytes, int write);
 
 typedef struct adsm_totals {
-    uint64_t load_faults, store_faults, fault_nanoseconds, fault_transfer_nanoseconds, uploads, upload_bytes, downloads,
-        download_bytes, evictions, failed_evictions, calls, implicit_syncs, coarsened, early_downloads, migrations,
+    uint64_t load_faults, store_faults, fault_nanoseconds, fault_transfer_nanoseconds, trust_nanoseconds, uploads, upload_bytes,
+        downloads, download_bytes, evictions, failed_evictions, calls, implicit_syncs, coarsened, early_downloads, migrations,
         migration_bytes, call_nanoseconds, wait_nanoseconds;
 } adsm_totals;
 

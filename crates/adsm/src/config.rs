@@ -84,7 +84,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             protocol: Protocol::Rolling,
-            block: 256 << 10,
+            block: 64 << 10,
             rolling: 0,
             ahead: 4 << 20,
             read_back: 8 << 20,

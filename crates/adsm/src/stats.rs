@@ -39,10 +39,12 @@ statistics! {
     load_faults,
     /// Touches of closed or read-only pages that were stores.
     store_faults,
-    /// Time spent serving them, transfers included.
+    /// Time spent serving them, transfers included, and opening blocks that are trusted to be looked at so that there is none.
     fault_nanoseconds,
     /// Of which waiting for transfers.
     fault_transfer_nanoseconds,
+    /// Of the rest, opening blocks on trust.
+    trust_nanoseconds,
     uploads,
     upload_bytes,
     downloads,
@@ -61,7 +63,7 @@ statistics! {
     /// Runs of blocks that went from one device to another.
     migrations,
     migration_bytes,
-    /// Time spent handing objects over and starting kernels.
+    /// Time spent handing objects over, taking them back, and starting kernels.
     call_nanoseconds,
     /// Time spent waiting for kernels to end.
     wait_nanoseconds,

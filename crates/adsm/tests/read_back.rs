@@ -53,6 +53,51 @@ fn what_was_fetched_in_vain_is_not_fetched_again() {
 }
 
 #[test]
+fn what_was_looked_at_after_eight_calls_is_open_after_the_next_ones_and_watched_now_and_then() {
+    let (_, runtime, add_one) = with(in_pages());
+    let mut x = runtime.alloc::<u8>(32 * PAGE).unwrap();
+    let mut faults = Vec::new();
+    for round in 1..=27u8 {
+        let before = runtime.stats();
+        add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+        assert_eq!((x[7 * PAGE], x[7 * PAGE + 9]), (round, round));
+        let stats = runtime.stats().since(&before);
+        assert_eq!(stats.downloads, 1, "round {round}");
+        faults.push(stats.load_faults);
+    }
+    // Eight are seen, eight trusted, one seen, nine trusted, one seen.
+    let expected: Vec<u64> = [(8, 1), (8, 0), (1, 1), (9, 0), (1, 1)].map(|(n, fault)| vec![fault; n]).concat();
+    assert_eq!(faults, expected);
+}
+
+#[test]
+fn what_is_open_on_trust_can_be_written_given_to_kernels_and_left_alone() {
+    let (sim, runtime, add_one) = with(in_pages());
+    let mut x = runtime.alloc::<u8>(4 * PAGE).unwrap();
+    let broken = || DeviceError::Failed { device: String::new(), what: "a test", why: "on purpose".to_owned() };
+    let mut expected = 0u8;
+    for round in 0..60 {
+        match round {
+            20 => sim.fail_after(0, Operation::Arrival, broken()),
+            40 => sim.fail_after(0, Operation::Download, broken()),
+            _ => {}
+        }
+        add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+        expected = expected.wrapping_add(1);
+        if round % 11 == 10 {
+            // A call without a look in between.
+            add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+            expected = expected.wrapping_add(1);
+        }
+        assert_eq!(x[PAGE], expected, "round {round}");
+        if round % 3 == 0 {
+            x[PAGE] = 100;
+            expected = 100;
+        }
+    }
+}
+
+#[test]
 fn an_element_that_is_never_the_same_starts_nothing() {
     let (_, runtime, add_one) = with(in_pages());
     let mut x = runtime.alloc::<u8>(64 * PAGE).unwrap();
@@ -76,6 +121,18 @@ fn going_through_an_object_fetches_ahead_and_sees_every_byte() {
         let stats = runtime.stats().since(&before);
         assert!(stats.early_downloads > 0 && stats.load_faults < 32, "{stats:?}");
     }
+}
+
+#[test]
+fn a_row_of_stores_opens_what_came_for_it_at_once() {
+    let (_, runtime, add_one) = with(in_pages());
+    let mut x = runtime.alloc::<u8>(64 * PAGE).unwrap();
+    add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+    let before = runtime.stats();
+    (0..64).for_each(|page| x[page * PAGE] = 7);
+    assert_eq!(runtime.stats().since(&before).store_faults, 17, "the first block, three more, then four at a time");
+    add_one.call(1, 1).write(&mut x).launch().unwrap().sync().unwrap();
+    assert!((0..64).all(|page| (x[page * PAGE], x[page * PAGE + 1]) == (8, 2)));
 }
 
 #[test]

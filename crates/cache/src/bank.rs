@@ -1,17 +1,20 @@
 //! A bank: lines, the room for them, and messages that must wait. No time.
 //!
 //! A message that meets a line is answered by a step of the protocol. It must wait if the table says so (`z`), if the line
-//! needs a way and none can be had, or if as many lines have something under way as there are miss registers. Messages
-//! about one line keep their order; those that wait are tried again when what held them up has changed. Answers never
-//! wait, so whatever is under way comes to its end.
+//! needs a way and none can be had, if as many lines have something under way as there are miss registers, or if the
+//! write-back queue is full. Messages about one line keep their order: all but the first stand in its join queue. Those that
+//! wait are tried again when what held them up has changed. Answers never wait, so whatever is under way comes to its end.
+//! Each of these queues has an end; a request that finds one full stays with its sender, and holds that up
+//! (`003_07d33ec44b25be67.txt`, 3.2.5.1).
 //!
 //! A line takes up a way as long as its protocol says so ([`Controller::takes_room`]). One that was given up and only waits
-//! for its write-back to land, or that was written through without having been here, is kept aside. So are the lines of the
-//! write-back queue, in protocols that have one: they can be taken back from there until there is time to send them below
-//! ([`Bank::drain`]). Requests that were refused below wait for another try ([`Bank::refused`]).
+//! for its write-back to land, or that was written through without having been here, is kept aside: that is the write-back
+//! queue. It is searched like the ways, and a line whose protocol takes it back goes from there to a way again. Protocols that name
+//! a time to send its lines below (`Drain`) keep them there until then ([`Bank::drain`]). Requests that were refused below wait
+//! for another try ([`Bank::refused`]).
 
 use crate::array::{Array, Shape, Way};
-use engine::{Counter, Matrix, Scope};
+use engine::{Counter, Level, Matrix, Scope};
 use interconnect::WHOLE;
 use mem::{Block, LINE, LineAddr, Stamp};
 use protocol::{
@@ -48,8 +51,12 @@ pub struct BankSpec {
     pub shape: Shape,
     /// How many lines may have something under way.
     pub mshrs: usize,
-    /// How many messages may wait here.
+    /// How many messages may wait here, and how many of them for one line.
     pub waiting: usize,
+    pub join_queue: usize,
+    /// How many lines may be kept aside until what they wrote has landed; with `Drain`, until they are sent below before anything
+    /// new is begun.
+    pub write_back_queue: usize,
     /// Caches beside this one that are homes of lines. Their lines never take the last way, miss register or place to wait: what
     /// peers ask of this one must get through whatever it asks of them.
     pub peers: Vec<Node>,
@@ -75,6 +82,15 @@ enum Wait {
     Way,
     /// No miss register is free.
     Mshr,
+    /// What is to be given up doesn't fit the write-back queue.
+    WriteBack(Aside),
+}
+
+/// So many lines for the write-back queue, and whether their home is a peer.
+#[derive(Clone, Copy)]
+struct Aside {
+    count: usize,
+    away: bool,
 }
 
 /// What came of a request when it was first shown its line: answered from here; something had to be asked below; the line
@@ -124,6 +140,8 @@ pub struct Bank {
     nothing: Line<LINE>,
     keeps_time: bool,
     aside: FxHashMap<LineAddr, Line<LINE>>,
+    /// How many of those aside have something under way.
+    landing: usize,
     /// Lines with something under way, and those of them whose home is a peer.
     busy: usize,
     busy_away: usize,
@@ -138,6 +156,8 @@ pub struct Bank {
     /// Lines of each set whose first message needs a way; lines whose first message needs a miss register.
     need_way: FxHashMap<usize, Vec<Slot>>,
     need_mshr: VecDeque<Slot>,
+    /// Lines whose first message needs places in the write-back queue.
+    need_write_back: VecDeque<(Slot, Aside)>,
     /// Lines whose first message is to be tried again.
     again: VecDeque<Slot>,
     /// A sweep over all lines: the messages still to be shown, and how many are to be answered.
@@ -150,8 +170,6 @@ pub struct Bank {
     /// Stores that have met their line, in order, if anybody watches.
     pub performed: Option<Vec<Msg<LINE>>>,
     pub watcher: Option<LineWatcher>,
-    /// What the step that is being done sends.
-    sends: Vec<Msg<LINE>>,
     log: Log,
     steps: Matrix,
     accesses: Matrix,
@@ -160,6 +178,11 @@ pub struct Bank {
     evictions: Counter,
     mshr_full: Counter,
     no_way: Counter,
+    write_back_full: Counter,
+    join_full: Counter,
+    /// How full the queues are.
+    kept_aside: Level,
+    parked: Level,
 }
 
 impl Bank {
@@ -180,15 +203,17 @@ impl Bank {
             keeps_time: spec.controller.keeps_time(),
             array: Array::new(spec.shape),
             aside: FxHashMap::default(),
+            landing: 0,
             busy: 0,
             busy_away: 0,
             waiting: FxHashMap::default(),
-            apart: table.events.contains(&"Retry"),
+            apart: table.events.iter().any(|event| ["Retry", "CoreFlush"].contains(event)),
             spare: Vec::new(),
             waits: 0,
             waits_away: 0,
             need_way: FxHashMap::default(),
             need_mshr: VecDeque::new(),
+            need_write_back: VecDeque::new(),
             again: VecDeque::new(),
             sweep: VecDeque::new(),
             swept: 0,
@@ -196,7 +221,6 @@ impl Bank {
             out: Vec::new(),
             performed: None,
             watcher: None,
-            sends: Vec::new(),
             log: Log::new(table, history),
             steps: scope.matrix("steps", table.states, table.events),
             accesses: scope.matrix("accesses", &["read", "write"], &["hit", "miss", "merged"]),
@@ -204,6 +228,10 @@ impl Bank {
             evictions: scope.counter("evictions"),
             mshr_full: scope.counter("mshr_full"),
             no_way: scope.counter("no_way"),
+            write_back_full: scope.counter("write_back_full"),
+            join_full: scope.counter("join_full"),
+            kept_aside: scope.level("write_back_queue"),
+            parked: scope.level("waiting"),
             spec,
         }
     }
@@ -233,6 +261,10 @@ impl Bank {
             return Ok(Offer::Taken);
         }
         if self.is_awaited(self.slot(&msg)) {
+            if msg.lane() == Lane::Request && self.waiting[&self.slot(&msg)].len() >= self.spec.join_queue {
+                self.join_full.increment();
+                return Ok(Offer::Refused);
+            }
             self.count(&msg, Came::Merged);
             self.park(msg);
             return Ok(Offer::Taken);
@@ -272,6 +304,11 @@ impl Bank {
         !self.at_rest[self.line(self.find(line), line).state as usize] || self.is_awaited(line)
     }
 
+    /// Whether those below want lines back: that must get through whatever is asked from above.
+    pub fn is_probed(&self) -> bool {
+        self.apart
+    }
+
     /// The row that a message waits in.
     fn slot(&self, msg: &Msg<LINE>) -> Slot {
         LineAddr(msg.line.0 | u64::from(self.apart && msg.lane() == Lane::Coherence))
@@ -304,9 +341,9 @@ impl Bank {
         self.locked
     }
 
-    /// How many lines are in the write-back queue, at most.
-    pub fn write_backs(&self) -> usize {
-        self.write_backs.len()
+    /// Whether more lines wait in the write-back queue to be sent below than may.
+    pub fn has_too_many_write_backs(&self) -> bool {
+        self.write_backs.len() > self.spec.write_back_queue
     }
 
     /// Sends the oldest line of the write-back queue below; says whether there was one.
@@ -336,7 +373,10 @@ impl Bank {
 
     /// Whether a message that waits, or the next of a sweep, can be tried.
     pub fn has_work(&self) -> bool {
-        !self.again.is_empty() || !self.sweep.is_empty() || self.has_mshr_for_another()
+        !self.again.is_empty()
+            || !self.sweep.is_empty()
+            || self.has_mshr_for_another()
+            || self.need_write_back.iter().any(|(_, aside)| self.has_room_for(*aside))
     }
 
     fn has_mshr_for_another(&self) -> bool {
@@ -349,6 +389,11 @@ impl Bank {
             && let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line))
         {
             self.again.extend(self.need_mshr.remove(next));
+        }
+        if self.again.is_empty()
+            && let Some(next) = self.need_write_back.iter().position(|(_, aside)| self.has_room_for(*aside))
+        {
+            self.again.extend(self.need_write_back.remove(next).map(|(line, _)| line));
         }
         if let Some(line) = self.again.pop_front() {
             let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(()) };
@@ -410,6 +455,7 @@ impl Bank {
         self.waiting.entry(slot).or_insert_with(|| spare.pop().unwrap_or_default()).push_back(msg);
         self.waits += 1;
         self.waits_away += usize::from(self.is_away(msg.line));
+        self.parked.set(self.waits as u64);
     }
 
     fn unpark(&mut self, line: LineAddr) {
@@ -418,6 +464,7 @@ impl Bank {
         queue.pop_front();
         self.waits -= 1;
         self.waits_away -= usize::from(away);
+        self.parked.set(self.waits as u64);
         if queue.is_empty() {
             self.spare.extend(self.waiting.remove(&line));
         } else {
@@ -430,6 +477,7 @@ impl Bank {
             Wait::Line => {}
             Wait::Way => self.need_way.entry(self.array.set(line)).or_default().push(line),
             Wait::Mshr => self.need_mshr.push_back(line),
+            Wait::WriteBack(aside) => self.need_write_back.push_back((line, aside)),
         }
     }
 
@@ -440,6 +488,34 @@ impl Bank {
 
     fn lacks_mshr(&self, line: LineAddr) -> bool {
         self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away + 1 >= self.spec.mshrs
+    }
+
+    /// Whether so many lines more fit the write-back queue. A way of more sectors than it has places empties it first. Protocols with
+    /// `Drain` make room before they begin anything new.
+    fn has_room_for(&self, Aside { count, away }: Aside) -> bool {
+        let places = self.spec.write_back_queue;
+        let of_peers = || self.aside.keys().filter(|line| self.is_away(**line)).count();
+        let fits = self.landing == 0 || self.landing + count <= places || self.drains.contains(&true);
+        fits && !(away && of_peers() + count >= places)
+    }
+
+    /// Whether a line leaves its way, or comes from nowhere, for the write-back queue.
+    fn goes_aside(&self, place: Where, next: usize) -> bool {
+        !matches!(place, Where::Aside) && !self.takes_room[next] && !self.at_rest[next]
+    }
+
+    fn put_aside(&mut self, tag: LineAddr, line: Line<LINE>) {
+        self.landing += usize::from(!self.at_rest[line.state as usize]);
+        self.aside.insert(tag, line);
+        self.kept_aside.set(self.aside.len() as u64);
+    }
+
+    /// Takes a line out of the write-back queue that was in `state` before.
+    fn take_aside(&mut self, tag: LineAddr, state: u8) -> Option<Line<LINE>> {
+        let line = self.aside.remove(&tag)?;
+        self.landing -= usize::from(!self.at_rest[state as usize]);
+        self.kept_aside.set(self.aside.len() as u64);
+        Some(line)
     }
 
     /// Whether every other way of the set is taken by lines that wait for peers.
@@ -507,6 +583,12 @@ impl Bank {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
             }
+            let aside = Aside { count: 1, away: self.is_away(msg.line) };
+            if takes_register(msg.kind) && self.goes_aside(place, next) && !self.has_room_for(aside) {
+                self.write_back_full.increment();
+                return Ok(Err(Wait::WriteBack(aside)));
+            }
+            let state = line.state;
             if self.takes_room[next] && !matches!(place, Where::Way(_)) {
                 if self.would_take_last_way(msg.line) {
                     self.no_way.increment();
@@ -514,7 +596,7 @@ impl Bank {
                 }
                 match self.make_room(msg.line)? {
                     Ok(way) => {
-                        let line = self.aside.remove(&msg.line).unwrap_or(self.nothing);
+                        let line = self.take_aside(msg.line, state).unwrap_or(self.nothing);
                         self.array.put(way, msg.line, line);
                         place = Where::Way(way);
                     }
@@ -536,11 +618,11 @@ impl Bank {
             Where::Aside => self.aside.get_mut(&msg.line).expect("it has just been found"),
             Where::Nowhere => &mut nothing,
         };
-        let before = line.state;
+        let (before, sent) = (line.state, self.out.len());
         if let Some((event, _)) = met {
             self.steps.count(before.into(), event.into());
         }
-        if !perform(controller, table, way, line, msg, met, &mut self.log, &mut self.sends)? {
+        if !perform(controller, table, way, line, msg, met, &mut self.log, &mut self.out)? {
             return Ok(false);
         }
         let after = line.state;
@@ -551,7 +633,7 @@ impl Bank {
             self.nothing.stamps.cts = line.stamps.cts;
         }
         if matches!(place, Where::Nowhere) && after != self.nothing.state {
-            self.aside.insert(msg.line, nothing);
+            self.put_aside(msg.line, nothing);
         }
         self.settle(place, msg.line, before, after);
         if msg.kind == Kind::Store
@@ -559,13 +641,8 @@ impl Bank {
         {
             performed.push(*msg);
         }
-        for send in self.sends.drain(..) {
-            if send.to != self.spec.me {
-                self.out.push(send);
-            } else if send.kind == Kind::Done {
-                self.swept -= 1;
-            }
-        }
+        let own = self.out.extract_if(sent.., |send| send.to == self.spec.me);
+        self.swept -= own.filter(|send| send.kind == Kind::Done).count();
         Ok(true)
     }
 
@@ -578,12 +655,13 @@ impl Bank {
             Where::Way(way) if room => self.array.touch(way),
             Where::Way(way) => {
                 if after != self.nothing.state {
-                    self.aside.insert(tag, *self.array.line(way));
+                    self.put_aside(tag, *self.array.line(way));
                 }
                 self.array.clear(way);
             }
-            Where::Aside if after == self.nothing.state => _ = self.aside.remove(&tag),
-            Where::Aside | Where::Nowhere => {}
+            Where::Aside if after == self.nothing.state => _ = self.take_aside(tag, before),
+            Where::Aside => self.landing = self.landing + usize::from(is_busy) - usize::from(was_busy),
+            Where::Nowhere => {}
         }
         if self.drains[after as usize] && !self.drains[before as usize] {
             self.write_backs.push_back(tag);
@@ -619,7 +697,7 @@ impl Bank {
         }
         let mut victims = self.array.victims(line);
         'way: while let Some(held) = self.array.next_victim(&mut victims) {
-            let mut busy = self.busy;
+            let (mut busy, mut aside) = (self.busy, 0);
             for way in held.clone() {
                 let victim = self.array.line(way);
                 if self.locked == Some(self.array.tag(way)) {
@@ -629,11 +707,17 @@ impl Bank {
                 if self.at_rest[victim.state as usize] && !self.at_rest[*next as usize] {
                     busy += 1;
                 }
+                aside += usize::from(self.goes_aside(Where::Way(way), *next as usize));
             }
             // A line of many sectors may need more registers than there are: it goes when all are free.
             if self.busy > 0 && busy > self.spec.mshrs.max(self.busy) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
+            }
+            let aside = Aside { count: aside, away: false };
+            if aside.count > 0 && !self.has_room_for(aside) {
+                self.write_back_full.increment();
+                return Ok(Err(Wait::WriteBack(aside)));
             }
             for way in held {
                 self.evictions.increment();

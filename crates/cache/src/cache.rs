@@ -25,8 +25,6 @@ use std::{collections::VecDeque, rc::Rc};
 
 /// Atomic accesses that may wait at a cache.
 const ATOMICS: usize = 64;
-/// Lines of the write-back queue that may wait for a time when there is nothing else to do.
-const WRITE_BACKS: usize = 16;
 
 /// What a cache is made of.
 #[derive(Clone)]
@@ -41,6 +39,9 @@ pub struct CacheSpec {
     /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and
     /// travels with probes.
     pub lifts_requests: bool,
+    /// Whether a load that must see what others than the requester's group write claims the line first: a store of nothing brings
+    /// together whatever was written (`000_c62b95978e2a8887.txt`, 4.2).
+    pub claims: bool,
 }
 
 /// Where atomic accesses are performed.
@@ -67,6 +68,8 @@ pub enum Acquire {
     Coherent,
     /// The same among those above; but what lies below is not, so what is released to the system is given up here.
     Recall,
+    /// What is ordered is done here and then below, where another cache is; what is to be forgotten is given up.
+    PassOn,
 }
 
 /// Whoever is told of every store that is performed.
@@ -81,8 +84,8 @@ struct Top {
     /// Which of them have sent something.
     ready: Ready,
     wires: Vec<(Node, Inlet<Request>, Sender<Reply>)>,
-    /// Whether the protocol says when a store has been performed.
-    says_stored: bool,
+    /// Whether a store has been performed when its bytes have landed below.
+    lands: bool,
 }
 
 /// Nobody: who asks a line to do something on no one's behalf, and is told that it is done.
@@ -101,6 +104,7 @@ pub struct Cache {
     homes: Homes,
     meet: Atomics,
     acquire: Acquire,
+    claims: bool,
     /// Caches beside this one that may be homes of lines: a release has to see to it that they have told everybody. The numbers of
     /// the wires from them, and what could not be sent to them.
     peers: Vec<Node>,
@@ -150,8 +154,7 @@ impl Cache {
             let front = Front::new(me, scope.histogram("load_cycles"), scope.histogram("store_cycles"));
             let ready = Ready::new(wires.len());
             wires.iter().enumerate().for_each(|(number, (_, inlet, _))| inlet.note_in(&ready, number));
-            let says_stored = spec.bank.controller.table().actions.contains(&"Stored");
-            Top { front, ready, wires, says_stored }
+            Top { front, ready, wires, lands: spec.bank.controller.stores_land() }
         });
         let askers = top.as_ref().map_or(neighbours.from.len(), |top| top.wires.len());
         let ready = Ready::new(neighbours.from.len());
@@ -181,6 +184,7 @@ impl Cache {
             homes,
             meet: spec.atomics,
             acquire: spec.acquire,
+            claims: spec.claims,
             peers,
             beside,
             to_peers,
@@ -246,7 +250,7 @@ impl Cache {
                 // Peers that wait for each other's wires would wait for ever if neither took what the other asks.
                 (true, false) => self.next_of_peers()?,
                 // Where everybody is told of everything, what is told must get through whatever is asked.
-                (false, _) => self.put_off.is_some() && self.next_of_probes()?,
+                (false, _) => self.bank.is_probed() && self.next_of_probes()?,
             };
         if did {
             self.send_out(now);
@@ -278,7 +282,7 @@ impl Cache {
         if self.top.is_some() && self.probe()? {
             return Ok(true);
         }
-        if self.bank.write_backs() > WRITE_BACKS && self.bank.drain()? {
+        if self.bank.has_too_many_write_backs() && self.bank.drain()? {
             return Ok(true);
         }
         let ready = self.top.as_ref().map_or(&self.ready, |top| &top.ready);
@@ -350,7 +354,7 @@ impl Cache {
         }
         self.bank.offer(msg)?;
         if let (Some(top), Kind::Ack) = (&mut self.top, msg.kind)
-            && !top.says_stored
+            && top.lands
             && let Some(answer) = top.front.landed(&msg, now)
         {
             top.reply(answer);
@@ -369,7 +373,14 @@ impl Cache {
                 return Ok(false);
             }
             Access::Atomic(atomic) if self.meet == Atomics::Owned => {
-                self.owned.push_back(Owned { port, request, atomic });
+                self.owned.push_back(Owned { port, request, atomic: Some(atomic) });
+            }
+            Access::Load if self.claims && request.scope > mem::Scope::Group => {
+                if self.owned.len() == ATOMICS {
+                    self.refused.increment();
+                    return Ok(false);
+                }
+                self.owned.push_back(Owned { port, request, atomic: None });
             }
             Access::Atomic(atomic) => {
                 front.passing(&request, *node, now);

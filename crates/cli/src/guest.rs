@@ -273,7 +273,7 @@ fn size(text: &str) -> Result<Bytes, String> {
 }
 
 /// A length of time: `10s`, `5 ms`.
-fn time(text: &str) -> Result<Time, String> {
+pub fn time(text: &str) -> Result<Time, String> {
     let (number, unit) = split(text)?;
     let scale: u64 = match unit {
         "s" => 1_000_000_000_000_000,

@@ -1,11 +1,11 @@
 //! How a machine is chosen, changed and run, and what is told of a run on it.
 
 use crate::{
-    guest::{Guest, On, Output, Ran},
+    guest::{self, Guest, On, Output, Ran},
     progress::Progress,
     ui::Ui,
 };
-use engine::Monitor;
+use engine::{Monitor, Sample, Time, TraceSpec};
 use machine::{Machine, Options};
 use miette::IntoDiagnostic;
 use report::{HostFacts, Program, Subject, Summary};
@@ -29,9 +29,12 @@ pub struct System {
     /// Write statistics, the machine and a page to look at (report.html) to this folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write a trace of at most so many events too, for ui.perfetto.dev.
+    /// Write a trace of at most so many events too, for ui.perfetto.dev; an event takes about 100 bytes.
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, default_missing_value = "1000000", requires = "out")]
     trace: Option<usize>,
+    /// Of every PERIOD of simulated time, trace the first LENGTH only, such as 1us/50us: a glimpse of a long run.
+    #[arg(long, value_name = "LENGTH/PERIOD", value_parser = sample, requires = "trace")]
+    trace_sample: Option<Sample>,
 }
 
 impl System {
@@ -51,7 +54,8 @@ impl System {
     ) -> miette::Result<(Ran, Option<Summary>)> {
         let monitor = Monitor::default();
         let (threads, check) = (self.threads.get(), self.check);
-        let options = Options { threads, check, until: guest.max_time, trace: self.trace, monitor: monitor.clone() };
+        let trace = self.trace.map(|events| TraceSpec { events, sample: self.trace_sample });
+        let options = Options { threads, check, until: guest.max_time, trace, monitor: monitor.clone() };
         let what = format!("{} on {}", guest.name(), machine.name);
         let progress = Progress::start(&what, &monitor, Some(machine.clock), ui);
         let mut ran = guest.run(On::Machine(machine, &options), output, &monitor, &progress)?;
@@ -70,4 +74,11 @@ impl System {
         ran.usage.instructions = summary.wave_instructions;
         Ok((ran, Some(summary)))
     }
+}
+
+fn sample(text: &str) -> Result<Sample, String> {
+    let (length, period) = text.split_once('/').ok_or("write LENGTH/PERIOD, such as 1us/50us")?;
+    let (length, period) = (guest::time(length)?, guest::time(period)?);
+    let sound = length > Time::ZERO && length <= period;
+    sound.then_some(Sample { length, period }).ok_or_else(|| format!("{text}: the length is from 1ns up to the period"))
 }

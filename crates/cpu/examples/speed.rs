@@ -40,7 +40,8 @@ fn main() {
             count("branches"),
             100.0 * wrong as f64 / count("branches") as f64
         );
-        println!("  {} micro-operations, {} loads, {} stores", count("micro_ops"), count("loads"), count("stores"));
+        let counts = ["micro_ops", "loads", "loads_forwarded", "stores", "store_prefetches", "code_lines"];
+        println!("  {}", counts.map(|name| format!("{} {name}", count(name))).join(", "));
     }
 }
 

@@ -115,7 +115,7 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
     pub seed: u64,
-    /// The longest delay of a store before it is sent, and of fetch.
+    /// The longest delay of a store before it is sent, and of an instruction before it is fetched. One in four is delayed.
     pub most: Cycles,
 }
 
@@ -186,6 +186,8 @@ pub enum SpecError {
     TooSmall { what: &'static str, size: usize, threads: usize },
     #[error("two functional units of a core do {class:?}: a class belongs to one")]
     TwoUnits { class: Class },
+    #[error("a core has {kinds} kinds of functional units: {most} are possible")]
+    ManyUnits { kinds: usize, most: usize },
     #[error("a core has {threads} hardware threads: 1 to {most} are possible")]
     Threads { threads: usize, most: usize },
     #[error("a history of {bits} branches: 1 to 30 are possible")]
@@ -194,6 +196,9 @@ pub enum SpecError {
 
 /// The most hardware threads of a core.
 pub(crate) const MOST_THREADS: usize = 8;
+
+/// The most kinds of functional units.
+const MOST_UNITS: usize = 60;
 
 /// The registers that programs can name: general ones and flags, the x87 stack, xmm registers.
 pub(crate) const NAMED: [usize; 3] = [17, 1, 16];
@@ -245,6 +250,9 @@ impl CoreSpec {
 
     fn check_units(&self) -> Result<(), SpecError> {
         let mut seen = Vec::new();
+        if self.units.len() > MOST_UNITS {
+            return Err(SpecError::ManyUnits { kinds: self.units.len(), most: MOST_UNITS });
+        }
         let timings = self.units.iter().map(|unit| unit.timing).chain([self.address]);
         for timing in timings {
             for (what, value) in [

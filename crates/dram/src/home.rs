@@ -1,10 +1,13 @@
 //! The home of lines: what is known of each beside its bytes, and messages that must wait. No time.
 //!
 //! Whatever a message does is a step of the protocol's table for its home, stateless or a directory. A line of which nothing
-//! is known but its bytes takes up no room. A message that the table makes wait does so in order with its line, and is tried
+//! is known but its bytes takes up no room; where there is room for some only, others are forgotten (`Evict`). A message that the table makes wait does so in order with its line, and is tried
 //! again after each step of that line; an answer is never made to wait.
 
-use crate::{Channel, Store};
+use crate::{
+    Channel, Store,
+    room::{Room, RoomSpec},
+};
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr};
 use protocol::{Controller, Impossible, Kind, Lane, Line, Log, Msg, Place, Stamp, Step, Table, step};
 use rustc_hash::FxHashMap;
@@ -43,6 +46,9 @@ pub struct Home {
     store: Store,
     /// Lines of which something is known, without their bytes; only looked up.
     known: FxHashMap<LineAddr, Line<LINE>>,
+    /// `None`: any number can be known. So many were forgotten to make room.
+    room: Option<Room>,
+    pub forgotten: u64,
     /// The present, which is one for all lines.
     cts: Stamp,
     /// The latest time at which a line that was given out had been written.
@@ -71,12 +77,20 @@ impl Home {
             channel,
             store,
             known: FxHashMap::default(),
+            room: None,
+            forgotten: 0,
             cts: 0,
             latest: 0,
             waiting: FxHashMap::default(),
             again: VecDeque::new(),
             log: Log::new(table, history),
         }
+    }
+
+    /// The same with room for some lines only. The protocol must be one that can forget lines at rest.
+    pub fn with_room(mut self, room: Option<RoomSpec>) -> Self {
+        self.room = room.map(Room::new);
+        self
     }
 
     /// Shows the home a message; `None` if it waits here now.
@@ -158,6 +172,9 @@ impl Home {
 
     /// One step of the protocol; `None` if the table makes the message wait.
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Option<Served>, Box<Impossible>> {
+        if msg.kind != Kind::Evict {
+            self.make_room(msg.line)?;
+        }
         let mut line = self.line(msg.line);
         let before = line;
         let Step::Sends(sends) = step(self.controller, self.table, self.place, &mut line, msg, &mut self.log)? else {
@@ -177,6 +194,22 @@ impl Home {
             self.again.push_back(msg.line);
         }
         Ok(Some(Served { line: msg.line, touched, sends }))
+    }
+
+    /// Sees to it that something can be known of a line.
+    fn make_room(&mut self, line: LineAddr) -> Result<(), Box<Impossible>> {
+        let Some(room) = &mut self.room else { return Ok(()) };
+        if !self.known.contains_key(&line) && !room.take(line) {
+            let victim = room.victim(line, |_| true).expect("every line that is known can be forgotten");
+            room.free(victim);
+            assert!(room.take(line), "a way has just become free");
+            self.forgotten += 1;
+            self.attempt(&Msg::new(self.place.me, self.place.me, Kind::Evict, victim, Block::EMPTY))?;
+        }
+        if let Some(room) = &mut self.room {
+            room.touch(line);
+        }
+        Ok(())
     }
 
     /// Remembers what there is to be remembered of a line.
@@ -275,5 +308,18 @@ mod tests {
         assert!(home.known.is_empty(), "what was forgotten is remembered once, not by line");
         let written = say(&mut home, 0, Kind::Write, LINE_1, Block::of([1; LINE], Mask::byte(0))).unwrap();
         assert_eq!(lease(written), Stamps { wts: 11, rts: 15, cts: 0 }, "the first line's lease may still be read");
+    }
+
+    #[test]
+    fn where_there_is_room_for_one_line_another_has_it_forgotten_and_starts_after_its_lease() {
+        let room = RoomSpec { sets: 1, ways: 1, block: LINE as u64, memories: 1, interleave: 4096 };
+        let mut home = home(&halcone::Tsu::PAPER).with_room(Some(room));
+        let lease = |served: Served| served.sends[0].stamps;
+        say(&mut home, 0, Kind::Read, LINE_0, Block::EMPTY).unwrap();
+        let written = say(&mut home, 0, Kind::Write, LINE_1, Block::of([1; LINE], Mask::byte(0))).unwrap();
+        assert_eq!(lease(written), Stamps { wts: 11, rts: 15, cts: 0 });
+        assert_eq!((home.known.len(), home.forgotten), (1, 1));
+        let again = say(&mut home, 0, Kind::Read, LINE_0, Block::EMPTY).unwrap();
+        assert_eq!(lease(again), Stamps { wts: 15, rts: 25, cts: 0 }, "after all that was forgotten");
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     channel::{Channel, Store},
     dram::{Dram, DramSpec},
     home::{Changed, Home, Served, Touched},
+    room::RoomSpec,
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Router, Side, WHOLE, bytes, lane};
@@ -28,6 +29,8 @@ pub struct MemorySpec {
     pub beside: Option<Beside>,
     pub channel: Channel,
     pub timing: Timing,
+    /// Room for what is known of lines beside their bytes; none: for all of them.
+    pub room: Option<RoomSpec>,
     /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
     pub history: usize,
 }
@@ -104,6 +107,8 @@ pub struct Memory {
     bell: EventCount,
     reads: Counter,
     writes: Counter,
+    /// Lines that were forgotten to make room for others.
+    forgotten: Option<Counter>,
     /// Lines read or written, over time.
     traffic: Series,
 }
@@ -118,14 +123,7 @@ impl Memory {
         observer: Option<(Observer, Outlet<Observation>)>,
         scope: &Scope,
     ) -> Self {
-        let (latency, outstanding, pace) = match spec.timing {
-            Timing::Fixed(fixed) => (fixed.latency, fixed.outstanding, Pace { messages: 1, cycles: fixed.interval }),
-            Timing::Dram(dram) => {
-                let outstanding = dram.channels * (dram.read_queue + dram.write_queue);
-                (dram.latency, outstanding, Pace { messages: dram.channels, cycles: Cycles(1) })
-            }
-        };
-        let port = PortSpec { capacity: outstanding, latency, bytes_per_cycle: None };
+        let Port { port, pace } = Port::of(&spec.timing);
         let (under_way, done) = scope.port("under_way", port, scope);
         let bell = scope.eventcount("work");
         above.from.iter().for_each(|inlet| inlet.ring(&bell));
@@ -143,7 +141,7 @@ impl Memory {
             (beside, Home::new(beside.controller, place, spec.channel, store.clone(), spec.history))
         });
         Self {
-            home: Home::new(spec.controller, place, spec.channel, store, spec.history),
+            home: Home::new(spec.controller, place, spec.channel, store, spec.history).with_room(spec.room),
             beside,
             watcher: None,
             channel: spec.channel,
@@ -158,6 +156,7 @@ impl Memory {
             bell,
             reads: scope.counter("reads"),
             writes: scope.counter("writes"),
+            forgotten: spec.room.map(|_| scope.counter("forgotten")),
             traffic: scope.series("traffic"),
         }
     }
@@ -313,6 +312,9 @@ impl Memory {
             Touched::Written => self.writes.increment(),
             Touched::Nothing => {}
         }
+        if let Some(forgotten) = &self.forgotten {
+            forgotten.add(std::mem::take(&mut self.home.forgotten));
+        }
         self.traffic.count(u64::from(!matches!(served.touched, Touched::Nothing)));
         if let Some(dram) = &self.dram {
             let address = self.inside(served.line);
@@ -330,9 +332,28 @@ impl Memory {
 }
 
 /// How many messages are taken in how many cycles.
-struct Pace {
-    messages: usize,
-    cycles: Cycles,
+pub(crate) struct Pace {
+    pub messages: usize,
+    pub cycles: Cycles,
+}
+
+/// The way of answers through a memory, and how fast it takes messages.
+pub(crate) struct Port {
+    pub port: PortSpec,
+    pub pace: Pace,
+}
+
+impl Port {
+    pub fn of(timing: &Timing) -> Self {
+        let (latency, capacity, pace) = match timing {
+            Timing::Fixed(fixed) => (fixed.latency, fixed.outstanding, Pace { messages: 1, cycles: fixed.interval }),
+            Timing::Dram(dram) => {
+                let outstanding = dram.channels * (dram.read_queue + dram.write_queue);
+                (dram.latency, outstanding, Pace { messages: dram.channels, cycles: Cycles(1) })
+            }
+        };
+        Self { port: PortSpec { capacity, latency, bytes_per_cycle: None }, pace }
+    }
 }
 
 /// What is to be done.
@@ -344,12 +365,12 @@ enum Next {
     Served(Served, Option<Atomic>),
 }
 
-fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
+pub(crate) fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
     if from.is_empty() { None } else { from.try_recv(lane) }
 }
 
 /// Sends each answer to the one who asked. Caches always take answers.
-async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>) {
+pub(crate) async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>) {
     loop {
         let packet = done.recv(Lane::Reply).await;
         ways.to(packet.msg.to).outlet().send(Lane::Reply, packet, bytes(&packet.msg)).await;

@@ -46,7 +46,16 @@ fn run(
             above.to.push((vec![script.node], scope.sender(up)));
         }
         let channel = Channel { number: 0, of: 1, interleave: 4096 };
-        let spec = MemorySpec { controller, me: MEMORY, above: Node(0), beside: None, channel, timing, history: 8 };
+        let spec = MemorySpec {
+            controller,
+            me: MEMORY,
+            above: Node(0),
+            beside: None,
+            channel,
+            timing,
+            room: None,
+            history: 8,
+        };
         let memory = Memory::new(spec, above, store, None, &scope);
         scope.serve("control", |cx| memory.run(cx));
         for ((script, (to, from)), heard) in scripts.into_iter().zip(here).zip(results) {

@@ -119,17 +119,21 @@ impl Occupied {
 /// Things to be done at the start of a cycle, in the order in which they were asked for.
 pub(crate) struct Agenda<T> {
     slots: Box<[Vec<T>]>,
+    /// Room that slots have left behind, what was used last on top: a slot that kept its own would find it out of the host's
+    /// caches every time.
+    spare: Vec<Vec<T>>,
     occupied: Occupied,
     far: BTreeMap<u64, Vec<T>>,
     next: u64,
 }
 
-const AGENDA_SLOTS: u64 = 256;
+const AGENDA_SLOTS: u64 = 128;
 const AGENDA_MASK: u64 = AGENDA_SLOTS - 1;
 
 impl<T> Agenda<T> {
     pub(crate) fn new() -> Agenda<T> {
-        Agenda { slots: Box::new([]), occupied: Occupied::new(AGENDA_SLOTS), far: BTreeMap::new(), next: u64::MAX }
+        let (slots, spare, occupied) = (Box::default(), Vec::new(), Occupied::new(AGENDA_SLOTS));
+        Agenda { slots, spare, occupied, far: BTreeMap::new(), next: u64::MAX }
     }
 
     /// The earliest cycle in which anything is to be done; `u64::MAX` if nothing is.
@@ -147,8 +151,12 @@ impl<T> Agenda<T> {
         if self.slots.is_empty() {
             self.slots = (0..AGENDA_SLOTS).map(|_| Vec::new()).collect();
         }
-        self.slots[(cycle & AGENDA_MASK) as usize].push(item);
-        self.occupied.set(cycle & AGENDA_MASK);
+        let slot = &mut self.slots[(cycle & AGENDA_MASK) as usize];
+        if slot.is_empty() {
+            *slot = self.spare.pop().unwrap_or_default();
+            self.occupied.set(cycle & AGENDA_MASK);
+        }
+        slot.push(item);
     }
 
     /// Moves everything noted for `cycle`, which is [`Agenda::next`], into `due`.
@@ -156,8 +164,9 @@ impl<T> Agenda<T> {
         if let Some(mut far) = self.far.remove(&cycle) {
             due.append(&mut far);
         }
-        if let Some(near) = self.slots.get_mut((cycle & AGENDA_MASK) as usize) {
+        if let Some(near) = self.slots.get_mut((cycle & AGENDA_MASK) as usize).filter(|near| !near.is_empty()) {
             due.append(near);
+            self.spare.push(std::mem::take(near));
             self.occupied.clear(cycle & AGENDA_MASK);
         }
         let far = self.far.first_key_value().map_or(u64::MAX, |(cycle, _)| *cycle);

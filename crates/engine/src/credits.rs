@@ -110,11 +110,6 @@ impl Credits {
         assert!(set.is_ok(), "'{}' rings a bell already", self.0.scope.path());
     }
 
-    /// Whether a bell is rung when a unit comes back: somebody may be waiting for that.
-    pub(crate) fn rings(&self) -> bool {
-        self.0.bell.get().is_some()
-    }
-
     /// Notes who gives units back, for a report on a deadlock.
     #[inline]
     pub(crate) fn expect_from(&self, who: Name) {

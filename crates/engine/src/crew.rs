@@ -125,7 +125,7 @@ impl<'a> Crew<'a> {
             clocks: model.clocks.clone().into(),
             letterboxes: (0..partitions).map(|_| Letterbox::default()).collect(),
             delta_limit: options.delta_limit,
-            trace_limit: options.trace,
+            trace: options.trace,
             alone: partitions == 1 && model.links.is_empty(),
             monitor: options.monitor.clone(),
         };
@@ -255,13 +255,13 @@ impl<'a> Crew<'a> {
     /// Ends the current region at `boundary` and starts the next. Called by every thread in the same order; the first to
     /// come opens the new region, each adds what its partitions measured in the old one.
     fn next_region(&self, partitions: &mut [Partition], name: &str, boundary: Time) {
-        let measured: Vec<Statistics> =
-            partitions.iter_mut().map(|partition| partition.read_statistics(boundary)).collect();
+        let mut measured = Vec::new();
+        partitions.iter_mut().for_each(|partition| partition.read_statistics(boundary, &mut measured));
         let mut gathered = lock(&self.gathered);
         // Which region this thread's partitions are in: they all have passed the same number of boundaries.
         let current = partitions.first().map_or(0, |partition| partition.boundaries() - 1);
         let old = &mut gathered.regions[current];
-        measured.iter().for_each(|statistics| old.statistics.add(statistics));
+        old.statistics.gather(measured);
         old.end = boundary;
         if gathered.regions.len() == current + 1 {
             let (name, statistics) = (name.to_owned(), Statistics::default());
@@ -279,12 +279,12 @@ impl<'a> Crew<'a> {
         window: u64,
     ) -> Result<(), Broken> {
         {
-            let measured: Vec<Statistics> =
-                partitions.iter_mut().map(|partition| partition.read_statistics(end)).collect();
+            let mut measured = Vec::new();
+            partitions.iter_mut().for_each(|partition| partition.read_statistics(end, &mut measured));
             let mut gathered = lock(&self.gathered);
             gathered.end = end;
             let last = gathered.regions.last_mut().expect("there is always a region");
-            measured.iter().for_each(|statistics| last.statistics.add(statistics));
+            last.statistics.gather(measured);
             last.end = end;
             gathered.knowledge.extend(partitions.iter().map(Partition::knowledge));
         }
@@ -317,7 +317,7 @@ impl<'a> Crew<'a> {
             outcome: gathered.outcome.expect("a run that is over has an outcome"),
             end: gathered.end,
             regions: gathered.regions,
-            trace: trace::merge(gathered.trace, self.options.trace.unwrap_or(0)),
+            trace: trace::merge(gathered.trace, self.options.trace.map_or(0, |trace| trace.events)),
             events: gathered.events,
         }
     }

@@ -84,4 +84,4 @@ pub use queue::Queue;
 pub use report::{WaitReport, Waiting};
 pub use stats::{Counter, Histogram, Level, Matrix, Phases, Rate, Region, Series, Spans, Statistics, Value};
 pub use time::{Cycles, Hertz, Time};
-pub use trace::{Activity, Span, TraceEvent};
+pub use trace::{Activity, Sample, Span, TraceEvent, TraceSpec};

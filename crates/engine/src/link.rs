@@ -183,7 +183,8 @@ impl<T: Send + 'static> Forward<T> for ItemsOut<T> {
         self.credits.collect();
     }
 
-    fn expect_credits(&self) {
+    fn expect_credits(&self, always: bool) {
+        self.credits.always.set(self.credits.always.get() || always);
         self.credits.expect();
     }
 }
@@ -257,6 +258,10 @@ struct CreditsIn<T> {
     returning: RefCell<VecDeque<(u64, Time, Lane)>>,
     /// How many of them, from the first on, are in the agenda.
     put_down: Cell<usize>,
+    /// Whether somebody waits for one: to look at those who could would mean to look at all lanes, for every credit. And whether
+    /// somebody may at any time.
+    expected: Cell<bool>,
+    always: Cell<bool>,
 }
 
 impl<T> CreditsIn<T> {
@@ -274,6 +279,7 @@ impl<T> CreditsIn<T> {
 
     /// From now on each is handed out as it comes, until all that are under way have come.
     fn expect(&self) {
+        self.expected.set(true);
         let returning = self.returning.borrow();
         for &(cycle, time, _) in returning.iter().skip(self.put_down.replace(returning.len())) {
             put_down(&self.core, self.core.cycle(), cycle, time, self.cable.credits_wire());
@@ -284,8 +290,7 @@ impl<T> CreditsIn<T> {
 impl<T> Incoming for CreditsIn<T> {
     fn take_in(&self, parity: usize, window: Time) {
         let clock = self.core.clock;
-        let at_once =
-            self.put_down.get() > 0 || self.room.iter().any(|room| room.rings() || room.room().0.is_awaited());
+        let at_once = self.put_down.get() > 0 || self.expected.get();
         self.cable.credits.with(parity, |mail| {
             let mut returning = self.returning.borrow_mut();
             for (time, lane) in mail.drain(..) {
@@ -307,6 +312,10 @@ impl<T> Incoming for CreditsIn<T> {
         let (.., lane) = self.returning.borrow_mut().pop_front().expect("each arrival has its credit");
         self.put_down.set(self.put_down.get() - 1);
         self.room[lane as usize].release();
+        if self.put_down.get() == 0 {
+            let awaited = || self.room.iter().any(|room| room.room().0.is_awaited());
+            self.expected.set(self.always.get() || awaited());
+        }
     }
 }
 
@@ -331,6 +340,8 @@ impl<T: Send + 'static> LinkSender<T> {
                 room: room.clone(),
                 returning: RefCell::default(),
                 put_down: Cell::new(0),
+                expected: Cell::new(false),
+                always: Cell::new(false),
             });
             shared.ends.borrow_mut().put(cable.credits_wire(), Rc::clone(&credits) as Rc<dyn Incoming>);
             let staging = Staging::new(shared, cable.items_wire());

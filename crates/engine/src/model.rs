@@ -7,7 +7,7 @@ use crate::{
     report::WaitReport,
     stats::{Region, Statistics},
     time::{Clock, Hertz, Time},
-    trace::TraceEvent,
+    trace::{TraceEvent, TraceSpec},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -44,8 +44,8 @@ pub struct RunOptions {
     pub watchdog: Option<Time>,
     /// How many wake-ups within one cycle of one clock domain are a livelock.
     pub delta_limit: usize,
-    /// Take a trace of so many events at most.
-    pub trace: Option<usize>,
+    /// Take a trace.
+    pub trace: Option<TraceSpec>,
     /// To watch and stop the run from outside.
     pub monitor: Monitor,
 }

@@ -68,20 +68,31 @@ impl Names {
     }
 
     pub(crate) fn path(&self, name: Name) -> String {
+        let mut path = String::with_capacity(64);
+        self.write(name, &mut path);
+        path
+    }
+
+    fn write(&self, name: Name, path: &mut String) {
         if name == Name::ROOT {
-            return String::new();
+            return;
         }
         let (parent, text) = &self.families[name.family as usize];
-        let mut path = self.path(*parent);
+        self.write(*parent, path);
         if !path.is_empty() {
             path.push('.');
         }
         path.push_str(text);
         if name.index != NO_INDEX {
-            path.push_str(&name.index.to_string());
+            path.extend(digits(name.index));
         }
-        path
     }
+}
+
+/// A number as it is written: without the detour of formatting, which would cost more than the rest of a path.
+fn digits(number: u32) -> impl Iterator<Item = char> {
+    let count = number.checked_ilog10().unwrap_or(0);
+    (0..=count).rev().map(move |place| char::from(b'0' + (number / 10u32.pow(place) % 10) as u8))
 }
 
 #[cfg(test)]
@@ -95,6 +106,7 @@ mod tests {
         let cu = names.name(gpu, ("cu", 12).into());
         let cache = names.name(cu, "l1v".into());
         assert_eq!(names.path(cache), "gpu0.cu12.l1v");
+        assert_eq!(names.path(Name { index: NO_INDEX - 1, ..cu }), format!("gpu0.cu{}", NO_INDEX - 1));
         assert_eq!(names.path(Name::ROOT), "");
     }
 

@@ -11,9 +11,9 @@ use crate::{
     model::{ClockId, Monitor},
     name::Name,
     report::{Knowledge, Waiting},
-    stats::{Statistics, Value},
+    stats::Value,
     time::{Clock, Hertz, Time},
-    trace::{Recorder, TraceEvent},
+    trace::{Recorder, TraceEvent, TraceSpec},
 };
 use std::{
     cell::{Cell, RefCell},
@@ -38,7 +38,7 @@ pub(crate) struct PartitionSpec {
     pub(crate) clocks: Arc<[Hertz]>,
     pub(crate) letterboxes: Arc<[Letterbox]>,
     pub(crate) delta_limit: usize,
-    pub(crate) trace_limit: Option<usize>,
+    pub(crate) trace: Option<TraceSpec>,
     pub(crate) alone: bool,
     pub(crate) monitor: Monitor,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Window {
 
 impl Partition {
     pub(crate) fn new(index: usize, spec: PartitionSpec) -> Partition {
-        let shared = Shared::new(index, spec.alone, spec.trace_limit.map(Recorder::new), spec.monitor.clone());
+        let shared = Shared::new(index, spec.alone, spec.trace.map(Recorder::new), spec.monitor.clone());
         let letters = vec![Vec::new(); spec.letterboxes.len()];
         Partition {
             shared,
@@ -206,23 +206,19 @@ impl Partition {
         self.boundaries.get()
     }
 
-    /// Reads every statistic at the end of a region and starts it anew.
-    pub(crate) fn read_statistics(&mut self, end: Time) -> Statistics {
+    /// Reads every statistic at the end of a region into `values` and starts it anew.
+    pub(crate) fn read_statistics(&mut self, end: Time, values: &mut Vec<(String, Value)>) {
         self.boundaries.set(self.boundaries.get() + 1);
-        let mut statistics = Statistics::default();
+        let first = self.boundaries.get() == 1;
         let names = self.shared.names.borrow();
-        self.shared.stats.borrow().read(&names, end, &mut statistics.0);
+        self.shared.stats.borrow().read(&names, end, first, values);
         for domain in self.domains.get_mut() {
             let cycle = domain.core.clock.first_at(end);
-            for (name, busy) in domain.busy(cycle) {
-                statistics.0.insert(format!("{}.busy_cycles", names.path(name)), Value::Count(busy));
+            for (name, busy) in domain.busy(cycle).into_iter().filter(|(_, busy)| first || *busy > 0) {
+                values.push((names.path(name) + ".busy_cycles", Value::Count(busy)));
             }
             domain.reset_busy(cycle);
         }
-        if self.boundaries.get() > 1 {
-            statistics.drop_nothing();
-        }
-        statistics
     }
 
     /// Who waits here, and who could wake others elsewhere.

@@ -56,8 +56,8 @@ pub(crate) trait Forward<T> {
     fn put(&self, lane: Lane, item: T, cycle: u64);
     /// Hands out the credits that have come back by now, where that is not done as they come.
     fn collect_credits(&self) {}
-    /// Somebody is about to wait for a credit: each is to be handed out as it comes.
-    fn expect_credits(&self) {}
+    /// Somebody is about to wait for a credit, or may `always` do so: each is to be handed out as it comes.
+    fn expect_credits(&self, _always: bool) {}
 }
 
 /// What carries credits back from an inlet.
@@ -105,7 +105,7 @@ impl<T> Outlet<T> {
     /// Sends `item`, of so many bytes, waiting for room in its lane.
     pub async fn send(&self, lane: Lane, item: T, bytes: u64) {
         if !self.try_acquire(lane) {
-            self.wire.expect_credits();
+            self.wire.expect_credits(false);
             self.room[lane as usize].acquire().await;
         }
         self.put(lane, item, bytes);
@@ -145,6 +145,7 @@ impl<T> Outlet<T> {
 
     /// Advances whenever room comes back in `lane`.
     pub fn room(&self, lane: Lane) -> &EventCount {
+        self.wire.expect_credits(true);
         self.room[lane as usize].room()
     }
 
@@ -155,6 +156,7 @@ impl<T> Outlet<T> {
     /// If the outlet, or a clone of it, rings another bell already.
     pub fn ring(&self, bell: &EventCount) {
         self.room.iter().for_each(|room| room.ring(bell));
+        self.wire.expect_credits(true);
     }
 
     fn put(&self, lane: Lane, item: T, bytes: u64) {

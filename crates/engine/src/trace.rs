@@ -7,6 +7,37 @@ use crate::{context::Scope, core::Core, name::Name, time::Time};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 
+/// Which trace is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceSpec {
+    /// No more events than these, the first.
+    pub events: usize,
+    /// Only a part of the time; none: all of it.
+    pub sample: Option<Sample>,
+}
+
+/// A part of the time: the first `length` of every `period`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// How long it is looked at.
+    pub length: Time,
+    /// From one look to the next.
+    pub period: Time,
+}
+
+impl TraceSpec {
+    /// The first so many events.
+    pub const fn of(events: usize) -> TraceSpec {
+        TraceSpec { events, sample: None }
+    }
+}
+
+impl Sample {
+    fn has(&self, time: Time) -> bool {
+        time.0.checked_rem(self.period.0).is_none_or(|into| into < self.length.0)
+    }
+}
+
 /// Something that a context did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceEvent {
@@ -66,18 +97,18 @@ struct Note {
 /// Takes the trace of one partition down.
 pub(crate) struct Recorder {
     notes: RefCell<Vec<Note>>,
-    /// No more than so many.
-    limit: usize,
+    spec: TraceSpec,
 }
 
 impl Recorder {
-    pub(crate) fn new(limit: usize) -> Recorder {
-        Recorder { notes: RefCell::default(), limit }
+    pub(crate) fn new(spec: TraceSpec) -> Recorder {
+        Recorder { notes: RefCell::default(), spec }
     }
 
     pub(crate) fn record(&self, core: &Core, context: Name, cycle: u64, mark: Mark) {
         let mut notes = self.notes.borrow_mut();
-        if notes.len() < self.limit {
+        let sampled = self.spec.sample.is_none_or(|sample| sample.has(core.clock.edge(cycle)));
+        if sampled && notes.len() < self.spec.events {
             notes.push(Note { domain: core.index, cycle, context, mark });
         }
     }

@@ -7,6 +7,7 @@ mod common;
 
 use engine::{
     Context, EventCount, Hertz, Inlet, Lane, LinkSpec, Model, Outcome, Outlet, Queue, Run, RunOptions, Scope, Time,
+    TraceSpec,
 };
 use proptest::prelude::*;
 use std::{cell::Cell, collections::BTreeSet, rc::Rc};
@@ -202,7 +203,7 @@ fn run(spec: &Spec, cut: &[usize], threads: usize) -> Run {
         });
     }
     let watchdog = Some(Time::micros(20));
-    model.run(&RunOptions { threads, watchdog, trace: Some(3_000), ..RunOptions::default() })
+    model.run(&RunOptions { threads, watchdog, trace: Some(TraceSpec::of(3_000)), ..RunOptions::default() })
 }
 
 proptest! {

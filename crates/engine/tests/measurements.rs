@@ -3,7 +3,7 @@
 mod common;
 
 use common::{finished, simulate, simulate_with};
-use engine::{Activity, Outcome, RunOptions, Statistics, Time, TraceEvent, Value};
+use engine::{Activity, Outcome, RunOptions, Sample, Statistics, Time, TraceEvent, TraceSpec, Value};
 
 #[test]
 fn phases_add_up_to_the_cycles_of_each_region() {
@@ -143,7 +143,7 @@ fn two_statistics_of_one_name_are_refused() {
 
 #[test]
 fn a_trace_says_what_a_context_did_and_why_it_waited() {
-    let options = RunOptions { trace: Some(100), ..RunOptions::default() };
+    let options = RunOptions { trace: Some(TraceSpec::of(100)), ..RunOptions::default() };
     let run = simulate_with(&options, |scope| {
         let requests = scope.queue::<()>("requests", 1);
         let sender = requests.clone();
@@ -173,7 +173,7 @@ fn a_trace_says_what_a_context_did_and_why_it_waited() {
 
 #[test]
 fn a_trace_keeps_to_its_limit() {
-    let options = RunOptions { trace: Some(10), ..RunOptions::default() };
+    let options = RunOptions { trace: Some(TraceSpec::of(10)), ..RunOptions::default() };
     let run = simulate_with(&options, |scope| {
         scope.spawn("ticker", async |cx| {
             for _ in 0..100 {
@@ -182,6 +182,21 @@ fn a_trace_keeps_to_its_limit() {
         });
     });
     assert_eq!((run.trace.len(), run.trace[9].time), (10, Time::nanos(9)));
+}
+
+#[test]
+fn a_trace_of_a_part_of_the_time_has_what_happened_then() {
+    let sample = Some(Sample { length: Time::nanos(2), period: Time::nanos(10) });
+    let options = RunOptions { trace: Some(TraceSpec { events: 5, sample }), ..RunOptions::default() };
+    let run = simulate_with(&options, |scope| {
+        scope.spawn("ticker", async |cx| {
+            for _ in 0..100 {
+                cx.pause(1).await;
+            }
+        });
+    });
+    let times: Vec<Time> = run.trace.iter().map(|event| event.time).collect();
+    assert_eq!(times, [0, 1, 10, 11, 20].map(Time::nanos));
 }
 
 #[test]

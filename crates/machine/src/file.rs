@@ -23,6 +23,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("mini-gtsc", include_str!("../../../machines/mini-gtsc.toml")),
     ("mini-halcone", include_str!("../../../machines/mini-halcone.toml")),
     ("mini-hmg", include_str!("../../../machines/mini-hmg.toml")),
+    ("mini-nmoesi", include_str!("../../../machines/mini-nmoesi.toml")),
     ("r9nano", include_str!("../../../machines/r9nano.toml")),
     ("r9nano-hbm", include_str!("../../../machines/r9nano-hbm.toml")),
     ("skeleton", include_str!("../../../machines/skeleton.toml")),
@@ -129,9 +130,10 @@ impl File {
         Ok(())
     }
 
-    /// Whether there is such a section at the top.
-    pub fn has(&self, section: &str) -> bool {
-        self.table.get(section).is_some_and(Value::is_table)
+    /// Whether there is such a section.
+    pub fn has(&self, path: &str) -> bool {
+        let mut keys = path.split('.');
+        keys.try_fold(&self.table, |table, key| table.get(key)?.as_table()).is_some()
     }
 
     /// Reads the values of a section: `gpu.l1`. Sections within it are not part of it; the root is "".

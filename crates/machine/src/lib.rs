@@ -8,6 +8,7 @@ pub mod complex;
 pub mod file;
 pub mod golden;
 pub mod gpus;
+pub mod levels;
 mod memory;
 pub mod mirror;
 mod network;

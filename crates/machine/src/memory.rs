@@ -1,8 +1,10 @@
-//! Memory as a machine file says: `[memory]` names its kind, `[memory.fixed]` and `[memory.dram]` have the parameters of each.
+//! Memory as a machine file says: `[memory]` names its kind, `[memory.fixed]` and `[memory.dram]` have the parameters of each; so does
+//! `[gpu.memory]`, where GPUs have memories that are levels above it.
 
 use crate::file::{File, MachineError};
-use dram::{BadMapping, DramSpec, FixedSpec, MOST_BANKS, Mapping, Order, Page, Standard, Timing, standards};
+use dram::{BadMapping, DramSpec, FixedSpec, MOST_BANKS, Mapping, Order, Page, RoomSpec, Standard, Timing, standards};
 use engine::Cycles;
+use mem::LINE;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -35,34 +37,61 @@ struct DramFile {
     latency: u64,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TsuFile {
+    entries: usize,
+    ways: usize,
+}
+
+/// The time-stamp unit behind each bank of an L2, in `[memory.tsu]`; none: one that knows every line.
+pub fn tsu(file: &mut File, banks: usize, interleave: u64) -> Result<Option<RoomSpec>, MachineError> {
+    let path = "memory.tsu";
+    if !file.has(path) {
+        return Ok(None);
+    }
+    let TsuFile { entries, ways } = file.section(path)?;
+    within(file, path, "ways", ways, 1 << 10)?;
+    let sets = entries / ways;
+    if !sets.is_power_of_two() || sets * ways != entries {
+        let reason = format!("{entries} in {ways} ways must make sets whose number is a power of two");
+        return Err(file.wrong(path, Some("entries"), reason));
+    }
+    Ok(Some(RoomSpec { sets, ways, block: LINE as u64, memories: banks as u64, interleave }))
+}
+
 /// Reads and checks all sections, whichever is used: a kind can be chosen by changing one key.
 pub fn timing(file: &mut File) -> Result<Timing, MachineError> {
     let MemoryFile { kind } = file.section("memory")?;
-    let fixed = fixed(file)?;
-    let dram: DramFile = file.section("memory.dram")?;
-    if kind == "fixed" {
-        // Checked for a standard all of whose limits the others share.
-        dram_spec(file, dram, &standards::DDR3_1600)?;
-        return Ok(Timing::Fixed(fixed));
-    }
-    let Some(standard) = Standard::find(&kind) else {
-        let known: Vec<&str> =
-            ["fixed"].into_iter().chain(standards::ALL.iter().map(|standard| standard.name)).collect();
-        return Err(file.no_choice("memory", "kind", &kind, &known));
-    };
-    dram_spec(file, dram, standard).map(Timing::Dram)
+    of_kind(file, "memory", &kind)
 }
 
-fn fixed(file: &mut File) -> Result<FixedSpec, MachineError> {
-    let path = "memory.fixed";
+/// The same for the memory of another section, whose kind is known.
+pub fn of_kind(file: &mut File, path: &str, kind: &str) -> Result<Timing, MachineError> {
+    let fixed = fixed(file, &format!("{path}.fixed"))?;
+    let dram_path = format!("{path}.dram");
+    let dram: DramFile = file.section(&dram_path)?;
+    if kind == "fixed" {
+        // Checked for a standard all of whose limits the others share.
+        dram_spec(file, &dram_path, dram, &standards::DDR3_1600)?;
+        return Ok(Timing::Fixed(fixed));
+    }
+    let Some(standard) = Standard::find(kind) else {
+        let known: Vec<&str> =
+            ["fixed"].into_iter().chain(standards::ALL.iter().map(|standard| standard.name)).collect();
+        return Err(file.no_choice(path, "kind", kind, &known));
+    };
+    dram_spec(file, &dram_path, dram, standard).map(Timing::Dram)
+}
+
+fn fixed(file: &mut File, path: &str) -> Result<FixedSpec, MachineError> {
     let fixed: FixedFile = file.section(path)?;
     within(file, path, "interval", fixed.interval as usize, 1 << 20)?;
     within(file, path, "outstanding", fixed.outstanding, 1 << 20)?;
     Ok(FixedSpec { latency: Cycles(fixed.latency), interval: Cycles(fixed.interval), outstanding: fixed.outstanding })
 }
 
-fn dram_spec(file: &File, dram: DramFile, standard: &'static Standard) -> Result<DramSpec, MachineError> {
-    let path = "memory.dram";
+fn dram_spec(file: &File, path: &str, dram: DramFile, standard: &'static Standard) -> Result<DramSpec, MachineError> {
     within(file, path, "channels", dram.channels, 64)?;
     within(file, path, "ranks", dram.ranks, MOST_BANKS / (standard.groups * standard.banks))?;
     within(file, path, "read_queue", dram.read_queue, 1 << 10)?;

@@ -3,12 +3,13 @@
 use cache::{Acquire, Atomics};
 use mem::{LINE, Stamp};
 use protocol::{
-    Controller,
+    Controller, Sharers,
     gtsc::{GtscL1, GtscL2, GtscMemory},
     halcone::{HalconeL1, HalconeL2, Tsu},
     hmg::HmgL2,
     memory::Memory,
     mesi::{gpu_l2::GpuL2, l1::L1V},
+    nmoesi::{hmd::Hmd, l1, l2::L2 as NmoesiL2, smd::Smd, store::Store, wt},
     vi_l1::ViL1,
     wb_l2::WriteBackL2,
     wt_l2::WriteThroughL2,
@@ -29,6 +30,18 @@ pub struct Roles {
     pub acquire: Acquire,
     /// Whether accesses are ordered by logical time, which memory gives to writes.
     pub timed: bool,
+    /// Where the memories of GPUs are levels above the host's; `home` is nowhere then.
+    pub levels: Option<Levels>,
+}
+
+/// The controllers of memories that are levels of one hierarchy, for each size of a block: of 1 line, of 2, of 4 and so on.
+#[derive(Clone, Copy)]
+pub struct Levels {
+    pub gpu: &'static [Smd; 7],
+    /// Blocks go through the host's memory; or from GPU to GPU.
+    pub host: [&'static [Hmd; 7]; 2],
+    /// Of the bytes behind both.
+    pub store: &'static dyn Controller<LINE>,
 }
 
 /// The second-level caches.
@@ -54,6 +67,27 @@ static HMG_L2: [HmgL2; 65] = {
     all
 };
 
+static SMD: [Smd; 7] = {
+    let (mut all, mut number) = ([const { Smd { lines: 1 } }; 7], 0);
+    while number < all.len() {
+        all[number].lines = 1 << number;
+        number += 1;
+    }
+    all
+};
+
+static HMD: [[Hmd; 7]; 2] = [hmds(false), hmds(true)];
+
+/// GPUs alone hold anything, and they hold blocks.
+const fn hmds(peer: bool) -> [Hmd; 7] {
+    let (mut all, mut number) = ([const { Hmd { lines: 1, singles: Sharers::NONE, peer: false } }; 7], 0);
+    while number < all.len() {
+        (all[number].lines, all[number].peer) = (1 << number, peer);
+        number += 1;
+    }
+    all
+}
+
 /// Without logical time, atomic accesses are performed at the L2 and an acquire forgets.
 const PLAIN: Roles = Roles {
     name: "",
@@ -64,6 +98,18 @@ const PLAIN: Roles = Roles {
     atomics: Atomics::Here,
     acquire: Acquire::Forget,
     timed: false,
+    levels: None,
+};
+
+/// UMH, with first-level caches that write through.
+const NMOESI: Roles = Roles {
+    name: "nmoesi",
+    l1: &wt::GPU,
+    l2: L2::Alone(&NmoesiL2),
+    coherent: true,
+    atomics: Atomics::Owned,
+    levels: Some(Levels { gpu: &SMD, host: [&HMD[0], &HMD[1]], store: &Store }),
+    ..PLAIN
 };
 
 static ROLES: &[Roles] = &[
@@ -78,6 +124,7 @@ static ROLES: &[Roles] = &[
         atomics: Atomics::Below,
         acquire: Acquire::Raise,
         timed: true,
+        levels: None,
     },
     Roles {
         name: "gtsc",
@@ -88,6 +135,7 @@ static ROLES: &[Roles] = &[
         atomics: Atomics::Below,
         acquire: Acquire::Ask,
         timed: true,
+        levels: None,
     },
     Roles { name: "hmg", l2: L2::Peers(&HMG_L2), coherent: true, ..PLAIN },
     Roles {
@@ -99,6 +147,8 @@ static ROLES: &[Roles] = &[
         acquire: Acquire::Coherent,
         ..PLAIN
     },
+    NMOESI,
+    Roles { name: "nmoesi_wb", l1: &l1::GPU, ..NMOESI },
 ];
 
 impl Roles {

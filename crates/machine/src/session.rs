@@ -10,7 +10,7 @@ use crate::{
     spec::Machine,
     system::{self, Agents, Memories},
 };
-use engine::{Context, EventCount, Lane, Monitor, Outcome, Outlet, Queue, Run, RunOptions, Time};
+use engine::{Context, EventCount, Lane, Monitor, Outcome, Outlet, Queue, Run, RunOptions, Time, TraceSpec};
 use gpu::{AddressMap, Forget, Kernel, Work};
 use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
 use std::{
@@ -30,8 +30,8 @@ pub struct Options {
     pub threads: usize,
     /// Compare every read with the golden image.
     pub check: bool,
-    /// How many events of a trace are kept; none: no trace.
-    pub trace: Option<usize>,
+    /// The trace to be taken.
+    pub trace: Option<TraceSpec>,
     /// When the run ends if it is not over before.
     pub until: Option<Time>,
     /// To watch and stop the run from outside.

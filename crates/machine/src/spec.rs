@@ -3,13 +3,14 @@
 use crate::{
     complex::{self, Complex},
     file::{File, MachineError},
+    levels::{self, Levels},
     memory, network,
     protocols::Roles,
     system::{Layout, MOST},
     units::{Duration, Frequency, Rate, Size},
 };
 use cache::Shape;
-use dram::Timing;
+use dram::{RoomSpec, Timing};
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
@@ -51,6 +52,10 @@ pub struct Machine {
     pub host: Costs,
     /// The CPU and what it shares with the GPU; none: the host is outside the machine.
     pub complex: Option<Complex>,
+    /// Of the time-stamp unit of each channel, where the protocol has such: how many lines it knows. None: all.
+    pub tsu: Option<RoomSpec>,
+    /// Memories of GPUs that are levels above the host's, where the protocol makes them so.
+    pub levels: Option<Levels>,
 }
 
 /// A cache, or a bank of one.
@@ -59,6 +64,8 @@ pub struct CacheSpec {
     pub shape: Shape,
     pub mshrs: usize,
     pub waiting: usize,
+    pub join_queue: usize,
+    pub write_back_queue: usize,
     /// From a request on its way to its look-up.
     pub latency: Cycles,
     /// Messages it can take in a cycle.
@@ -103,6 +110,7 @@ struct Root {
 struct HostFile {
     call: Duration,
     copy_bandwidth: Rate,
+    copy_engine: Option<Rate>,
 }
 
 #[derive(Deserialize)]
@@ -149,6 +157,8 @@ struct L1File {
     ways: usize,
     mshrs: usize,
     waiting: usize,
+    join_queue: Option<usize>,
+    write_back_queue: Option<usize>,
     latency: u64,
     line: Option<Size>,
     replacement: Option<String>,
@@ -164,6 +174,8 @@ struct L2File {
     interleave: Size,
     mshrs: usize,
     waiting: usize,
+    join_queue: Option<usize>,
+    write_back_queue: Option<usize>,
     line: Option<Size>,
     replacement: Option<String>,
     ports: Option<usize>,
@@ -198,12 +210,14 @@ impl Machine {
         let host = match file.has("host") {
             false => Costs::default(),
             true => {
-                let HostFile { call, copy_bandwidth } = file.section("host")?;
-                Costs { call: call.0, bandwidth: Some(copy_bandwidth.0) }
+                let HostFile { call, copy_bandwidth, copy_engine } = file.section("host")?;
+                Costs { call: call.0, bandwidth: Some(copy_bandwidth.0), copy_engine: copy_engine.map(|rate| rate.0) }
             }
         };
         let complex = complex::complex(&mut file)?;
         file.section::<Nothing>("wires")?;
+        let tsu = memory::tsu(&mut file, l2.banks, l2.interleave.0.0)?;
+        let levels = levels::levels(&mut file, l2.banks, l2.interleave.0.0)?;
         let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
         // The pipeline before the vector cache is a stretch of wire on the way to it.
         let mut l1v = l1(&mut file, "gpu.l1v")?;
@@ -244,6 +258,13 @@ impl Machine {
         within("gpu.l2", "banks", l2.banks, MOST)?;
         within("gpu.l2", "mshrs", l2.mshrs, 1 << 20)?;
         within("gpu.l2", "waiting", l2.waiting, 1 << 20)?;
+        within("gpu.l2", "join_queue", l2.join_queue.unwrap_or(l2.waiting), 1 << 20)?;
+        let l2_write_back_queue = l2.write_back_queue.unwrap_or(l2.mshrs.max(2));
+        within("gpu.l2", "write_back_queue", l2_write_back_queue, 1 << 20)?;
+        if root.gpus > 1 && l2_write_back_queue < 2 {
+            let reason = "must be at least 2 with several GPUs: lines of others never take the last place";
+            return Err(file.wrong("gpu.l2", Some("write_back_queue"), reason));
+        }
         let interleave = l2.interleave.0.0;
         if !interleave.is_power_of_two() || interleave < LINE as u64 {
             let reason = format!("must be a power of two, and a line of {LINE} B at least");
@@ -297,6 +318,8 @@ impl Machine {
                 shape: l2_shape.of_banks(l2.banks, interleave),
                 mshrs: l2.mshrs,
                 waiting: l2.waiting,
+                join_queue: l2.join_queue.unwrap_or(l2.waiting),
+                write_back_queue: l2_write_back_queue,
                 latency: Cycles(0),
                 ports: l2.ports.unwrap_or(1),
             },
@@ -307,7 +330,12 @@ impl Machine {
             partitions,
             host,
             complex,
+            tsu: tsu.filter(|_| protocol.home.table().events.contains(&"Evict")),
+            levels: protocol.levels.and(levels),
         };
+        if protocol.levels.is_some() {
+            machine.check_levels(&file)?;
+        }
         if Layout::new(&machine).count() > MOST {
             let reason = format!("compute units, caches and channels of all GPUs can be {MOST} together");
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
@@ -355,6 +383,19 @@ impl Machine {
         self.complex.as_ref().map_or(self.banks, |complex| complex.channels)
     }
 
+    /// What a protocol of several levels needs: a memory of each GPU's own, and few enough of everybody for directories to know.
+    fn check_levels(&self, file: &File) -> Result<(), MachineError> {
+        let reason = match () {
+            () if self.levels.is_none() => {
+                "makes memories of GPUs levels above the host's: a section [gpu.memory] must say how"
+            }
+            () if self.gpus > 32 => "can tell 32 GPUs apart",
+            () if self.compute_units() + 2 * self.arrays > 64 => "can tell 64 first-level caches of a GPU apart",
+            () => return Ok(()),
+        };
+        Err(file.wrong("", Some("protocol"), format!("{} {reason}", self.protocol.name)))
+    }
+
     /// Of each GPU.
     pub fn compute_units(&self) -> usize {
         self.arrays * self.units_per_array
@@ -365,10 +406,13 @@ pub(crate) fn l1(file: &mut File, path: &str) -> Result<CacheSpec, MachineError>
     let cache: L1File = file.section(path)?;
     let shape = shape(file, path, (cache.size.0, cache.ways), &cache.line, &cache.replacement)?;
     let ports = cache.ports.unwrap_or(1);
-    for (key, value) in [("mshrs", cache.mshrs), ("waiting", cache.waiting), ("ports", ports)] {
+    let L1File { mshrs, waiting, .. } = cache;
+    let (join_queue, write_back_queue) = (cache.join_queue.unwrap_or(waiting), cache.write_back_queue.unwrap_or(mshrs));
+    let queues = [("waiting", waiting), ("join_queue", join_queue), ("write_back_queue", write_back_queue)];
+    for (key, value) in [("mshrs", mshrs), ("ports", ports)].into_iter().chain(queues) {
         at_least_one(file, path, key, value)?;
     }
-    Ok(CacheSpec { shape, mshrs: cache.mshrs, waiting: cache.waiting, latency: Cycles(cache.latency), ports })
+    Ok(CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, latency: Cycles(cache.latency), ports })
 }
 
 /// Of a cache, or of each bank of one.

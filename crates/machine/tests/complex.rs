@@ -129,8 +129,7 @@ mod program {
     #[test]
     fn programs_are_right_on_every_machine() {
         for name in MACHINES {
-            for words in
-                [&["vecadd", "--size", "1024"][..], &["bfs", "--size", "256"], &["transpose", "--size", "64"]]
+            for words in [&["vecadd", "--size", "1024"][..], &["bfs", "--size", "256"], &["transpose", "--size", "64"]]
             {
                 good(name, WORKLOADS, words, 1);
             }

@@ -13,7 +13,7 @@ fn a_change_that_is_wrong_is_told_by_its_own_words() {
     assert_eq!(
         refused(&["gpu.l2.siez=1MiB"]),
         "--set gpu.l2.siez=1MiB: [gpu.l2] has no key 'siez' (did you mean 'size'?); its keys: size, ways, banks, interleave, \
-         mshrs, waiting, line, replacement, ports"
+         mshrs, waiting, join_queue, write_back_queue, line, replacement, ports"
     );
     assert_eq!(
         refused(&["gpu.clock=fast"]),
@@ -25,6 +25,8 @@ fn a_change_that_is_wrong_is_told_by_its_own_words() {
     assert!(refused(&["gpu.arrays=-1"]).starts_with("--set gpu.arrays=-1: [gpu] arrays: "));
     assert!(refused(&["gpu.arrays=many"]).starts_with("--set gpu.arrays=many: [gpu] arrays: "));
     assert!(refused(&["gpus=0"]).ends_with("gpus: must be at least 1"));
+    let said = refused(&["gpus=2", "gpu.l2.write_back_queue=1"]);
+    assert!(said.contains("[gpu.l2] write_back_queue: must be at least 2 with several GPUs"), "{said}");
 }
 
 #[test]

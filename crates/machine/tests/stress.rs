@@ -1,6 +1,6 @@
 //! Random accesses to few lines, by everybody at once.
 
-use engine::{Outcome, Run};
+use engine::{Outcome, Run, Value};
 use machine::{Machine, Options, Stress, message_passing, protocols::Roles, stress};
 
 /// Caches of a few lines, queues of one or two places.
@@ -9,18 +9,34 @@ const SMALL: &[&str] = &[
     "gpu.l1v.ways=2",
     "gpu.l1v.mshrs=2",
     "gpu.l1v.waiting=2",
+    "gpu.l1v.join_queue=1",
+    "gpu.l1v.write_back_queue=1",
     "gpu.l2.size=2KiB",
     "gpu.l2.ways=2",
     "gpu.l2.mshrs=2",
     "gpu.l2.waiting=2",
+    "gpu.l2.join_queue=1",
+    "gpu.l2.write_back_queue=2",
     "memory.fixed.outstanding=2",
     "wires.l1_l2.capacity=2",
     "wires.l2_memory.capacity=1",
 ];
 
-fn run(changes: &[&str], operations: u64, threads: usize) -> Run {
+/// The same for memories of GPUs: a few blocks, and places for two.
+const SMALL_MEMORIES: &[&str] =
+    &["gpu.memory.size=4KiB", "gpu.memory.ways=2", "gpu.memory.fixed.outstanding=2", "wires.gpu_host.capacity=1"];
+
+/// Of all testers together.
+const OPERATIONS: u64 = 6_000;
+
+/// The machine on which a protocol is tried: one that has all that it needs.
+fn base(protocol: &str) -> &'static str {
+    if protocol.starts_with("nmoesi") { "mini-nmoesi" } else { "skeleton" }
+}
+
+fn run(base: &str, changes: &[&str], operations: u64, threads: usize) -> Run {
     let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
-    let machine = Machine::load("skeleton", &changes).expect("the machine is sound");
+    let machine = Machine::load(base, &changes).expect("the machine is sound");
     let what = Stress { operations, seed: 7, lines: 48, round: 500, outstanding: 12 };
     stress(&machine, what, &Options { threads, check: true, ..Options::default() })
 }
@@ -31,8 +47,10 @@ fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
     for protocol in Roles::names().filter(|name| *name != "mesi") {
         for gpus in ["gpus=1", "gpus=2"] {
             let key = format!("protocol={protocol}");
-            let changes = [SMALL, &[&key, gpus, "gpu.units_per_array=2"]].concat();
-            let runs = [1, 2].map(|threads| run(&changes, 6_000, threads));
+            let base = base(protocol);
+            let memories = if base == "skeleton" { &[] } else { SMALL_MEMORIES };
+            let changes = [SMALL, memories, &[&key, gpus, "gpu.units_per_array=2"]].concat();
+            let runs = [1, 2].map(|threads| run(base, &changes, OPERATIONS, threads));
             assert_eq!(runs[0].outcome, Outcome::Finished, "{protocol} {gpus}");
             assert!(runs[0].regions == runs[1].regions, "{protocol} {gpus}: threads change statistics");
             let total = runs[0].total();
@@ -44,13 +62,35 @@ fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
 }
 
 #[test]
+fn a_write_back_queue_of_one_place_and_a_join_queue_of_one_fill_up_and_lose_nothing() {
+    for (protocol, fills) in [("wb_nc", "l2_"), ("wt_nc", "l1v")] {
+        let key = format!("protocol={protocol}");
+        let more = [&key, "gpu.units_per_array=4", "gpu.l1v.waiting=16", "gpu.l1v.mshrs=8", "gpu.l2.mshrs=8"];
+        let queues = ["gpu.l2.waiting=16", "gpu.l2.write_back_queue=1"];
+        let run = run("skeleton", &[SMALL, &more, &queues].concat(), 6_000, 1);
+        assert_eq!(run.outcome, Outcome::Finished, "{protocol}");
+        let total = run.total();
+        let count = |name: &str| -> u64 {
+            let paths = total.0.keys().filter(|path| path.contains(fills) && path.ends_with(name));
+            paths.map(|path| total.count(path)).sum()
+        };
+        let full = (count(".write_back_full"), count(".join_full"));
+        assert!(full.0 > 100 && full.1 > 100, "{protocol}: {fills} was full {full:?} times");
+        let queues = total.0.iter().filter(|(path, _)| path.ends_with(".write_back_queue"));
+        for (path, value) in queues {
+            assert!(matches!(value, Value::Level { max: 0..=1, .. }), "{protocol}: {path} is {value:?}");
+        }
+    }
+}
+
+#[test]
 fn a_released_write_reaches_who_acquires_on_another_gpu_only_if_the_protocol_is_coherent() {
     let reads = |protocol: &str| {
         let changes = [format!("protocol={protocol}"), "gpus=2".to_owned()];
-        let machine = Machine::load("skeleton", &changes).expect("the machine is sound");
+        let machine = Machine::load(base(protocol), &changes).expect("the machine is sound");
         message_passing(&machine, &Options::default()).expect("it comes to its end")
     };
-    assert_eq!(["halcone", "gtsc", "hmg"].map(reads), [1, 1, 1]);
+    assert_eq!(["halcone", "gtsc", "hmg", "nmoesi", "nmoesi_wb"].map(reads), [1; 5]);
     assert_eq!(reads("wb_nc"), 0, "the L2 of the other GPU holds on to what it read before");
 }
 
@@ -63,7 +103,25 @@ fn every_read_is_right_over_narrow_networks_and_a_dram_with_short_queues() {
         let size = ["gpu.arrays=2", "gpu.units_per_array=2", "gpu.l2.banks=2"];
         let mut changes = [SMALL, &[&kind, &memory], &narrow, &size].concat();
         changes.extend(dram.iter().map(String::as_str));
-        let run = run(&changes, 10_000, 1);
+        let run = run("skeleton", &changes, 10_000, 1);
         assert_eq!(run.outcome, Outcome::Finished, "{network} {memory}");
+    }
+}
+
+#[test]
+fn every_read_is_right_with_blocks_of_any_size_with_and_without_transfers_between_gpus() {
+    let variants: [&[&str]; 5] = [
+        &["gpu.memory.block=64B", "gpu.memory.size=2KiB", "gpus=3"],
+        &["gpu.memory.block=4KiB", "gpu.memory.size=8KiB", "gpu.memory.ways=1"],
+        &["gpu.memory.peer_transfer=false", "gpus=3"],
+        &["gpu.memory.kind=hbm", "memory.kind=ddr4-2400", "gpu.memory.dram.read_queue=1", "memory.dram.read_queue=1"],
+        &["gpu.l2.banks=2", "gpu.l2.interleave=256B", "gpu.l2.size=4KiB", "gpu.memory.size=8KiB", "gpu.arrays=2"],
+    ];
+    for (number, variant) in variants.into_iter().enumerate() {
+        let protocol = if number % 2 == 0 { "protocol=nmoesi" } else { "protocol=nmoesi_wb" };
+        let changes = [SMALL, SMALL_MEMORIES, &[protocol], variant].concat();
+        let runs = [1, 2].map(|threads| run("mini-nmoesi", &changes, OPERATIONS / 2, threads));
+        assert_eq!(runs[0].outcome, Outcome::Finished, "{variant:?}");
+        assert!(runs[0].regions == runs[1].regions, "{variant:?}: threads change statistics");
     }
 }

@@ -50,6 +50,17 @@ impl Mask {
         self.0.count_ones() as usize
     }
 
+    /// The pieces without a gap, in order: where each starts, and how many bytes it has.
+    pub fn pieces(self) -> impl Iterator<Item = (usize, usize)> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let start = left.trailing_zeros() as usize;
+            let count = left.checked_shr(start as u32)?.trailing_ones() as usize;
+            left &= !Self::range(start, count).0;
+            Some((start, count))
+        })
+    }
+
     /// The bytes, in order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
@@ -82,6 +93,13 @@ impl<const N: usize> Block<N> {
         let mut block = Self::EMPTY;
         block.set(byte, value);
         block
+    }
+
+    /// Bytes that lie from `start` on.
+    pub fn at(start: usize, some: &[u8]) -> Self {
+        let mut bytes = [0; N];
+        bytes[start..start + some.len()].copy_from_slice(some);
+        Self { bytes, mask: Mask::range(start, some.len()) }
     }
 
     /// Zeros in `mask`: where only the mask counts.
@@ -205,6 +223,14 @@ mod tests {
             older.write(&block);
             assert_eq!(*older.bytes(), expected.map(|byte| if byte == 0 { 99 } else { byte }), "{mask:?}");
         }
+    }
+
+    #[test]
+    fn pieces_of_a_mask_are_its_bytes_without_gaps() {
+        let pieces = |mask: u64| Mask(mask).pieces().collect::<Vec<_>>();
+        assert_eq!(pieces(0b1100_1110), [(1, 3), (6, 2)]);
+        assert_eq!((pieces(0), pieces(u64::MAX), pieces(1 << 63)), (vec![], vec![(0, 64)], vec![(63, 1)]));
+        assert_eq!(Block::<8>::at(2, &[7, 8]), Block::of([9, 9, 7, 8, 9, 9, 9, 9], Mask(0b1100)));
     }
 
     #[test]

@@ -59,6 +59,11 @@ pub trait GuestMemory {
         None
     }
 
+    /// Whether an access failed only because its bytes have not come yet from a device: what was to be done is done again.
+    fn is_waiting(&self) -> bool {
+        false
+    }
+
     /// A device may write this page of physical memory from now on, until it is given back.
     fn share(&mut self, page: PhysAddr) {
         let _ = page;

@@ -132,7 +132,7 @@ fn a_page_that_is_used_again_is_cleared_by_stores_before_anybody_finds_it() {
     let last = written.last().unwrap();
     assert!(last.phys.0 / PAGE != old.0 / PAGE && last.data.mask().len() == 8);
     perform(&mut space, 0, &written);
-    space.window().unwrap().leave_kernel();
+    space.leave_kernel();
     assert_eq!(load(&mut space, 1, fresh), 0);
 }
 
@@ -145,7 +145,7 @@ fn what_was_remembered_of_a_page_is_forgotten_when_its_end_has_been_performed() 
     // The other agent may still find it, and remembers.
     assert_eq!(load(&mut space, 1, BASE), 0);
     perform(&mut space, 0, &written);
-    let changed = space.window().unwrap().leave_kernel();
+    let changed = space.leave_kernel();
     assert!(changed.contains(&(BASE, BASE + PAGE)));
     space.window().unwrap().execute(1);
     assert!(space.load(BASE, Size::B8).is_err());
@@ -194,7 +194,7 @@ fn code_that_is_written_is_fetched_anew_by_its_writer_and_then_by_all() {
     space.protect(BASE, PAGE, Rights::from_prot(7).unwrap()).unwrap();
     let written = stores(&mut space);
     perform(&mut space, 0, &written);
-    space.window().unwrap().leave_kernel();
+    space.leave_kernel();
     let fetch = |space: &mut AddressSpace, agent| {
         space.window().unwrap().execute(agent);
         let mut bytes = [0; 1];

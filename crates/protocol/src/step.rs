@@ -176,6 +176,11 @@ pub trait Controller<const N: usize>: Sync {
         1
     }
 
+    /// Whether a store that was sent below has been performed when its acknowledgement comes, and nothing else says so.
+    fn stores_land(&self) -> bool {
+        false
+    }
+
     /// Whether it belongs to the one who sends to it and obeys at once: nothing can come between.
     fn is_prompt(&self) -> bool {
         false

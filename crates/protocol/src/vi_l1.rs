@@ -60,6 +60,10 @@ impl<const N: usize> Controller<N> for ViL1 {
         held && !line.is_dirty() && line.is_asked() == asked && line.is_writing() == writing
     }
 
+    fn stores_land(&self) -> bool {
+        true
+    }
+
     fn takes_room(&self, state: u8) -> bool {
         state != State::I as u8 && state != State::IW as u8
     }

@@ -22,9 +22,15 @@ fn limits(protocol: &'static Protocol) -> impl Iterator<Item = (protocol::check:
 
 /// Tries the tables of a protocol: enough changes are noticed, and the others are explained.
 fn try_out(name: &str) {
+    try_with(name, &[Limits::default().values]);
+}
+
+/// The same with so many stores: first with few, then with more where a change was not noticed.
+fn try_with(name: &str, stores: &[u8]) {
     let explained = documented("Changes that the checker does not notice");
     let protocol = find(name).unwrap();
-    let systems: Vec<_> = limits(protocol).collect();
+    let with = |&values: &u8| limits(protocol).map(move |(system, limits)| (system, Limits { values, ..limits }));
+    let systems: Vec<_> = stores.iter().flat_map(with).collect();
     let (mut changes, mut survivors) = (0, Vec::new());
     for table in protocol.tables {
         let trial = try_mutants(&[table], &systems, 2, &|_, _| {});
@@ -54,6 +60,18 @@ fn at_least_95_of_100_changes_to_the_tables_are_noticed_and_the_others_are_expla
 #[ignore = "takes minutes: logical time makes many states"]
 fn at_least_95_of_100_changes_to_halcone_are_noticed_and_the_others_are_explained() {
     try_out("halcone");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn at_least_95_of_100_changes_to_gtsc_are_noticed_and_the_others_are_explained() {
+    try_with("gtsc", &[1, 2]);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn at_least_95_of_100_changes_to_hmg_are_noticed_and_the_others_are_explained() {
+    try_with("hmg", &[1, 2]);
 }
 
 #[test]

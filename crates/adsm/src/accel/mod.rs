@@ -83,6 +83,21 @@ pub trait Accelerator: Send + Sync {
         len: usize,
     ) -> Result<Ticket, DeviceError>;
 
+    /// The same for bytes that the next kernel needs: they may go over in its own queue, and be done only when it is.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn upload_for_kernel(
+        &self,
+        to: &DeviceMemory,
+        offset: usize,
+        from: *const u8,
+        len: usize,
+    ) -> Result<Ticket, DeviceError> {
+        // SAFETY: the caller's word.
+        unsafe { self.upload(to, offset, from, len) }
+    }
+
     /// Copies `len` bytes from the device.
     ///
     /// # Safety

@@ -38,7 +38,7 @@ impl Host {
     pub fn access(&self, object: &Arc<Object>, wanted: Range<usize>, access: Option<Access>) -> Result<usize> {
         let index = wanted.start;
         // A block that was on its way here is open for loads once it has arrived.
-        let mut arrived = false;
+        let mut arrived = None;
         loop {
             // The table has no answer while a call is in flight (release consistency forbids it): return first.
             self.settle(object);
@@ -57,16 +57,17 @@ impl Host {
                     let faults =
                         if access == Access::Load { &self.stats.load_faults } else { &self.stats.store_faults };
                     add(faults, 1);
-                    if arrived && steps.next == state {
+                    if arrived.is_some() && steps.next == state {
                         word.unlock(state);
                         return Ok(index + 1);
                     }
+                    let wanted = index..wanted.end.max(arrived.unwrap_or_default());
                     return self.open(object, wanted, state, steps, access);
                 }
                 Plan::Stall => {
                     word.unlock(state);
+                    arrived = self.end_arrival(object, index, Some(access)).or(arrived);
                     let begin = Instant::now();
-                    arrived |= self.end_arrival(object, index, Some(access));
                     self.land_block(object, index);
                     add(&self.stats.fault_transfer_nanoseconds, begin.elapsed().as_nanos() as u64);
                 }

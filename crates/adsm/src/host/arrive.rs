@@ -2,7 +2,8 @@
 //!
 //! After a call, what the program looked at after the last few calls (`memory::Habit`); and when faults follow each other, what
 //! comes next. To the tables this is a load by the library itself: the block waits in `ReadFault`, where everybody stalls, until
-//! somebody who wants it ends the arrival. At most so many bytes are on their way for nobody (`ADSM_READ_BACK`).
+//! somebody who wants it ends the arrival. At most so many bytes are on their way for nobody (`ADSM_READ_BACK`). What is small and
+//! is looked at every time is opened before the program goes on: to wait for it costs less than the fault.
 
 use super::{
     Host,
@@ -21,7 +22,7 @@ use crate::{
 use std::{
     ops::Range,
     sync::{Arc, Mutex, atomic::Ordering},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Blocks on their way from a device.
@@ -33,10 +34,24 @@ pub struct Arriving {
     landed: Mutex<bool>,
 }
 
+/// So many bytes are waited for before anybody asks, at most: they take as long as a fault.
+const AT_ONCE: usize = 256 << 10;
+
 impl Host {
-    /// A call that wrote these objects has returned: starts to fetch what the program has looked at before.
+    /// A call that wrote these objects has returned: fetches what the program has looked at before.
     pub(super) fn fetch_expected(&self, objects: &[(Arc<Object>, Mode)]) {
-        let mut budget = self.config.read_back;
+        let begin = Instant::now();
+        let mut trusted = Vec::new();
+        self.start_expected(objects, &mut trusted);
+        add(&self.stats.call_nanoseconds, begin.elapsed().as_nanos() as u64);
+        for Run { object, blocks } in trusted {
+            self.open_trusted(&object, blocks);
+        }
+    }
+
+    /// Starts to; what need not wait for a fault is put into `trusted`.
+    fn start_expected(&self, objects: &[(Arc<Object>, Mode)], trusted: &mut Vec<Run>) {
+        let (mut budget, mut at_once) = (self.config.read_back, AT_ONCE);
         let written = objects.iter().filter(|(object, mode)| *mode == Mode::Writes && !object.is_pinned());
         for (object, _) in written {
             if object.in_flight.load(Ordering::SeqCst) > 1 {
@@ -45,7 +60,9 @@ impl Host {
             let candidates = object.habit.returned();
             let mut index = candidates.start;
             while index < candidates.end {
-                let expected = (index..candidates.end).take_while(|&block| object.habit.expects(block)).count();
+                let trust = object.habit.is_trusted(index);
+                let alike = |&block: &usize| object.habit.expects(block) && object.habit.is_trusted(block) == trust;
+                let expected = (index..candidates.end).take_while(alike).count();
                 let most = (self.config.ahead / object.block).max(1);
                 if expected == 0 {
                     index += 1;
@@ -55,10 +72,36 @@ impl Host {
                 if blocks.is_empty() || !self.start_fetching(object, &blocks, 1) {
                     return;
                 }
-                budget -= object.bytes(&blocks).1;
+                let len = object.bytes(&blocks).1;
+                budget -= len;
                 index = blocks.end;
+                if trust && len <= at_once {
+                    at_once -= len;
+                    trusted.push(Run { object: Arc::clone(object), blocks });
+                }
             }
         }
+    }
+
+    /// Waits for blocks that have set out, and opens them.
+    fn open_trusted(&self, object: &Arc<Object>, blocks: Range<usize>) {
+        for index in blocks {
+            let Some(arriving) = self.arriving(object, index) else { continue };
+            let begin = Instant::now();
+            let waited = self.land(&arriving);
+            object.loads.reached(&arriving.run.blocks);
+            object.habit.trust(arriving.run.blocks.clone());
+            let long = begin.elapsed();
+            add(&self.stats.fault_nanoseconds, long.as_nanos() as u64);
+            add(&self.stats.fault_transfer_nanoseconds, waited.as_nanos() as u64);
+            add(&self.stats.trust_nanoseconds, (long - waited).as_nanos() as u64);
+        }
+    }
+
+    /// What brings a block, if it is on its way here.
+    fn arriving(&self, object: &Arc<Object>, index: usize) -> Option<Arc<Arriving>> {
+        let holds = |a: &&Arc<Arriving>| Arc::ptr_eq(&a.run.object, object) && a.run.blocks.contains(&index);
+        lock(&self.arriving).iter().find(holds).cloned()
     }
 
     /// The program has come as far as these blocks: those that follow set out, if faults come in a row.
@@ -114,20 +157,26 @@ impl Host {
         true
     }
 
-    /// If a block is on its way here, waits for it, and says that it was. If the program has `reached` it, the next ones set out
-    /// meanwhile.
-    pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize, reached: Option<Access>) -> bool {
-        let holds = |a: &&Arc<Arriving>| Arc::ptr_eq(&a.run.object, object) && a.run.blocks.contains(&index);
-        let Some(arriving) = lock(&self.arriving).iter().find(holds).cloned() else { return false };
+    /// If a block is on its way here, waits for it. If the program has `reached` it, the next ones set out meanwhile. Answers
+    /// with the end of what is wanted: of all that came with it, if it continues a row.
+    pub(super) fn end_arrival(&self, object: &Arc<Object>, index: usize, reached: Option<Access>) -> Option<usize> {
+        let arriving = self.arriving(object, index)?;
+        let mut wanted = index + 1;
         if let Some(access) = reached {
             let blocks = &arriving.run.blocks;
             let streak = if access == Access::Load { &object.loads } else { &object.stores };
+            if streak.continues_at(index) {
+                wanted = blocks.end;
+            }
             streak.reached(blocks);
             object.habit.note(blocks.clone());
             self.read_on(object, blocks, access);
         }
-        self.land(&arriving);
-        true
+        let waited = self.land(&arriving);
+        if reached.is_some() {
+            add(&self.stats.fault_transfer_nanoseconds, waited.as_nanos() as u64);
+        }
+        Some(wanted)
     }
 
     /// Waits for everything of an object that is on its way here.
@@ -139,13 +188,15 @@ impl Host {
         }
     }
 
-    fn land(&self, arriving: &Arc<Arriving>) {
+    /// Waits for an arrival, and opens its blocks. How long it waited.
+    fn land(&self, arriving: &Arc<Arriving>) -> Duration {
         let mut landed = lock(&arriving.landed);
         if *landed {
-            return;
+            return Duration::ZERO;
         }
         let begin = Instant::now();
         let arrived = self.accels[arriving.device].wait(arriving.ticket);
+        let waited = begin.elapsed();
         let Run { object, blocks } = &arriving.run;
         self.trace.span(What::Download, begin, object.bytes(blocks).1);
         // Nobody else takes a block out of this state.
@@ -164,5 +215,6 @@ impl Host {
         unlock(object, blocks, next);
         lock(&self.arriving).retain(|other| !Arc::ptr_eq(other, arriving));
         *landed = true;
+        waited
     }
 }

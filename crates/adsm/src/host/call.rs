@@ -11,6 +11,7 @@
 use super::{
     Host,
     access::{lock_alike, unlock},
+    evict::Why,
     lock,
 };
 use crate::{
@@ -260,7 +261,26 @@ impl Host {
         if mode == Mode::Reads && self.rules.detects() {
             return self.release_for_reading(object, device, handed);
         }
-        let look = object.handover.begin(device, object.blocks.len());
+        for look in object.handover.begin(device) {
+            self.release_blocks(object, look, device, handed)?;
+        }
+        if object.blocks.len() > 1 {
+            lock(&self.dirty).forget(object);
+        }
+        if self.rules.detects() {
+            object.handover.end(device);
+        }
+        Ok(())
+    }
+
+    /// Hands over those of some blocks that the device alone does not have yet.
+    fn release_blocks(
+        &self,
+        object: &Arc<Object>,
+        look: Range<usize>,
+        device: usize,
+        handed: &mut Handed,
+    ) -> Result<()> {
         let mut index = look.start;
         while index < look.end {
             let holders = &object.holders[index];
@@ -307,12 +327,6 @@ impl Host {
             unlock(object, &blocks, steps.next);
             index = blocks.end;
         }
-        if object.blocks.len() > 1 {
-            lock(&self.dirty).forget(object);
-        }
-        if self.rules.detects() {
-            object.handover.end(device);
-        }
         Ok(())
     }
 
@@ -330,7 +344,7 @@ impl Host {
         device: usize,
         sent: &mut Vec<(Run, Ticket)>,
     ) -> Result<()> {
-        match self.upload(object, blocks, device) {
+        match self.upload(object, blocks, device, Why::HandedOver) {
             Ok(ticket) => {
                 sent.push((Run { object: Arc::clone(object), blocks: blocks.clone() }, ticket));
                 Ok(())

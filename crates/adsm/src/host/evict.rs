@@ -22,6 +22,15 @@ use std::{
 /// More transfers than these are not left in flight.
 pub const MOST_LANDING: usize = 64;
 
+/// Why blocks are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// They stay readable, and a store to them waits until they have landed, whatever kernel runs meanwhile.
+    Kept,
+    /// The kernel that is launched next may write them: nobody else waits for them.
+    HandedOver,
+}
+
 /// Blocks on their way to a device.
 pub struct Landing {
     pub run: Run,
@@ -84,7 +93,7 @@ impl Host {
             unlock(object, &blocks, state);
             return Err(Error::system("closing a shared object")(error));
         }
-        match self.upload(object, &blocks, device) {
+        match self.upload(object, &blocks, device, Why::Kept) {
             Ok(ticket) => {
                 let run = Run { object: Arc::clone(object), blocks: blocks.clone() };
                 lock(&self.landing).push_back(Landing { run, device, ticket });
@@ -103,12 +112,18 @@ impl Host {
     }
 
     /// Starts the upload of locked blocks.
-    pub(super) fn upload(&self, object: &Object, blocks: &Range<usize>, device: usize) -> Result<Ticket> {
+    pub(super) fn upload(&self, object: &Object, blocks: &Range<usize>, device: usize, why: Why) -> Result<Ticket> {
         let (offset, len) = object.bytes(blocks);
         let memory = object.place(device).expect("blocks are sent where the object has memory");
         let begin = Instant::now();
+        let (accel, from) = (&self.accels[device], object.alias(offset));
         // SAFETY: the alias of blocks that are closed to stores until the ticket is done.
-        let ticket = unsafe { self.accels[device].upload(&memory, offset, object.alias(offset), len) }?;
+        let ticket = unsafe {
+            match why {
+                Why::Kept => accel.upload(&memory, offset, from, len),
+                Why::HandedOver => accel.upload_for_kernel(&memory, offset, from, len),
+            }
+        }?;
         self.trace.span(What::Upload, begin, len);
         add(&self.stats.uploads, 1);
         add(&self.stats.upload_bytes, len as u64);

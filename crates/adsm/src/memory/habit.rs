@@ -3,47 +3,100 @@
 //! Time is counted in returns of calls that write the object. A block that was fetched after each of the last three is expected to
 //! be wanted after this one; one that was fetched in vain is not expected again. Not two: an element that is changed before a call
 //! and read after it is looked at twice in a row, and then another one is.
+//!
+//! Whether a block was looked at is told by a fault, and a fault costs as much as a small transfer. A block that was looked at after
+//! each of eight returns is trusted: it is opened without waiting for one, as many times as it was seen to be looked at; then it is
+//! left closed once, to see.
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicU16, AtomicUsize, Ordering},
+    sync::atomic::{AtomicU16, AtomicU32, AtomicUsize, Ordering},
 };
 
 /// See the module.
 #[derive(Debug)]
 pub struct Habit {
     returns: AtomicU16,
-    /// Of each block: the return after which it was last looked at (12 bits), and after how many in a row (4 bits).
-    blocks: Box<[AtomicU16]>,
+    /// See `Looks`.
+    blocks: Box<[AtomicU32]>,
     /// Everything looked at since the last return lies here.
     low: AtomicUsize,
     high: AtomicUsize,
 }
 
-const COUNT: u16 = 15;
+/// What is known of a block.
+#[derive(Clone, Copy)]
+struct Looks {
+    /// The return after which it was last looked at, or trusted to be.
+    last: u16,
+    /// After how many in a row it was seen to be looked at.
+    seen: u8,
+    /// After how many since then it was trusted to be.
+    trusted: u8,
+}
+
 /// So many returns in a row make a habit.
-const HABIT: u16 = 3;
+const HABIT: u8 = 3;
+/// So many make trust.
+const TRUST: u8 = 8;
+/// Trust goes no further than this.
+const MOST: u8 = 32;
+
+impl Looks {
+    fn of(word: &AtomicU32) -> Self {
+        let [low, high, seen, trusted] = word.load(Ordering::Relaxed).to_le_bytes();
+        Self { last: u16::from_le_bytes([low, high]), seen, trusted }
+    }
+
+    fn store(self, word: &AtomicU32) {
+        let [low, high] = self.last.to_le_bytes();
+        word.store(u32::from_le_bytes([low, high, self.seen, self.trusted]), Ordering::Relaxed);
+    }
+
+    /// Whether it was looked at after the return before the one numbered `now`, and often enough to be expected again.
+    fn expected(self, now: u16) -> bool {
+        now.wrapping_sub(self.last) == 1 && self.seen >= HABIT
+    }
+}
 
 impl Habit {
     pub fn new(blocks: usize) -> Self {
-        let blocks = (0..blocks).map(|_| AtomicU16::new(0)).collect();
+        let blocks = (0..blocks).map(|_| AtomicU32::new(0)).collect();
         Self { returns: AtomicU16::new(0), blocks, low: AtomicUsize::new(usize::MAX), high: AtomicUsize::new(0) }
     }
 
     /// The program looks at blocks that a device had.
     pub fn note(&self, blocks: Range<usize>) {
-        let now = self.returns.load(Ordering::Relaxed) & 0xFFF;
-        self.low.fetch_min(blocks.start, Ordering::Relaxed);
-        self.high.fetch_max(blocks.end, Ordering::Relaxed);
+        let now = self.now();
+        self.reach(&blocks);
         for block in &self.blocks[blocks] {
-            let (last, count) = unpack(block.load(Ordering::Relaxed));
-            let count = match now.wrapping_sub(last) & 0xFFF {
-                0 => count.max(1),
-                1 => (count + 1).min(COUNT),
+            let looks = Looks::of(block);
+            let seen = match now.wrapping_sub(looks.last) {
+                0 => looks.seen.max(1),
+                1 => (looks.seen + 1).min(MOST),
                 _ => 1,
             };
-            block.store(now << 4 | count, Ordering::Relaxed);
+            Looks { last: now, seen, trusted: 0 }.store(block);
         }
+    }
+
+    /// Blocks have been opened for the program, which is trusted to look at them.
+    pub fn trust(&self, blocks: Range<usize>) {
+        let now = self.now();
+        self.reach(&blocks);
+        for block in &self.blocks[blocks] {
+            let looks = Looks::of(block);
+            Looks { last: now, trusted: looks.trusted.saturating_add(1), ..looks }.store(block);
+        }
+    }
+
+    fn now(&self) -> u16 {
+        self.returns.load(Ordering::Relaxed)
+    }
+
+    fn reach(&self, blocks: &Range<usize>) {
+        self.low.fetch_min(blocks.start, Ordering::Relaxed);
+        self.high.fetch_max(blocks.end, Ordering::Relaxed);
     }
 
     /// A call has returned: where there may be blocks that it pays to fetch.
@@ -56,14 +109,14 @@ impl Habit {
 
     /// Whether the program is expected to look at a block before the next return.
     pub fn expects(&self, block: usize) -> bool {
-        let now = self.returns.load(Ordering::Relaxed) & 0xFFF;
-        let (last, count) = unpack(self.blocks[block].load(Ordering::Relaxed));
-        now.wrapping_sub(last) & 0xFFF == 1 && count >= HABIT
+        Looks::of(&self.blocks[block]).expected(self.now())
     }
-}
 
-fn unpack(word: u16) -> (u16, u16) {
-    (word >> 4, word & COUNT)
+    /// Whether it may be opened for that without a fault.
+    pub fn is_trusted(&self, block: usize) -> bool {
+        let looks = Looks::of(&self.blocks[block]);
+        looks.expected(self.now()) && looks.seen >= TRUST && looks.trusted < looks.seen
+    }
 }
 
 #[cfg(test)]
@@ -83,5 +136,30 @@ mod tests {
         habit.note(2..3);
         assert_eq!(habit.returned(), 2..3);
         assert!(!habit.expects(1) && habit.expects(2));
+    }
+
+    #[test]
+    fn a_block_looked_at_after_eight_calls_is_trusted_eight_times_and_then_watched_once() {
+        let habit = Habit::new(2);
+        habit.returned();
+        let looked_at = |times| {
+            for _ in 0..times {
+                assert!(!habit.is_trusted(0));
+                habit.note(0..1);
+                habit.returned();
+            }
+            let mut trusted = 0;
+            while habit.is_trusted(0) {
+                habit.trust(0..1);
+                habit.returned();
+                trusted += 1;
+            }
+            trusted
+        };
+        assert_eq!([looked_at(8), looked_at(1), looked_at(1)], [8, 9, 10]);
+        assert!(habit.expects(0), "it is fetched before it is watched");
+        habit.returned();
+        assert!(!habit.expects(0), "nobody looked");
+        assert_eq!(looked_at(8), 8, "trust is earned anew");
     }
 }

@@ -7,38 +7,51 @@
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
 };
 
 /// See the module.
 pub struct Handover {
     device: AtomicUsize,
-    low: AtomicUsize,
-    high: AtomicUsize,
+    /// A bit for each 64th of the blocks.
+    marks: AtomicU64,
+    blocks: usize,
 }
 
 const NOBODY: usize = usize::MAX;
 
-impl Default for Handover {
-    fn default() -> Self {
-        Self { device: AtomicUsize::new(NOBODY), low: AtomicUsize::new(usize::MAX), high: AtomicUsize::new(0) }
-    }
-}
-
 impl Handover {
+    /// Of an object of so many blocks.
+    pub fn new(blocks: usize) -> Self {
+        Self { device: AtomicUsize::new(NOBODY), marks: AtomicU64::new(0), blocks }
+    }
+
+    /// How many blocks have a bit in common.
+    fn share(&self) -> usize {
+        self.blocks.div_ceil(u64::BITS as usize).max(1)
+    }
+
     /// Something will happen to these blocks.
     pub fn mark(&self, blocks: &Range<usize>) {
-        self.low.fetch_min(blocks.start, SeqCst);
-        self.high.fetch_max(blocks.end, SeqCst);
+        let Some(last) = blocks.clone().last() else { return };
+        let (first, last) = (blocks.start / self.share(), last / self.share());
+        self.marks.fetch_or(u64::MAX >> (u64::BITS as usize - 1 - (last - first)) << first, SeqCst);
     }
 
-    /// The object of so many `blocks` is about to be handed over to a device: where to look.
-    pub fn begin(&self, device: usize, blocks: usize) -> Range<usize> {
-        let (low, high) = (self.low.swap(usize::MAX, SeqCst), self.high.swap(0, SeqCst));
-        match self.device.swap(NOBODY, SeqCst) {
-            before if before == device => low.min(high)..high,
-            _ => 0..blocks,
+    /// The object is about to be handed over to a device: where to look, in ascending order.
+    pub fn begin(&self, device: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let mut marks = self.marks.swap(0, SeqCst);
+        if self.device.swap(NOBODY, SeqCst) != device {
+            marks = u64::MAX;
         }
+        let (share, blocks) = (self.share(), self.blocks);
+        std::iter::from_fn(move || {
+            let first = marks.trailing_zeros();
+            let count = marks.checked_shr(first)?.trailing_ones();
+            marks &= u64::MAX.checked_shl(first + count).unwrap_or(0);
+            let place = |bit: u32| (bit as usize * share).min(blocks);
+            Some(place(first)..place(first + count))
+        })
     }
 
     /// It has been.
@@ -51,18 +64,35 @@ impl Handover {
 mod tests {
     use super::*;
 
+    fn looks(handover: &Handover, device: usize) -> Vec<(usize, usize)> {
+        handover.begin(device).map(|look| (look.start, look.end)).collect()
+    }
+
     #[test]
     fn a_second_call_on_the_same_device_looks_where_something_happened() {
-        let handover = Handover::default();
-        assert_eq!(handover.begin(1, 9), 0..9);
+        let handover = Handover::new(9);
+        assert_eq!(looks(&handover, 1), [(0, 9)]);
         handover.end(1);
-        assert!(handover.begin(1, 9).is_empty());
+        assert!(looks(&handover, 1).is_empty());
         handover.end(1);
         handover.mark(&(3..4));
-        handover.mark(&(6..7));
-        assert_eq!(handover.begin(1, 9), 3..7);
-        assert_eq!(handover.begin(1, 9), 0..9, "the one before did not come to its end");
+        handover.mark(&(6..8));
+        assert_eq!(looks(&handover, 1), [(3, 4), (6, 8)]);
+        assert_eq!(looks(&handover, 1), [(0, 9)], "the one before did not come to its end");
         handover.end(1);
-        assert_eq!(handover.begin(0, 9), 0..9, "another device");
+        assert_eq!(looks(&handover, 0), [(0, 9)], "another device");
+    }
+
+    #[test]
+    fn many_blocks_are_looked_at_by_64ths_and_none_is_missed() {
+        let handover = Handover::new(1000);
+        handover.end(0);
+        handover.mark(&(15..16));
+        handover.mark(&(500..530));
+        handover.mark(&(999..1000));
+        assert_eq!(looks(&handover, 0), [(0, 16), (496, 544), (992, 1000)]);
+        handover.end(0);
+        handover.mark(&(0..1000));
+        assert_eq!(looks(&handover, 0), [(0, 1000)]);
     }
 }

@@ -96,7 +96,7 @@ impl Object {
             loads: Streak::default(),
             stores: Streak::default(),
             habit: Habit::new(count),
-            handover: Handover::default(),
+            handover: Handover::new(count),
             last: AtomicUsize::new(home),
             places,
             base: memory.host.unwrap_or_default(),

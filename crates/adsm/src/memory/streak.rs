@@ -5,23 +5,34 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// How much more is opened each time.
-const GROWTH: usize = 4;
+/// How much more is opened each time: a block alone is little, and the second of a row brings as much as is allowed.
+const GROWTH: usize = 64;
 
 /// See the module.
 #[derive(Default)]
 pub struct Streak(AtomicU64);
 
 impl Streak {
-    /// A fault at `block`: how many blocks to open, itself included, at most `limit`. Four times as many while faults come where
-    /// the last opening ended, and ends at a multiple of its length, so that huge pages are opened whole.
+    /// A fault at `block`: how many blocks to open, itself included, at most `limit`. Many times as many while faults come where the
+    /// last opening ended, and ends at a multiple of its length, so that huge pages are opened whole.
     pub fn at(&self, block: usize, limit: usize) -> usize {
-        let packed = self.0.load(Ordering::Relaxed);
-        let (expected, last) = ((packed >> 24) as usize, (packed & 0xFF_FFFF) as usize);
+        let (expected, last) = self.last();
         let wish = if block == expected && last > 0 { (last * GROWTH).min(limit.max(1)) } else { 1 };
         let end = ((block + wish) / wish * wish).max(block + 1);
         self.0.store((end as u64) << 24 | wish as u64 & 0xFF_FFFF, Ordering::Relaxed);
         end - block
+    }
+
+    /// Where the last opening ended, and how long it was.
+    fn last(&self) -> (usize, usize) {
+        let packed = self.0.load(Ordering::Relaxed);
+        ((packed >> 24) as usize, (packed & 0xFF_FFFF) as usize)
+    }
+
+    /// Whether a fault at `block` would continue a row.
+    pub fn continues_at(&self, block: usize) -> bool {
+        let (expected, last) = self.last();
+        block == expected && last >= 2
     }
 
     /// A fault came at blocks that had been fetched before anybody asked.
@@ -31,7 +42,7 @@ impl Streak {
 
     /// Where an opening at `block` would end if it continued the row, of at most `limit` blocks; at `block` if there is no row.
     pub fn next(&self, block: usize, limit: usize) -> usize {
-        let last = (self.0.load(Ordering::Relaxed) & 0xFF_FFFF) as usize;
+        let (_, last) = self.last();
         match (last * GROWTH).min(limit) {
             wish if last >= 2 && wish > 0 => (block + wish) / wish * wish,
             _ => block,
@@ -46,13 +57,14 @@ mod tests {
     #[test]
     fn openings_grow_while_faults_follow_each_other() {
         let streak = Streak::default();
-        let counts: Vec<_> = [4, 5, 8, 16, 32].map(|block| streak.at(block, 16)).into();
-        assert_eq!(counts, [1, 3, 8, 16, 16], "to 5, 8, 16, 32 and 48");
-        assert_eq!((streak.next(48, 16), streak.next(48, 0)), (64, 48));
+        let counts: Vec<_> = [4, 5, 64, 128].map(|block| streak.at(block, 64)).into();
+        assert_eq!(counts, [1, 59, 64, 64], "to 5, 64, 128 and 192");
+        assert_eq!((streak.next(192, 64), streak.next(192, 0)), (256, 192));
         assert_eq!(streak.at(3, 8), 1, "elsewhere");
         assert_eq!(streak.next(4, 8), 4, "one alone is no row");
         assert_eq!(streak.at(4, 1), 1, "no more than allowed");
         streak.reached(&(10..14));
+        assert!(streak.continues_at(14) && !streak.continues_at(13));
         assert_eq!((streak.next(14, 8), streak.at(14, 8)), (16, 2), "as if the program had opened them");
     }
 }

@@ -77,6 +77,7 @@ impl Cache {
         }
         let stages: &[Stage] = match (order.kind, self.acquire) {
             (_, Acquire::Coherent) | (Kind::Invalidate, Acquire::Recall) => &[],
+            (_, Acquire::PassOn) => &[Stage::Sweep, Stage::Below],
             // All levels are to forget.
             (Kind::Invalidate, _) if order.scope == mem::Scope::System => &[Stage::Sweep],
             (Kind::Invalidate, Acquire::Raise) => &[Stage::Below, Stage::Sweep],
@@ -136,8 +137,8 @@ impl Cache {
         match order.stages.pop_front() {
             Some(Stage::Sweep) => {
                 let (kind, time) = (order.kind, order.time);
-                match self.acquire {
-                    Acquire::Recall => self.bank.empty(),
+                match (self.acquire, kind) {
+                    (Acquire::Recall, _) | (Acquire::PassOn, Kind::Invalidate) => self.bank.empty(),
                     _ => self.bank.sweep(kind, time)?,
                 }
             }

@@ -7,11 +7,11 @@ use engine::Lane;
 use mem::{Access, Atomic, Block, LineAddr, Observation, Reply, Request, Seen};
 use protocol::{Impossible, Kind, Msg};
 
-/// An atomic access that waits for its line.
+/// An access that waits for its line to be writable here: an atomic one, or a load.
 pub(super) struct Owned {
     pub port: usize,
     pub request: Request,
-    pub atomic: Atomic,
+    pub atomic: Option<Atomic>,
 }
 
 impl Cache {
@@ -61,14 +61,19 @@ impl Cache {
         let (port, request, atomic) = (*port, *request, *atomic);
         let line = request.line();
         let Some(old) = self.bank.writable(line) else { return self.bring(line) };
-        let new = atomic.apply(&old, &request.data);
-        if !self.bank.at_once(&Msg::new(NOBODY, self.me, Kind::Store, line, new))? {
+        let new = atomic.map(|atomic| atomic.apply(&old, &request.data));
+        // Who has only read lets the line go: others write to it without asking for it.
+        let then = match new {
+            Some(new) => Msg::new(NOBODY, self.me, Kind::Store, line, new),
+            None => Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY),
+        };
+        if !self.bank.at_once(&then)? {
             return Ok(false);
         }
         self.owned.pop_front();
         let found = Block::of(old, request.data.mask());
         if let Some((who, observations)) = &self.observer {
-            let seen = Seen::Changed { found, new };
+            let seen = new.map_or(Seen::Read(found), |new| Seen::Changed { found, new });
             tell(observations, Observation { who: *who, line, seen, stamp: 0 });
         }
         let Some(top) = &self.top else { return Ok(true) };

@@ -1,12 +1,18 @@
 //! `cohesim bench sim`: how fast machines are simulated.
 //!
 //! Every workload's result is checked as always. What counts is the processor time of the simulation itself, not that of the
-//! inputs, the reference and the comparison.
+//! inputs, the reference and the comparison. On a machine with a CPU whole programs run, and all of their time counts.
 
-use crate::ui::Ui;
+use crate::{
+    guest::{Guest, On, Output},
+    progress::Progress,
+    ui::Ui,
+};
+use clap::{Args, FromArgMatches};
 use engine::Statistics;
 use machine::{Machine, Options};
 use miette::{IntoDiagnostic, WrapErr, miette};
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::{fs, num::NonZero};
 use workloads::{Size, Timed, Workload};
@@ -14,7 +20,8 @@ use workloads::{Size, Timed, Workload};
 /// Measure how fast a machine is simulated, on built-in workloads.
 #[derive(clap::Args)]
 pub struct Sim {
-    /// These workloads (see `cohesim list workloads`) [default: fir aes matmul bfs fft transpose relu].
+    /// These workloads (see `cohesim list workloads`) [default: fir aes matmul bfs fft transpose relu]; on a machine with a CPU,
+    /// programs with their arguments, each in quotes.
     workloads: Vec<String>,
     /// The machine: a name (see `cohesim list systems`) or a file.
     #[arg(long, default_value = "r9nano", value_name = "NAME|FILE")]
@@ -30,12 +37,19 @@ pub struct Sim {
     size: Size,
 }
 
+/// Programs for a machine with a CPU: one busy core, four, and cores and GPU at the same work.
+const PROGRAMS: [&[&str]; 3] = [
+    &["hotspot-omp", "--threads", "1"],
+    &["kmeans-omp", "--threads", "4"],
+    &["edge", "--size", "small", "--cpu-share", "50", "--threads", "4", "--copies", "none"],
+];
+
 /// The workloads for which speeds of other simulators are known.
 const USUAL: [&str; 7] = ["fir", "aes", "matmul", "bfs", "fft", "transpose", "relu"];
 
 #[derive(Serialize)]
 struct Measured {
-    workload: &'static str,
+    workload: String,
     machine: String,
     threads: usize,
     wave_instructions: u64,
@@ -60,15 +74,21 @@ impl Sim {
             "workload", "instructions", "cycles", "cpu s", "instructions/s", "peak MB"
         ))?;
         let mut results = Vec::new();
-        for workload in self.chosen()? {
-            let measured = self.measure(workload).wrap_err_with(|| format!("workload {}", workload.name))?;
+        let measured: Vec<Box<dyn FnOnce() -> miette::Result<Measured> + '_>> = match self.has_cpu()? {
+            true => {
+                self.programs().into_iter().map(|words| Box::new(move || self.run_program(words, ui)) as _).collect()
+            }
+            false => self.chosen()?.into_iter().map(|workload| Box::new(move || self.measure(workload)) as _).collect(),
+        };
+        for measure in measured {
+            let measured = measure()?;
             ui.print(&format!(
                 "{:17} {:13} {:11} {:9.2} {:14.0} {:8.0}\n",
                 measured.workload,
-                measured.wave_instructions,
+                measured.wave_instructions + measured.x86_instructions,
                 measured.cycles,
                 measured.cpu_seconds,
-                measured.wave_per_second,
+                measured.wave_per_second + measured.x86_per_second,
                 measured.peak_mb
             ))?;
             results.push(measured);
@@ -85,6 +105,56 @@ impl Sim {
         names.into_iter().map(|name| workloads::find(name).ok_or_else(|| unknown(name))).collect()
     }
 
+    fn has_cpu(&self) -> miette::Result<bool> {
+        Ok(Machine::load(&self.system, &self.sets).into_diagnostic()?.complex.is_some())
+    }
+
+    /// The words of each program's command line.
+    fn programs(&self) -> Vec<Vec<&str>> {
+        match self.workloads.is_empty() {
+            true => PROGRAMS.iter().map(|words| words.to_vec()).collect(),
+            false => self.workloads.iter().map(|words| words.split_whitespace().collect()).collect(),
+        }
+    }
+
+    /// Runs a whole program on a machine with a CPU.
+    fn run_program(&self, words: Vec<&str>, ui: &Ui) -> miette::Result<Measured> {
+        let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
+        let line = ["guest", words[0], "--"].into_iter().chain(words[1..].iter().copied());
+        let matches = Guest::augment_args(clap::Command::new("guest")).try_get_matches_from(line);
+        let guest = Guest::from_arg_matches(&matches.into_diagnostic()?).into_diagnostic()?;
+        _ = fs::write("/proc/self/clear_refs", "5");
+        let threads = self.threads.get();
+        let options = Options { threads, ..Options::default() };
+        let progress = Progress::start(words[0], &options.monitor, None, ui);
+        let start = cpu_seconds();
+        let ran = guest.run(On::Machine(&machine, &options), Output::Kept, &options.monitor, &progress)?;
+        let cpu_seconds = cpu_seconds() - start;
+        if ran.end.exit_code() != 0 {
+            return Err(miette!("{} was not right: {}", words.join(" "), ran.end));
+        }
+        let total = ran.run.as_ref().map(engine::Run::total).unwrap_or_default();
+        let sum =
+            |end: &str| total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum::<u64>();
+        let (wave_instructions, x86_instructions) = (sum(".wave_instructions"), ran.totals.instructions);
+        let per_second = |count: u64| count as f64 / cpu_seconds.max(f64::MIN_POSITIVE);
+        let clock = machine.complex.as_ref().map_or(machine.clock, |complex| complex.clock);
+        let cycles = (u128::from(ran.totals.time.0) * u128::from(clock.0) / 1_000_000_000_000_000) as u64;
+        Ok(Measured {
+            workload: words.join(" "),
+            machine: machine.name.clone(),
+            threads,
+            wave_instructions,
+            x86_instructions,
+            cycles,
+            cpu_seconds,
+            wave_per_second: per_second(wave_instructions),
+            x86_per_second: per_second(x86_instructions),
+            peak_mb: peak_mb(),
+            right: true,
+        })
+    }
+
     fn measure(&self, workload: &'static Workload) -> miette::Result<Measured> {
         let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
         let (name, threads) = (machine.name.clone(), self.threads.get());
@@ -92,7 +162,8 @@ impl Sim {
         _ = fs::write("/proc/self/clear_refs", "5");
         let options = Options { threads, ..Options::default() };
         let mut gpu = Timed::new(workload.object, &machine, &options).map_err(|error| miette!("{error}"))?;
-        (workload.run)(self.size, &mut gpu).into_diagnostic()?;
+        let ran = (workload.run)(self.size, &mut gpu).into_diagnostic();
+        ran.wrap_err_with(|| format!("workload {}", workload.name))?;
         let cpu_seconds = gpu.cpu_time().as_secs_f64();
         let total = gpu.finish().map_err(|error| miette!("{error}"))?.total();
         let waves = total.0.keys().filter(|path| path.ends_with(".wave_instructions"));
@@ -100,7 +171,7 @@ impl Sim {
         let cycles = kernel_cycles(&total);
         let per_second = |count: u64| count as f64 / cpu_seconds.max(f64::MIN_POSITIVE);
         Ok(Measured {
-            workload: workload.name,
+            workload: workload.name.to_owned(),
             machine: name,
             threads,
             wave_instructions,
@@ -114,6 +185,12 @@ impl Sim {
             right: true,
         })
     }
+}
+
+/// Processor time of this process so far.
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// From the command to the end of each kernel, those of all GPUs together.

@@ -8,7 +8,7 @@ use crate::{
 use engine::Outcome;
 use gcn3::dispatch::Dispatch;
 use machine::{Machine, Options, Staged};
-use miette::{IntoDiagnostic, miette};
+use miette::{IntoDiagnostic, bail, miette};
 use report::{HostFacts, Program, Subject, Summary};
 use std::{path::PathBuf, time::Instant};
 
@@ -54,6 +54,9 @@ impl Timed {
         ui: &Ui,
     ) -> miette::Result<Simulated> {
         let machine = Machine::load(system, &self.sets).into_diagnostic()?;
+        if machine.complex.is_some() {
+            bail!("'{}' has a CPU, which launches kernels from a program: `cohesim run`", machine.name);
+        }
         catch_interrupts()?;
         let options = Options { threads, check: self.check, ..Options::default() };
         let start = Instant::now();

@@ -33,7 +33,7 @@ pub struct Account {
 
 impl Account {
     pub fn new(scope: &Scope) -> Self {
-        let phases = scope.phases(&NAMES);
+        let phases = scope.scope("cycles").phases(&NAMES);
         phases.enter(Phase::Idle as usize);
         Self { phases, phase: Phase::Idle, rob: scope.level("rob"), in_rob: 0 }
     }
@@ -73,7 +73,7 @@ fn reason(thread: &Thread) -> Phase {
         Front::System(_) => Phase::System,
         Front::Idle(_) => Phase::Idle,
         Front::Missing => Phase::ReadStall,
-        Front::Lock => Phase::WriteStall,
+        Front::Turn | Front::Lock => Phase::WriteStall,
         Front::Drain if !thread.stores.is_empty() => Phase::WriteStall,
         _ => Phase::FetchStall,
     }

@@ -20,7 +20,7 @@ impl Bits {
     pub fn next(&self, mut first: u64, end: u64) -> Option<u64> {
         let last_word = self.0.len() - 1;
         while first < end {
-            let word = self.0[first as usize / 64 & last_word] >> (first % 64);
+            let word = self.0[(first as usize / 64) & last_word] >> (first % 64);
             if word != 0 {
                 first += u64::from(word.trailing_zeros());
                 return (first < end).then_some(first);

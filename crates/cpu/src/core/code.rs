@@ -22,6 +22,9 @@ impl CodeLines {
 
     /// The number of a line that is needed, and whether it has to be asked for under this number.
     pub fn need(&mut self, line: u64) -> (u64, bool) {
+        if let Some((_, number)) = self.buffers.first().filter(|(last, _)| *last == line) {
+            return (*number, false);
+        }
         if let Some(place) = self.buffers.iter().position(|(kept, _)| *kept == line) {
             self.buffers[..=place].rotate_right(1);
             return (self.buffers[0].1, false);

@@ -47,6 +47,9 @@ impl Pipeline {
 
     /// Sends what is committed.
     pub(super) fn send_stores(&mut self, t: usize, now: u64) {
+        if self.is_locked_out(t) {
+            return;
+        }
         while self.threads[t].stores_sent < self.threads[t].stores_committed && self.threads[t].send_from <= now {
             self.send_store(t);
             self.active = true;
@@ -54,6 +57,11 @@ impl Pipeline {
                 self.threads[t].send_from = now + delay;
             }
         }
+    }
+
+    /// Whether another thread holds lines.
+    pub(super) fn is_locked_out(&self, t: usize) -> bool {
+        self.lock.is_some_and(|(holder, _)| holder != t)
     }
 
     /// A random delay, if there are any.

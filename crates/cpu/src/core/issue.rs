@@ -12,7 +12,7 @@ impl Pipeline {
         let mut left = self.spec.issue_width;
         for t in self.turns(now) {
             let thread = &mut self.threads[t];
-            if thread.parked_count > 0 {
+            if thread.parked_pools != 0 {
                 thread.unpark(&mut self.units, now);
             }
             let mut from = thread.committed;

@@ -54,6 +54,11 @@ impl For {
     }
 }
 
+/// The hardware thread whose store, or other access, travels under this number.
+pub fn thread_of(id: RequestId) -> usize {
+    For::of(id).1
+}
+
 /// Where a load finds its bytes.
 enum Source {
     Memory,
@@ -195,6 +200,9 @@ impl Pipeline {
         let thread = &mut self.threads[t];
         let number = thread.stores.first();
         let Some(store) = thread.pop_store() else { return };
+        if self.lock.is_some_and(|(holder, end)| holder == t && end == thread.stores.first()) {
+            self.lock = None;
+        }
         let mut program = self.program.borrow_mut();
         (0..store.parts).for_each(|_| program.performed(t));
         drop(program);

@@ -3,7 +3,7 @@
 //! One context runs all of it, a cycle at a time while anything gets on, and sleeps otherwise: until a unit is done, or until
 //! an answer comes. Within a cycle the stages run from the back to the front, so that nothing passes two of them at once:
 //! `commit.rs`, then answers and results come in (write-back) and the next are issued (`issue.rs`), `dispatch.rs` with decode,
-//! `fetch.rs`. `memory.rs` has loads and stores, `account.rs` says where each cycle went.
+//! `fetch.rs` with `split.rs`. `memory.rs` has loads and stores, `account.rs` says where each cycle went.
 //!
 //! Left out: wrong paths (they would touch caches), limits on write-back, moves that take no unit because they are renamed.
 
@@ -16,6 +16,7 @@ mod fetch;
 mod issue;
 mod memory;
 mod op;
+mod split;
 mod thread;
 mod units;
 
@@ -24,6 +25,7 @@ use account::{Account, Counts};
 use engine::{Context, EventCount, Inlet, Reason, Scope};
 use interconnect::{Pending, Sender, Wire};
 use mem::{Reply, Request};
+pub use memory::thread_of;
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng};
 use std::{cell::RefCell, rc::Rc};
 use thread::{Front, Shares, Thread};
@@ -54,6 +56,9 @@ struct Pipeline {
     random: Option<Pcg64Mcg>,
     /// Requests that have not been answered.
     in_flight: usize,
+    /// The thread that holds lines for an atomic access; others neither lock nor store meanwhile, as the cache can't tell
+    /// threads apart. Once it has been executed: until which of its stores has been performed.
+    lock: Option<(usize, u64)>,
     /// Whose turn it is to fetch.
     fetch_turn: usize,
     account: Account,
@@ -108,8 +113,9 @@ impl Core {
             predictor: Predictor::new(&spec.predictor, threads),
             random: spec.jitter.map(|jitter| Pcg64Mcg::seed_from_u64(jitter.seed)),
             in_flight: 0,
+            lock: None,
             fetch_turn: 0,
-            account: Account::new(&scope.scope("cycles")),
+            account: Account::new(scope),
             counts: Counts::new(scope),
             active: false,
             committed_now: false,
@@ -181,7 +187,7 @@ impl Pipeline {
     fn next_time(&mut self, now: u64) -> Option<u64> {
         let mut first = self.wheel.next(now).unwrap_or(u64::MAX).min(self.units.refused_until);
         for thread in &self.threads {
-            if thread.stores_sent < thread.stores_committed {
+            if thread.stores_sent < thread.stores_committed && thread.send_from > now {
                 first = first.min(thread.send_from);
             }
             match thread.front {
@@ -200,6 +206,11 @@ impl Pipeline {
     fn turns(&self, now: u64) -> impl Iterator<Item = usize> + use<> {
         let count = self.threads.len();
         let first = if count == 1 { 0 } else { now as usize % count };
-        (first..count).chain(0..first)
+        around(first, count)
     }
+}
+
+/// All numbers below `count`, from `first` on.
+fn around(first: usize, count: usize) -> impl Iterator<Item = usize> {
+    (first..first + count).map(move |number| if number < count { number } else { number - count })
 }

@@ -60,9 +60,9 @@ pub const NONE: u32 = u32::MAX;
 
 impl Op {
     pub fn new(kind: Kind, pool: u8, reads: RegisterSet, writes: RegisterSet) -> Self {
-        let bits = |mask: u64| (writes.0 & mask).count_ones() as u8;
-        // General registers, flags, and what lives inside an instruction; x87; xmm.
-        let registers = [bits(0x0000_fffd_0000_ffff), bits(RegisterSet::X87.0), bits(0xffff_0000)];
+        let (x87, xmm) = (writes.0 & RegisterSet::X87.0, writes.0 & 0xffff_0000);
+        // The others: general registers, flags, and what lives inside an instruction.
+        let registers = [writes.0 & !x87 & !xmm, x87, xmm].map(|kind| kind.count_ones() as u8);
         Self {
             kind,
             state: State::Waiting,

@@ -11,7 +11,7 @@ use super::{
     units::Units,
 };
 use crate::{CoreSpec, spec::NAMED};
-use mem::PhysAddr;
+use mem::{PhysAddr, VirtAddr};
 use std::collections::VecDeque;
 use x86::trace::RegisterSet;
 
@@ -54,6 +54,8 @@ pub enum Front {
     Decode(u64),
     /// Everything before it.
     Drain,
+    /// Its turn to hold a line.
+    Turn,
     /// The answer to a lock, or a line to load from.
     Lock,
     Missing,
@@ -94,13 +96,14 @@ pub struct Thread {
     pub front: Front,
     pub code: CodeLines,
     /// Lines that are held by an atomic access which has not stored to them.
-    pub locked: Vec<(u64, PhysAddr)>,
+    pub locked: Vec<(VirtAddr, PhysAddr)>,
     /// Micro-operations that could be issued, and how many there are.
     ready: Bits,
     pub ready_count: usize,
     /// Those that could be if a unit that is not pipelined were free, for each pool of such units.
     parked: Vec<Option<Parked>>,
-    pub parked_count: usize,
+    /// The pools for which somebody waits, a bit each.
+    pub parked_pools: u64,
     /// Stores whose address is not known.
     unaddressed: Bits,
     /// Who writes each register last: its number plus 1.
@@ -147,7 +150,7 @@ impl Thread {
             ready: Bits::new(size),
             ready_count: 0,
             parked: units.slow().map(parked).collect(),
-            parked_count: 0,
+            parked_pools: 0,
             unaddressed: Bits::new(size),
             producers: [0; 64],
             links: Vec::new(),
@@ -278,10 +281,11 @@ impl Thread {
     }
 
     fn set_ready(&mut self, place: usize) {
-        if let Some(parked) = &mut self.parked[self.ops[place].pool as usize] {
+        let pool = self.ops[place].pool;
+        if let Some(parked) = &mut self.parked[pool as usize] {
             parked.waiting.set(place);
             parked.count += 1;
-            self.parked_count += 1;
+            self.parked_pools |= 1 << pool;
         } else {
             self.ready.set(place);
             self.ready_count += 1;
@@ -291,8 +295,11 @@ impl Thread {
     /// The oldest of those that wait for units that are not pipelined become ready, as many as there are units for.
     pub fn unpark(&mut self, units: &mut Units, now: u64) {
         let last = self.ops.len() - 1;
-        for (pool, parked) in self.parked.iter_mut().enumerate() {
-            let Some(parked) = parked.as_mut().filter(|parked| parked.count > 0) else { continue };
+        let mut pools = self.parked_pools;
+        while pools != 0 {
+            let pool = pools.trailing_zeros() as usize;
+            pools &= pools - 1;
+            let Some(parked) = &mut self.parked[pool] else { continue };
             let free = units.free(pool, now);
             while parked.ready < free
                 && let Some(number) = parked.waiting.next(self.committed, self.dispatched)
@@ -300,9 +307,11 @@ impl Thread {
                 parked.waiting.clear(number as usize & last);
                 parked.count -= 1;
                 parked.ready += 1;
-                self.parked_count -= 1;
                 self.ready.set(number as usize & last);
                 self.ready_count += 1;
+            }
+            if parked.count == 0 {
+                self.parked_pools &= !(1 << pool);
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use cpu::{Core, CoreSpec, Program};
 use engine::{
-    Context, Cycles, EventCount, Hertz, Inlet, Lane, Model, Outcome, Outlet, PortSpec, Run, RunOptions, Scope, Value,
+    Context, Cycles, EventCount, Hertz, Inlet, Lane, Model, Outcome, Outlet, PortSpec, Run, RunOptions, Scope,
 };
 use interconnect::Wire;
-use mem::{Access, Reply, Request};
+use mem::{Reply, Request};
 use std::{
     cell::RefCell,
     collections::VecDeque,
@@ -57,24 +57,6 @@ impl Report {
 
     pub fn phase(&self, phase: &str) -> u64 {
         self.count(&format!("cycles.{phase}"))
-    }
-
-    pub fn all_cycles(&self) -> u64 {
-        self.cycles() + self.phase("idle")
-    }
-
-    /// Requests that were performed in their order, and stores among them.
-    pub fn ordered(&self) -> Vec<(Access, u64, u64)> {
-        let ordered = self.log.iter().filter(|performed| performed.ordered).map(|performed| performed.request);
-        ordered.map(|request| (request.access, request.line().0, request.data.mask().0)).collect()
-    }
-
-    /// The highest level of the reorder buffer.
-    pub fn most_in_rob(&self) -> u64 {
-        match self.run.total().0.get("core.cycles.rob") {
-            Some(Value::Level { max, .. }) => *max,
-            _ => 0,
-        }
     }
 }
 

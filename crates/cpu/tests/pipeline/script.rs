@@ -2,8 +2,8 @@
 
 use crate::rig::{Latency, Report, finished, run};
 use cpu::{CoreSpec, Executed, Fetch, Program, Touch};
-use engine::Time;
-use mem::{Block, Mask, PhysAddr, VirtAddr};
+use engine::{Time, Value};
+use mem::{Access, Block, Mask, PhysAddr, VirtAddr};
 use smallvec::SmallVec;
 use std::{
     collections::VecDeque,
@@ -182,6 +182,26 @@ impl Program for Script {
 
     fn performed(&mut self, _: usize) {
         self.events.lock().expect("nobody panicked").push((self.now, Event::Performed));
+    }
+}
+
+impl Report {
+    pub fn all_cycles(&self) -> u64 {
+        self.cycles() + self.phase("idle")
+    }
+
+    /// What was performed in its order: what, the line, the mask.
+    pub fn ordered(&self) -> Vec<(Access, u64, u64)> {
+        let ordered = self.log.iter().filter(|performed| performed.ordered).map(|performed| performed.request);
+        ordered.map(|request| (request.access, request.line().0, request.data.mask().0)).collect()
+    }
+
+    /// The highest level of the reorder buffer.
+    pub fn most_in_rob(&self) -> u64 {
+        match self.run.total().0.get("core.rob") {
+            Some(Value::Level { max, .. }) => *max,
+            _ => 0,
+        }
     }
 }
 

@@ -7,8 +7,9 @@ use crate::{
 };
 use cpu::{CoreSpec, Executed, Fetch, Program, SpecError};
 use engine::{RunOptions, Time};
+use mem::Access;
 use std::{cell::Cell, rc::Rc};
-use x86::trace::Class;
+use x86::trace::{Class, MicroOp, RegisterSet, Work};
 
 fn chain(count: usize) -> Vec<Step> {
     (0..count).map(|_| compute(Class::Integer, 0, 1)).collect()
@@ -48,6 +49,36 @@ fn threads_forward_from_their_own_stores_only() {
     let steps = || (0..40).map(|_| compute(Class::Integer, 0, 1)).chain([load(0, 15, 0x100_0000)]).collect();
     let (report, _) = play_all(&wide(), far, vec![vec![store(0, 15, 0x100_0000)], steps()]);
     assert_eq!(report.count("loads_forwarded"), 0);
+}
+
+#[test]
+fn threads_of_a_core_lock_one_after_the_other() {
+    let atomic = || vec![Step::Lock(0x8000), store(0, 15, 0x8000), compute(Class::Integer, 0, 1)];
+    let spec = CoreSpec { store_prefetch: false, ..wide() };
+    let (report, _) = play_all(&spec, Latency::default(), vec![atomic(), atomic()]);
+    let accesses: Vec<_> = report.ordered().iter().map(|(access, ..)| *access).collect();
+    assert_eq!(accesses, [Access::Lock, Access::Store, Access::Lock, Access::Store]);
+}
+
+#[test]
+fn a_thread_does_not_store_while_another_holds_a_line() {
+    // The atomic access takes long, as its value does; the store of the other thread would let its line go.
+    let value = (0..8).map(|_| compute(Class::Integer, 0, 1));
+    let atomic = || {
+        let Step::Do(mut add) = store(0, 15, 0x8000) else { unreachable!("a store is an instruction") };
+        add.outline.micro_ops.insert(0, slow_value());
+        vec![Step::Lock(0x8000), Step::Do(add)]
+    };
+    let spec = CoreSpec { store_prefetch: false, ..wide() };
+    let (report, _) =
+        play_all(&spec, Latency::default(), vec![atomic(), value.chain([store(1, 15, 0x8008)]).collect()]);
+    let expected = [(Access::Lock, 0x8000, 0), (Access::Store, 0x8000, 0xff), (Access::Store, 0x8000, 0xff00)];
+    assert_eq!(report.ordered(), expected);
+}
+
+/// A micro-operation that takes long and brings register 0.
+fn slow_value() -> MicroOp {
+    MicroOp { work: Work::Compute(Class::Divide), reads: RegisterSet::NONE, writes: RegisterSet(1) }
 }
 
 #[test]

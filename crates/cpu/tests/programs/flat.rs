@@ -50,6 +50,8 @@ struct Running {
     blocks: Blocks<Queue>,
     /// For each store that waits, into how many lines it was split.
     splits: VecDeque<u8>,
+    /// The next instruction is an atomic access whose line is held.
+    locked: bool,
     ended: bool,
 }
 
@@ -99,6 +101,7 @@ impl FlatProgram {
             memory: Recorder::new(StoreQueue::new(memory.clone())),
             blocks: Blocks::new(),
             splits: VecDeque::new(),
+            locked: false,
             ended: false,
         };
         Self { threads: cpus.into_iter().map(start).collect(), limit, ended }
@@ -107,16 +110,22 @@ impl FlatProgram {
 
 impl Program for FlatProgram {
     fn next(&mut self, thread: usize, quiet: bool, executed: &mut Executed, _: Time) -> Fetch {
-        let Running { cpu, memory, blocks, splits, ended } = &mut self.threads[thread];
+        let Running { cpu, memory, blocks, splits, locked, ended } = &mut self.threads[thread];
         if *ended {
             return Fetch::Idle;
         }
-        if !quiet {
-            let waits = blocks.outline(memory, cpu.rip).is_ok_and(|outline| outline.order != Order::Any);
-            if waits || cpu.instructions >= self.limit {
-                return Fetch::Drain;
-            }
+        let order = blocks.outline(memory, cpu.rip).map_or(Order::Any, |outline| outline.order);
+        if !quiet && (order != Order::Any || cpu.instructions >= self.limit) {
+            return Fetch::Drain;
         }
+        if order == Order::Atomic && !std::mem::replace(locked, true) {
+            // What it will access is found by trying.
+            let mut trial = Recorder::new(StoreQueue::new(memory.memory().memory().clone()));
+            cpu.clone().step(&mut trial, blocks).expect("nothing faults");
+            let line = trial.accesses()[0].address / LINE as u64 * LINE as u64;
+            return Fetch::Lock { virt: VirtAddr(line), phys: PhysAddr(line) };
+        }
+        *locked = false;
         let before = memory.memory().pending().len();
         let outcome = if cpu.instructions < self.limit {
             cpu.step_traced(memory, blocks).map(|retired| {

@@ -1,7 +1,9 @@
 //! DDR4-2400: a 64-bit channel of x8 devices of 8 Gb.
 //!
-//! Source: Micron, "8Gb: x4, x8, x16 DDR4 SDRAM", MT40A1G8, speed grade -083E (16-16-16), which follows JEDEC JESD79-4; compared with
-//! DRAMsim3's `DDR4_8Gb_x8_2400`, which writes at CWL 16. A cycle has 0.833 ns.
+//! Source: the public configurations `DDR4_2400_8x8` of gem5 and `DDR4_8Gb_x8_2400` of DRAMsim3 (which writes at CWL 16), made from Micron's
+//! data sheets. Seen in excerpts of those sheets themselves (MT40A, grade -083E, 16-16-16): CL, tRCD and tRP (13.32 ns each), tRAS
+//! (32 ns), tRC (their sum), CWL (12 or 16), tCCD_S, tCCD_L (5 ns) and tRTP; tRRD, tFAW, tWR, tWTR and tRFC have not been held
+//! against one. A cycle has 0.833 ns.
 
 use crate::{Standard, Timings};
 use engine::Hertz;

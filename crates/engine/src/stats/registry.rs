@@ -9,8 +9,8 @@ use crate::{
 };
 use rustc_hash::FxHashSet;
 use std::{
+    borrow::Cow,
     cell::{Cell, RefCell},
-    collections::BTreeMap,
     rc::Rc,
 };
 
@@ -227,8 +227,8 @@ impl Matrix {
 
     fn read(&self) -> Value {
         Value::Matrix {
-            rows: self.rows.iter().map(|name| name.to_string()).collect(),
-            columns: self.columns.iter().map(|name| name.to_string()).collect(),
+            rows: self.rows.iter().map(|name| Cow::Borrowed(*name)).collect(),
+            columns: self.columns.iter().map(|name| Cow::Borrowed(*name)).collect(),
             counts: self.cells.iter().map(Cell::get).collect(),
         }
     }
@@ -326,11 +326,12 @@ impl Registry {
         Energy(account)
     }
 
-    /// Reads every statistic at the end of a region, which is `end`, into `values`, and starts it anew.
-    pub(crate) fn read(&self, names: &Names, end: Time, values: &mut BTreeMap<String, Value>) {
+    /// Reads every statistic at the end of a region, which is `end`, into `values`, and starts it anew. The first region of a
+    /// run has every path, those that follow what there was in them.
+    pub(crate) fn read(&self, names: &Names, end: Time, first: bool, values: &mut Vec<(String, Value)>) {
         for (name, stat) in &self.stats {
             if let Stat::Phases(account, phases) = stat {
-                let cycles = phases.iter().zip(account.take(end));
+                let cycles = phases.iter().zip(account.take(end)).filter(|(_, cycles)| first || *cycles > 0);
                 values.extend(cycles.map(|(phase, cycles)| (names.path(*phase), Value::Count(cycles))));
                 continue;
             }
@@ -355,7 +356,9 @@ impl Registry {
                 Stat::Series(series) => series.reset(end),
                 Stat::Energy(account) => account.reset(end),
             }
-            values.insert(names.path(*name), value);
+            if first || !value.is_nothing() {
+                values.push((names.path(*name), value));
+            }
         }
     }
 

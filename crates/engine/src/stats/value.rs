@@ -3,7 +3,10 @@
 use super::series::Spans;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, btree_map::Entry},
+};
 
 /// What a statistic measured in one region.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,9 +39,9 @@ pub enum Value {
     /// Counts of pairs, row by row.
     Matrix {
         /// The names of the rows.
-        rows: Vec<String>,
+        rows: Vec<Cow<'static, str>>,
         /// The names of the columns.
-        columns: Vec<String>,
+        columns: Vec<Cow<'static, str>>,
         /// The counts, row by row.
         counts: Vec<u64>,
     },
@@ -55,7 +58,7 @@ pub enum Value {
 
 impl Value {
     /// Whether adding it to the same statistic of another region changes nothing.
-    fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         match self {
             Value::Count(count) | Value::Histogram { count, .. } => *count == 0,
             Value::Matrix { counts, .. } => counts.iter().all(|count| *count == 0),
@@ -143,9 +146,26 @@ impl Statistics {
         })
     }
 
-    /// Leaves out what did not happen: the first region of a run has every path, those that follow what there was in them.
-    pub(crate) fn drop_nothing(&mut self) {
-        self.0.retain(|_, value| !value.is_nothing());
+    /// Takes in what several partitions have measured in the region.
+    pub(crate) fn gather(&mut self, mut measured: Vec<(String, Value)>) {
+        measured.sort_by(|(path, _), (path2, _)| path.cmp(path2));
+        measured.dedup_by(|(path, value), (before, sum)| {
+            let again = path == before;
+            if again {
+                sum.add(value);
+            }
+            again
+        });
+        if self.0.is_empty() {
+            self.0 = measured.into_iter().collect();
+            return;
+        }
+        for (path, value) in measured {
+            match self.0.entry(path) {
+                Entry::Occupied(mut own) => own.get_mut().add(&value),
+                Entry::Vacant(place) => _ = place.insert(value),
+            }
+        }
     }
 
     /// Adds the statistics of a region that follows.

@@ -64,7 +64,7 @@ pub(super) struct State {
 
 impl Software {
     /// Puts a process on cores with these bells. `alert` belongs to the clock domain in which the [`Warden`] will run; what is
-    /// known in the end goes to `finish`.
+    /// known in the end goes to `finish`. What memory is to hold at first is what the process's frames hold after this.
     pub fn new(
         process: Process,
         spec: SoftwareSpec,
@@ -118,10 +118,11 @@ impl Software {
     }
 
     /// The first-level cache of a core has performed the oldest store of one of its hardware threads: everybody on the CPU's
-    /// side sees it from now on. Empty stores, such as prefetches, are passed over.
+    /// side sees it from now on. Empty stores, such as prefetches, are passed over. A cache that does not know its core's threads
+    /// apart may name any: which it is can be told by the store.
     pub fn perform(&self, core: usize, thread: usize, line: LineAddr, data: &Block<LINE>) {
         let mut state = self.state.borrow_mut();
-        let agent = core * state.threads + thread;
+        let agent = state.agent(core, thread, line, data);
         state.driven.perform(agent, line, data);
     }
 
@@ -142,6 +143,15 @@ impl Software {
 }
 
 impl State {
+    /// The hardware thread whose oldest store this is: the one that was named, if it can be.
+    fn agent(&mut self, core: usize, thread: usize, line: LineAddr, data: &Block<LINE>) -> usize {
+        let (first, count) = (core * self.threads, self.threads);
+        let named = first + thread;
+        let Some(window) = self.driven.process_mut().space.window().filter(|_| count > 1) else { return named };
+        let mut all = (0..count).map(|other| first + (thread + other) % count);
+        all.find(|agent| window.is_oldest(*agent, line, data)).unwrap_or(named)
+    }
+
     /// The next instruction of an agent, or what else it is to do.
     pub fn next(&mut self, agent: usize, quiet: bool, executed: &mut Executed, now: Time) -> Fetch {
         if self.gpus.as_ref().is_some_and(Inside::take_attention) {
@@ -212,12 +222,12 @@ impl State {
         let now = (self.driven.turn(), self.driven.deadline());
         let turned = std::mem::replace(&mut self.seen, now).0 != now.0;
         if turned {
+            if let Some(gpus) = &self.gpus {
+                gpus.release();
+            }
             let changed = self.driven.take_shootdowns();
             if let Some(shootdown) = self.shootdown.as_ref().filter(|_| !changed.is_empty()) {
                 shootdown(&changed);
-            }
-            if let Some(gpus) = &self.gpus {
-                gpus.release();
             }
             self.bells.iter().for_each(EventCount::advance);
         }

@@ -119,12 +119,15 @@ impl FirstLevel {
             shape: spec.shape,
             mshrs: spec.mshrs,
             waiting: spec.waiting,
+            join_queue: spec.join_queue,
+            write_back_queue: spec.write_back_queue,
             peers: Vec::new(),
         };
         let neighbours = Side { from: vec![from], to: self.ways.clone() };
         let (ports, acquire) = (spec.ports, self.roles.acquire);
         let atomics = if self.roles.atomics == Atomics::Owned { Atomics::Owned } else { Atomics::Below };
-        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests: false };
+        let claims = self.roles.levels.is_some();
+        let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests: false, claims };
         let cache = Cache::new(spec, requesters, neighbours, observer, scope);
         scope.serve("control", |cx| cache.run(cx));
     }

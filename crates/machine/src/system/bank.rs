@@ -2,7 +2,7 @@
 
 use super::{Ends, HISTORY, Layout, Parts, Report, complex, wire};
 use crate::{protocols::L2, spec::Machine};
-use cache::{BankSpec, Cache, Homes};
+use cache::{Acquire, BankSpec, Cache, Homes};
 use interconnect::{Side, Wire};
 use mem::LINE;
 use protocol::{Controller, Node};
@@ -25,11 +25,12 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
     let (l2, banks, roles) = (machine.l2, machine.banks, machine.protocol);
     let BankPlan { layout, gpu, bank, above, below, peers, report } = plan;
     let gpus = machine.gpus;
+    let orders = if machine.levels.is_some() { Acquire::PassOn } else { roles.acquire };
     let of_complex = complex::homes_of_gpu(machine, layout);
-    let below_nodes = if of_complex.is_some() { layout.of_complex() } else { vec![layout.memory(bank)] };
+    let memory = if machine.levels.is_some() { layout.gpu_memory(gpu, bank) } else { layout.memory(bank) };
+    let below_nodes = if of_complex.is_some() { layout.of_complex() } else { vec![memory] };
     parts.add(partition, move |root| {
         let scope = root.scope(("gpu", gpu)).scope(("l2_", bank));
-        let memory = layout.memory(bank);
         // A line's home is in turn each GPU's, or always memory.
         let (controller, homes, first): (&'static dyn Controller<LINE>, _, _) = match roles.l2 {
             L2::Alone(controller) => (controller, vec![memory], layout.l1v(gpu, 0)),
@@ -39,7 +40,7 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             }
         };
         let below_it = Homes { nodes: homes, stride: banks.interleave * banks.count as u64 };
-        let (homes, acquire) = of_complex.unwrap_or((below_it, roles.acquire));
+        let (homes, acquire) = of_complex.unwrap_or((below_it, orders));
         let spec = BankSpec {
             controller,
             me: layout.l2(gpu, bank),
@@ -48,6 +49,8 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             shape: l2.shape,
             mshrs: l2.mshrs,
             waiting: l2.waiting,
+            join_queue: l2.join_queue,
+            write_back_queue: l2.write_back_queue,
             peers: peers.iter().map(|(other, _)| layout.l2(*other, bank)).collect(),
         };
         let Wire { from, to } = wire(below, &scope);
@@ -63,8 +66,8 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             neighbours.to.push((vec![layout.l2(other, bank)], to));
         }
         let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
-        let (ports, atomics) = (l2.ports, roles.atomics);
-        let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports, atomics, acquire, lifts_requests: false };
+        let (ports, atomics, lifts_requests, claims) = (l2.ports, roles.atomics, false, false);
+        let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports, atomics, acquire, lifts_requests, claims };
         let cache = Cache::new(spec, Vec::new(), neighbours, observer, &scope);
         scope.serve("control", |cx| cache.run(cx));
     });

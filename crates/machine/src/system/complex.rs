@@ -231,12 +231,12 @@ impl Builder {
             flush_after: false,
         });
         let finish = Arc::clone(&start.finish);
-        let Some((mut process, usage)) = start.process(&inside) else { return };
-        put(&mut process, stores, complex.channels.interleave, loader);
+        let Some((process, usage)) = start.process(&inside) else { return };
         let spec = SoftwareSpec { cores: complex.cores, threads: 1, system: SystemSpec::default(), slice: SLICE };
         let bells: Vec<EventCount> = (0..complex.cores).map(|core| self.core_scope(core).eventcount("bell")).collect();
         let cpu = self.scopes.cpu.scope("cpu");
         let software = Software::new(process, spec, bells.clone(), cpu.eventcount("alert"), finish);
+        software.with_process(|process| put(process, stores, complex.channels.interleave, loader));
         software.attach(&inside, usage);
         software.set_look(self.eyes.look());
         self.eyes.open(software.clone());
@@ -332,7 +332,8 @@ impl Builder {
                 count: gpus.len() as u8,
             });
             let (controller, above_it) = (roles.home, layout.core_l2(0));
-            let spec = MemorySpec { controller, me, above: above_it, beside, channel, timing, history: HISTORY };
+            let spec =
+                MemorySpec { controller, me, above: above_it, beside, channel, timing, room: None, history: HISTORY };
             let memory = Memory::new(spec, above, store, None, &own).watched_by(self.eyes.of_memory());
             own.serve("control", |cx| memory.run(cx));
             let to = to.clone();
@@ -395,10 +396,11 @@ fn cache_spec(
     above: Node,
     lifts_requests: bool,
 ) -> cache::CacheSpec {
-    let CacheSpec { shape, mshrs, waiting, ports, .. } = spec;
-    let bank = BankSpec { controller, me, below, above, shape, mshrs, waiting, peers: Vec::new() };
+    let CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, ports, .. } = spec;
+    let peers = Vec::new();
+    let bank = BankSpec { controller, me, below, above, shape, mshrs, waiting, join_queue, write_back_queue, peers };
     let (atomics, acquire) = (Atomics::Owned, Acquire::Coherent);
-    cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests }
+    cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests, claims: false }
 }
 
 /// Whom a bank of a GPU's L2 asks.

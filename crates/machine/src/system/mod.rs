@@ -14,6 +14,7 @@ mod bank;
 mod between;
 mod complex;
 mod eyes;
+mod levels;
 mod memories;
 mod node;
 
@@ -116,6 +117,7 @@ impl Reports {
     fn new(machine: &Machine, check: bool) -> Self {
         let wires = &machine.wires;
         let latency = wires.l1_l2.latency.min(wires.l2_memory.latency).min(wires.dispatcher.latency);
+        let latency = machine.levels.map_or(latency, |levels| levels.wire.latency.min(latency));
         let spec = check.then_some(LinkSpec { latency, capacity: ANY_NUMBER, bytes_per_cycle: None });
         Self { model: Vec::new(), names: Vec::new(), spec }
     }
@@ -197,6 +199,12 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             bank::part(machine, plan, bank_partition(gpu, bank), &mut parts);
         }
     }
+    if machine.levels.is_some() {
+        for (bank, banks) in askers.drain(..).enumerate() {
+            let partition = |gpu| bank_partition(gpu, bank);
+            levels::parts(machine, layout, (bank, banks), memories, partition, (&mut model, &mut parts));
+        }
+    }
     let memory_clock = machine.memory.clock().map_or(parts.clock, |clock| model.clock(clock));
     if let Some(cpu) = &machine.complex {
         let clocks = Clocks {
@@ -221,6 +229,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             beside: None,
             channel: memories.channel(channel),
             timing: machine.memory,
+            room: machine.tsu,
             history: HISTORY,
         };
         let report = machine.protocol.timed.then(|| reports.wire(&mut model, format!("memory{channel}"))).flatten();

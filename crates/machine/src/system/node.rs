@@ -18,6 +18,8 @@ pub struct Layout {
     cores: usize,
     slices: usize,
     channels: usize,
+    /// Whether GPUs have memories that are levels above the host's.
+    levels: bool,
 }
 
 impl Layout {
@@ -31,12 +33,27 @@ impl Layout {
             cores: cpu.map_or(0, |cpu| cpu.cores),
             slices: cpu.map_or(0, |cpu| cpu.slices),
             channels: machine.channels().count,
+            levels: machine.levels.is_some(),
         }
     }
 
     /// How many numbers are in use.
     pub fn count(&self) -> usize {
+        self.levels() + if self.levels { 2 * self.banks * (self.gpus + 1) } else { 0 }
+    }
+
+    fn levels(&self) -> usize {
         self.memories() + self.channels
+    }
+
+    /// The directory of a GPU's memory as a level above the host's; its store has the next number.
+    pub fn gpu_memory(&self, gpu: usize, bank: usize) -> Node {
+        node(self.levels() + 2 * (bank * (self.gpus + 1) + gpu))
+    }
+
+    /// The directory of the host's memory below those; its store has the next number.
+    pub fn host_memory(&self, bank: usize) -> Node {
+        self.gpu_memory(self.gpus, bank)
     }
 
     /// The caches of a GPU's compute units and arrays.

@@ -15,7 +15,15 @@ use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 type Ends = (Inlet<Request>, Outlet<Reply>);
 
 /// Builds a core of the model and its caches.
-pub fn build(number: usize, software: &Software, bell: EventCount, random: Pcg64Mcg, locks: Locks, scope: &Scope) {
+pub fn build(
+    number: usize,
+    threads: usize,
+    software: &Software,
+    bell: EventCount,
+    random: Pcg64Mcg,
+    locks: Locks,
+    scope: &Scope,
+) {
     let place = scope.scope(("core", number));
     let wire = |name: &str| -> (Wire<Reply, Request>, Ends) {
         let spec = PortSpec { capacity: 256, latency: Cycles(1), bytes_per_cycle: None };
@@ -25,7 +33,7 @@ pub fn build(number: usize, software: &Software, bell: EventCount, random: Pcg64
     };
     let ((data, data_end), (code, code_end)) = (wire("data"), wire("code"));
     let program = Rc::new(RefCell::new(software.guest(number)));
-    let core = Core::new(CoreSpec::default(), 1, program, data, code, bell, &place);
+    let core = Core::new(CoreSpec::default(), threads, program, data, code, bell, &place);
     place.serve("pipeline", |cx| core.run(cx));
     for (name, ends, seed) in [("l1d", data_end, 1), ("l1i", code_end, 2)] {
         let mut random = random.clone();
@@ -57,10 +65,9 @@ impl Cache {
                 ordered.push_back(request);
             }
             let mut due: Vec<Request> = loads.extract_if(.., |(at, _)| *at <= now).map(|(_, load)| load).collect();
-            if self.random.next_u64() % 4 != 0
-                && let Some(request) = ordered.pop_front_if(|request| self.perform(request))
-            {
-                due.push(request);
+            let delayed = self.random.next_u64().is_multiple_of(4);
+            if !delayed && ordered.front().is_some_and(|request| self.perform(request)) {
+                due.extend(ordered.pop_front());
             }
             for request in due {
                 self.ends.1.send(Lane::Reply, Reply { id: request.id, data: request.data, stamp: 0 }, 8).await;

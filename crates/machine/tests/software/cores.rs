@@ -5,8 +5,9 @@
 
 use super::caches;
 use cpu::{Executed, Fetch, Program, Touch};
-use engine::{Context, EventCount, Hertz, Model, Outcome, RunOptions, Time};
-use machine::program::{Finish, Guest, Software, SoftwareSpec};
+use engine::{Context, EventCount, Hertz, Model, Outcome, RunOptions, Scope, Time};
+use gpu::{Forget, Launch, Work};
+use machine::program::{Coherent, Finish, Guest, Inside, InsideSpec, Software, SoftwareSpec};
 use mem::{LineAddr, PhysAddr};
 use os::{
     End, Options, Process,
@@ -49,11 +50,15 @@ pub struct Run {
     pub slice: Time,
     /// Whether cores are those of the model.
     pub real: bool,
+    /// Hardware threads of each.
+    pub threads: usize,
+    /// Whether GPUs belong to the model; those here run no kernels but look at what they are given.
+    pub inside: bool,
 }
 
 impl Run {
     pub const fn on(cores: usize) -> Run {
-        Run { cores, seed: 1, eager: 50, policy: None, slice: Time::micros(50), real: false }
+        Run { cores, seed: 1, eager: 50, policy: None, slice: Time::micros(50), real: false, threads: 1, inside: false }
     }
 }
 
@@ -89,19 +94,31 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
         options.stdio = Stdio::new(Cursor::new(Vec::new()), kept.clone(), kept);
         options.cpus = how.cores as u32;
         options.max_instructions = 50_000_000;
+        let inside = how.inside.then(|| Inside::new(GPUS));
+        let mut usage = Rc::default();
         if let Some(policy) = how.policy {
-            options.driver = Box::new(Driver::new(Settings { policy, ..Settings::default() }));
+            let settings = Settings { policy, ..Settings::default() };
+            let driver = match &inside {
+                Some(gpus) => Driver::with_gpus(settings, Box::new(gpus.clone())),
+                None => Driver::new(settings),
+            };
+            usage = driver.usage();
+            options.driver = Box::new(driver);
         }
         let process = Process::start(program, options).expect("the committed programs are sound");
         let system = SystemSpec { trap: 100, soft_fault: 50, hard_fault: 1000, copy_per_kib: 16 };
-        let spec = SoftwareSpec { cores: how.cores, threads: 1, system, slice: how.slice };
+        let spec = SoftwareSpec { cores: how.cores, threads: how.threads, system, slice: how.slice };
         let bells: Vec<EventCount> = (0..how.cores).map(|core| scope.eventcount(("bell", core))).collect();
         let software = Software::new(process, spec, bells.clone(), scope.eventcount("alert"), left);
+        if let Some(gpus) = inside {
+            software.attach(&gpus, usage);
+            build_gpus(&gpus, &software, &scope);
+        }
         let locks = Rc::new(RefCell::new(BTreeMap::new()));
         for (core, bell) in bells.into_iter().enumerate() {
             let (random, locks) = (Pcg64Mcg::new(u128::from(how.seed) << 32 | core as u128 | 1), Rc::clone(&locks));
             if how.real {
-                caches::build(core, &software, bell, random, locks, &scope);
+                caches::build(core, how.threads, &software, bell, random, locks, &scope);
                 continue;
             }
             let core = FakeCore {
@@ -125,6 +142,32 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     let Finish { end, totals, usage } = finish.expect("a run that ended has an end");
     let out = String::from_utf8_lossy(&out.0.lock().expect("the run is over")).into_owned();
     Ran { end, out, totals, kernels: usage.kernels }
+}
+
+const GPUS: InsideSpec =
+    InsideSpec { wavefronts: 64, coherent: true, forget: Forget::Nothing, flush_before: true, flush_after: true };
+
+/// A front end, and a dispatcher that takes a while for each kernel.
+fn build_gpus(gpus: &Inside, software: &Software, scope: &Scope) {
+    let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
+    let ends = vec![(launches.clone(), done.clone())];
+    let front_end = gpus.front_end(ends, Rc::new(Coherent), scope.eventcount("orders"));
+    scope.serve("front_end", |cx| front_end.run(cx));
+    let software = software.clone();
+    scope.serve("dispatcher", async move |cx: Context| {
+        loop {
+            if let Work::Launch(launch) = launches.recv().await {
+                let Launch { kernel, map, .. } = *launch;
+                let expected = kernel.dispatch.kernarg(&kernel.places);
+                let mut found = vec![0; expected.len()];
+                let place = map.place(kernel.places.kernarg);
+                software.with_process(|process| process.space.frames().read(place, &mut found));
+                assert_eq!(found, expected, "arguments are in memory before the GPU looks for them");
+            }
+            cx.pause(10_000).await;
+            done.advance();
+        }
+    });
 }
 
 /// Lines that cores hold for locked accesses.

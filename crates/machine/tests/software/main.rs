@@ -52,6 +52,13 @@ fn pipes_carry_bytes_between_threads() {
 }
 
 #[test]
+fn a_locked_access_across_two_lines_ends_in_sigbus() {
+    let ran = run(GUESTS, &["split"], Run::on(1));
+    let End::Killed { signal: 7, report } = &ran.end else { panic!("{}", ran.end) };
+    assert!(report.contains("a locked access must not cross the border of a line"), "{report}");
+}
+
+#[test]
 fn threads_that_all_wait_are_a_deadlock_on_cores_too() {
     let ran = run(GUESTS, &["deadlock"], Run::on(2));
     assert!(matches!(ran.end, End::Deadlock { .. }), "{}", ran.end);
@@ -69,19 +76,33 @@ fn a_workload_is_right_on_any_number_of_cores_and_under_either_policy() {
 
 #[test]
 fn more_threads_than_cores_take_turns() {
-    for (cores, slice) in [(1, Time::micros(5)), (2, Time::micros(20))] {
-        let how = Run { slice, ..Run::on(cores) };
-        assert_eq!(run(GUESTS, &["threads"], how).good(), "sum 80000\n");
-    }
+    let how = Run { slice: Time::micros(5), ..Run::on(2) };
+    assert_eq!(run(GUESTS, &["threads"], how).good(), "sum 80000\n");
+}
+
+#[test]
+fn gpus_of_the_model_find_arguments_in_pages_of_the_process() {
+    let how = Run { policy: Some(PolicyKind::Shared), inside: true, eager: 10, ..Run::on(2) };
+    let ran = run(WORKLOADS, &["vecadd", "--size", "1024", "--no-check"], how);
+    assert!(ran.kernels > 0 && ran.totals.time > Time::micros(10));
+    ran.good();
 }
 
 #[test]
 fn cores_of_the_model_run_programs_too() {
     let real = |cores| Run { real: true, ..Run::on(cores) };
     assert_eq!(run(GUESTS, &["hello"], real(1)).good(), "hello, world\n");
-    assert_eq!(run(GUESTS, &["signals"], real(2)).good(), "signals as they should be\n");
+    assert_eq!(run(GUESTS, &["memory"], real(2)).good(), "memory as it should be\n");
     assert_eq!(run(GUESTS, &["unprotect"], real(1)).good(), "192 reads and 192 writes repaired\n");
-    assert_eq!(run(GUESTS, &["threads"], real(4)).good(), "sum 80000\n");
+    assert_eq!(run(GUESTS, &["pipes"], real(3)).good(), "through a copy\npipes as they should be\n");
+}
+
+#[test]
+fn hardware_threads_share_a_core() {
+    let how = Run { real: true, threads: 2, ..Run::on(2) };
+    assert_eq!(run(GUESTS, &["pipes"], how).good(), "through a copy\npipes as they should be\n");
+    assert_eq!(run(GUESTS, &["memory"], how).good(), "memory as it should be\n");
+    assert_eq!(run(GUESTS, &["signals"], how).good(), "signals as they should be\n");
 }
 
 #[test]

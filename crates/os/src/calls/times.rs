@@ -28,6 +28,8 @@ impl Process {
         Ok(match clock {
             clock::REAL | clock::REAL_COARSE | clock::TAI => self.clock.real(),
             clock::MONOTONIC | clock::RAW | clock::MONOTONIC_COARSE | clock::BOOT => self.clock.monotonic(),
+            // On a machine in time nobody adds up what each core did for whom.
+            clock::PROCESS | clock::THREAD if self.clock.is_followed() => self.clock.monotonic(),
             // One nanosecond an instruction: the time of the nominal core without what was slept.
             clock::PROCESS => nanoseconds(self.clock.instructions()),
             clock::THREAD => nanoseconds(self.threads[index].cpu.instructions),

@@ -228,6 +228,10 @@ impl GuestMemory for AddressSpace {
         Some(leaf.map_err(|stop| fault(stop, address, write)).map(|leaf| leaf.place(address)))
     }
 
+    fn is_waiting(&self) -> bool {
+        self.physical.window.as_ref().is_some_and(|window| window.missing().is_some())
+    }
+
     fn share(&mut self, page: PhysAddr) {
         if let Some(window) = self.window() {
             window.share(page);

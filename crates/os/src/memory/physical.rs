@@ -52,9 +52,10 @@ impl Physical {
     /// A page of zeros, unless the limit is reached.
     pub fn page(&mut self) -> Option<PhysAddr> {
         self.charge(PAGE)?;
-        if let Some(page) = self.free.pop() {
-            self.clear(PhysAddr(page), PAGE);
-            return Some(PhysAddr(page));
+        if let Some(place) = self.free.iter().rposition(|page| !self.is_awaited(*page)) {
+            let page = PhysAddr(self.free.remove(place));
+            self.clear(page, PAGE);
+            return Some(page);
         }
         if let Some(huge) = self.free_huge.pop() {
             self.free.extend((1..HUGE_PAGE / PAGE).rev().map(|index| huge + index * PAGE));
@@ -93,6 +94,11 @@ impl Physical {
         self.used -= HUGE_PAGE;
         self.unshare(page, HUGE_PAGE);
         self.free_huge.push(page.0);
+    }
+
+    /// Whether somebody's stores to a page that was taken from him are still on their way.
+    fn is_awaited(&self, page: u64) -> bool {
+        self.window.as_ref().is_some_and(|window| window.is_awaited(PhysAddr(page)))
     }
 
     fn unshare(&mut self, start: PhysAddr, size: u64) {

@@ -19,7 +19,7 @@ pub struct AddressSpace {
     pub(super) tlb: Tlb,
     /// A page of zeros that everybody reads until he writes.
     zeros: PhysAddr,
-    /// Pages from which code has been fetched since `code_version` changed. Looked up, never walked.
+    /// Pages from which code has been fetched since `code_version` changed.
     code_pages: FxHashSet<u64>,
     pub(super) code_version: u64,
     /// Physical memory has been used up: an access failed that was allowed.
@@ -101,17 +101,16 @@ impl AddressSpace {
 
     /// The page of an address, brought in or copied if need be, with the rights for an access.
     pub(super) fn page(&mut self, address: u64, access: Access) -> Result<Leaf, BadAccess> {
-        if let Some(leaf) = table::find(&self.physical, self.root, VirtAddr(address)).filter(|_| address < USER_END) {
-            if leaf.entry.allows(access) {
-                let mut marks = Entry::ACCESSED;
-                if access == Access::Write {
-                    marks |= Entry::DIRTY;
-                }
-                if leaf.entry.0 & marks != marks {
-                    self.physical.write_u64(leaf.at, leaf.entry.0 | marks);
-                }
-                return Ok(leaf);
+        let leaf = table::find(&self.physical, self.root, VirtAddr(address)).filter(|_| address < USER_END);
+        if let Some(leaf) = leaf.filter(|leaf| leaf.entry.allows(access)) {
+            let mut marks = Entry::ACCESSED;
+            if access == Access::Write {
+                marks |= Entry::DIRTY;
             }
+            if leaf.entry.0 & marks != marks {
+                self.physical.write_u64(leaf.at, leaf.entry.0 | marks);
+            }
+            return Ok(leaf);
         }
         self.bring_in(address, access)?;
         table::find(&self.physical, self.root, VirtAddr(address)).ok_or(BadAccess::NoMemory)
@@ -137,11 +136,13 @@ impl AddressSpace {
         }
         let area = area.clone();
         let done = match table::find(&self.physical, self.root, VirtAddr(address)) {
-            Some(leaf) => self.copy_on_write(address, leaf, area.rights),
+            Some(leaf) => {
+                self.forget(address, address + 1);
+                self.copy_on_write(address, leaf, area.rights)
+            }
             None => self.first_touch(address, access, start, &area)?,
         };
         self.faults += 1;
-        self.forget(address, address + 1);
         done.ok_or_else(|| {
             self.exhausted = true;
             BadAccess::NoMemory
@@ -267,6 +268,11 @@ impl AddressSpace {
     /// Whether code was fetched from a page: then a write must change the version.
     pub(super) fn holds_code(&self, page: u64) -> bool {
         self.code_pages.contains(&page)
+    }
+
+    /// The same for a range of addresses. The order in which pages are looked at does not matter.
+    pub(super) fn holds_code_in(&self, start: u64, end: u64) -> bool {
+        self.code_pages.iter().any(|page| page * PAGE < end && start < (page + 1) * PAGE)
     }
 
     /// What was fetched and decoded is no longer true.

@@ -164,9 +164,8 @@ impl Window {
         self.peeked = None;
     }
 
-    /// All that the kernel has written for its last caller has been performed: what agents have remembered of the tables
-    /// meanwhile may be out of date. Gives the ranges of addresses whose translation has changed.
-    pub fn leave_kernel(&mut self) -> Vec<(u64, u64)> {
+    /// What the kernel has written has been performed: what agents have remembered of the tables meanwhile may be out of date.
+    pub(super) fn leave_kernel(&mut self) -> Vec<(u64, u64)> {
         let changed = std::mem::take(&mut self.changed);
         for (start, end) in &changed {
             self.forget(*start, *end);
@@ -187,6 +186,21 @@ impl Window {
     /// Where the first access goes that was stopped by [`Window::peek`], and whether it crosses the border of a line.
     pub fn peeked(&self) -> Option<(Line, bool)> {
         self.peeked
+    }
+
+    /// Whether a store to a page waits that is not the current agent's.
+    pub(super) fn is_awaited(&self, page: PhysAddr) -> bool {
+        let others = self.queues.iter().enumerate().filter(|(agent, _)| *agent != self.current);
+        let mut busy = others.filter(|(_, queue)| !queue.lines.is_empty());
+        busy.any(|(_, queue)| (page.0..page.0 + PAGE).step_by(LINE).any(|line| queue.lines.contains_key(&line)))
+    }
+
+    /// Whether this could be an agent's oldest store, or several from the oldest on as one.
+    pub fn is_oldest(&self, agent: usize, line: LineAddr, data: &Block<LINE>) -> bool {
+        self.queues[agent]
+            .stores
+            .front()
+            .is_some_and(|store| store.line == line && store.data == data.only(store.data.mask()))
     }
 
     /// How many stores of an agent wait.
@@ -314,9 +328,7 @@ impl Window {
         while done < bytes.len() {
             let at = phys.0 + done as u64;
             let (inside, count) = piece(at, bytes.len() - done);
-            let mut whole = [0; LINE];
-            whole[inside..inside + count].copy_from_slice(&bytes[done..done + count]);
-            let data = Block::of(whole, Mask::range(inside, count));
+            let data = Block::at(inside, &bytes[done..done + count]);
             let (virt, phys) = (VirtAddr(virt.0 + done as u64 - inside as u64), PhysAddr(at - inside as u64));
             self.queues[self.current].push(Store { line: LineAddr(phys.0), data, code });
             self.touches.push(Touch { store: true, virt, phys, data });
@@ -332,7 +344,10 @@ impl Window {
             let Some(store) = self.queues[agent].pop() else {
                 panic!("agent {agent} performs a store to {line} that it never executed");
             };
-            all.write(&store.data);
+            match all.mask().is_empty() {
+                true => all = store.data,
+                false => all.write(&store.data),
+            }
             code |= store.code;
             let ordered = store.line == line && all.mask().without(data.mask()).is_empty();
             assert!(ordered, "agent {agent} performs a store to {line} before an older one to {}", store.line);
@@ -364,16 +379,14 @@ struct Store {
 #[derive(Default)]
 struct StoreQueue {
     stores: VecDeque<Store>,
-    /// The number of the oldest.
-    first: u32,
     /// By address. Looked up, never walked.
     lines: FxHashMap<u64, Pending>,
 }
 
-/// What stores put over a line: the bytes, and which store was the last to write each.
+/// What stores put over a line, and how many they are.
 struct Pending {
     block: Block<LINE>,
-    last: [u32; LINE],
+    count: usize,
 }
 
 impl Pending {
@@ -387,25 +400,26 @@ impl Pending {
 
 impl StoreQueue {
     fn push(&mut self, store: Store) {
-        let number = self.first.wrapping_add(self.stores.len() as u32);
-        let pending =
-            self.lines.entry(store.line.0).or_insert_with(|| Pending { block: Block::EMPTY, last: [0; LINE] });
-        pending.block.write(&store.data);
-        store.data.mask().iter().for_each(|place| pending.last[place] = number);
+        let add = |pending: &mut Pending| {
+            pending.block.write(&store.data);
+            pending.count += 1;
+        };
+        self.lines.entry(store.line.0).and_modify(add).or_insert(Pending { block: store.data, count: 1 });
         self.stores.push_back(store);
     }
 
     fn pop(&mut self) -> Option<Store> {
         let store = self.stores.pop_front()?;
-        let number = self.first;
-        self.first = self.first.wrapping_add(1);
         let pending = self.lines.get_mut(&store.line.0).expect("a line with a store has its bytes");
-        let written = store.data.mask().iter().filter(|place| pending.last[*place] == number);
-        let gone = written.fold(Mask::NONE, |mask, place| mask.or(Mask::byte(place)));
-        pending.block = pending.block.only(pending.block.mask().without(gone));
-        if pending.block.mask().is_empty() {
+        pending.count -= 1;
+        if pending.count == 0 {
             self.lines.remove(&store.line.0);
+            return Some(store);
         }
+        // Its bytes may show no longer, unless a younger store to the line has them too.
+        pending.block = Block::EMPTY;
+        let others = self.stores.iter().filter(|other| other.line == store.line).take(pending.count);
+        others.for_each(|other| pending.block.write(&other.data));
         Some(store)
     }
 }

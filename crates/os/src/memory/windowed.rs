@@ -42,11 +42,7 @@ impl AddressSpace {
         if data.mask().is_empty() {
             return;
         }
-        let mut bytes = [0; LINE];
-        self.physical.frames.read(PhysAddr(line.0), &mut bytes);
-        let mut whole = Block::full(bytes);
-        whole.write(data);
-        self.physical.frames.write(PhysAddr(line.0), whole.bytes());
+        self.arrived(line, data);
         if let Some(window) = &mut self.physical.window
             && window.performed(agent, line, data)
         {
@@ -56,14 +52,24 @@ impl AddressSpace {
 
     /// A line has come from a device that had changed it: everybody on the CPU's side sees these bytes from now on.
     pub fn arrived(&mut self, line: LineAddr, data: &Block<LINE>) {
-        for byte in data.mask().iter() {
-            self.physical.frames.write(PhysAddr(line.0 + byte as u64), &data.bytes()[byte..=byte]);
+        for (start, count) in data.mask().pieces() {
+            self.physical.frames.write(PhysAddr(line.0 + start as u64), &data.bytes()[start..start + count]);
         }
     }
 
-    /// Where the instruction at an address lies, if it has been fetched.
-    pub fn code_place(&mut self, rip: u64) -> Option<PhysAddr> {
-        self.spot(rip, Access::Execute).ok().map(|spot| spot.place(rip))
+    /// All that the kernel has written for its last caller has been performed. Gives the ranges of addresses whose translation
+    /// has changed.
+    pub fn leave_kernel(&mut self) -> Vec<(u64, u64)> {
+        let changed = self.window().map(Window::leave_kernel).unwrap_or_default();
+        if changed.iter().any(|(start, end)| self.holds_code_in(*start, *end)) {
+            self.code_changed();
+        }
+        changed
+    }
+
+    /// Where an instruction that has been fetched lies.
+    pub fn code_place(&mut self, rip: u64) -> Result<PhysAddr, Stop> {
+        Ok(self.spot(rip, Access::Execute)?.place(rip))
     }
 
     /// Where an address is, by what is remembered of the tables or by the tables.

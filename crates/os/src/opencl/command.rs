@@ -209,8 +209,14 @@ impl Driver {
                         return;
                     }
                 },
-                Some(Step::Copy(rect)) => copy(guest, rect).map_err(|fault| fault.to_string()),
-                Some(Step::Fill { pattern, rows }) => fill(guest, &pattern, rows).map_err(|fault| fault.to_string()),
+                Some(Step::Copy(rect)) => match copy(guest, rect) {
+                    Ok(()) if self.in_engine(handle, rect, now) => return,
+                    done => done.map_err(|fault| fault.to_string()),
+                },
+                Some(Step::Fill { pattern, rows }) => match fill(guest, &pattern, rows) {
+                    Ok(()) if self.in_engine(handle, rows, now) => return,
+                    done => done.map_err(|fault| fault.to_string()),
+                },
                 Some(Step::Unmap(address, size)) => {
                     guest.unmap(address, size);
                     Ok(())
@@ -226,6 +232,16 @@ impl Driver {
                 return self.fail(handle, &text, now);
             }
         }
+    }
+
+    /// Has a command wait until the copy engine has moved its bytes; says whether that takes time. There is one engine.
+    fn in_engine(&mut self, handle: u64, rows: Rect, now: Time) -> bool {
+        let length = self.settings.costs.copy(Bytes(rows.size.iter().product()));
+        if length > Time::ZERO {
+            self.engine_free = self.engine_free.max(now) + length;
+            self.in_transfer.insert((self.engine_free, handle));
+        }
+        length > Time::ZERO
     }
 
     /// A command that could not be done: its queue is of no more use.

@@ -25,7 +25,7 @@ use super::{
     event::Event,
     function::{Function, Returns, SERVE},
     functional::Functional,
-    gpu::{Broken, Gpus},
+    gpu::{Broken, Ended, Gpus},
     kernel::Kernel,
     launch::{Arena, Running},
     memory::MemObject,
@@ -72,6 +72,8 @@ pub struct Driver {
     pub(super) gpus: Box<dyn Gpus>,
     /// Kernels that run, by their events.
     pub(super) running: BTreeMap<u64, Running>,
+    /// Kernels that have ended and whose text has not come yet from where they printed it.
+    pub(super) postponed: Vec<Ended>,
     pub(super) arena: Arena,
     pub(super) usage: Rc<RefCell<Usage>>,
     /// The GPUs can't go on.
@@ -81,6 +83,8 @@ pub struct Driver {
     /// Events whose bytes are on the wire, by when they will have arrived.
     pub(super) in_transfer: BTreeSet<(Time, u64)>,
     pub(super) wire_free: Time,
+    /// The same of the copy engine.
+    pub(super) engine_free: Time,
     /// What threads of the program are to do.
     pub(super) work: VecDeque<Work>,
     /// Whether a thread of the program serves the driver.
@@ -110,6 +114,7 @@ impl Driver {
             compiler: Compiler::new(settings.compiler.clone()),
             gpus,
             running: BTreeMap::new(),
+            postponed: Vec::new(),
             arena: Arena::default(),
             usage: Rc::new(RefCell::new(usage)),
             broken: None,
@@ -127,6 +132,7 @@ impl Driver {
             ready: VecDeque::new(),
             in_transfer: BTreeSet::new(),
             wire_free: Time::ZERO,
+            engine_free: Time::ZERO,
             work: VecDeque::new(),
             serving: false,
             let_go: Vec::new(),

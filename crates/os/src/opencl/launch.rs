@@ -188,18 +188,29 @@ impl Driver {
     pub(super) fn run_kernels(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> u64 {
         let done = self.gpus.work(guest, now, budget);
         self.usage.borrow_mut().instructions += done.instructions;
-        for ended in done.ended {
+        let mut ended = std::mem::take(&mut self.postponed);
+        ended.extend(done.ended);
+        for ended in ended {
             self.end_kernel(ended, guest);
         }
         done.instructions
     }
 
     fn end_kernel(&mut self, ended: Ended, guest: &mut dyn GuestMemory) {
+        let Some(running) = self.running.get(&ended.launch) else { return };
+        let text = match running.printf.0 {
+            0 => Ok(Vec::new()),
+            _ => printf::output(guest, running.printf, &running.formats),
+        };
+        if text.is_err() && guest.is_waiting() {
+            return self.postponed.push(ended);
+        }
+        // A buffer that the program has taken away holds no text.
+        let text = text.unwrap_or_default();
         let Ended { launch: event, start, end, error } = ended;
-        let Some(running) = self.running.remove(&event) else { return };
-        let text =
-            if running.printf.0 == 0 { Vec::new() } else { printf::output(guest, running.printf, &running.formats) };
-        running.parts.unmap(guest);
+        if let Some(running) = self.running.remove(&event) {
+            running.parts.unmap(guest);
+        }
         if let Some(error) = error {
             return self.fail(event, &error, end);
         }

@@ -101,15 +101,26 @@ pub struct Costs {
     pub call: Time,
     /// How much goes between host and device memory in a second; none: as much as you like.
     pub bandwidth: Option<Bytes>,
+    /// How much the copy engine copies or fills within device memory in a second; none: as much as you like.
+    pub copy_engine: Option<Bytes>,
 }
 
 impl Costs {
-    /// How long so many bytes take.
+    /// How long so many bytes take on the wire.
     fn transfer(&self, size: Bytes) -> Time {
-        const SECOND: u128 = 1_000_000_000_000_000;
-        let length = |rate: Bytes| u128::from(size.0) * SECOND / u128::from(rate.0.max(1));
-        Time(self.bandwidth.map_or(0, |rate| u64::try_from(length(rate)).unwrap_or(u64::MAX / 4)))
+        length(size, self.bandwidth)
     }
+
+    /// How long it takes to copy or fill so many bytes.
+    fn copy(&self, size: Bytes) -> Time {
+        length(size, self.copy_engine)
+    }
+}
+
+fn length(size: Bytes, rate: Option<Bytes>) -> Time {
+    const SECOND: u128 = 1_000_000_000_000_000;
+    let length = |rate: Bytes| u128::from(size.0) * SECOND / u128::from(rate.0.max(1));
+    Time(rate.map_or(0, |rate| u64::try_from(length(rate)).unwrap_or(u64::MAX / 4)))
 }
 
 /// What the GPUs have done.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use mem::{Bytes, VirtAddr};
 
 use super::device::PRINTF_BYTES;
-use crate::guest::GuestMemory;
+use crate::guest::{Fault, GuestMemory};
 
 /// Two words before the first entry: how much is used, and how much there is.
 pub const HEAD: u64 = 8;
@@ -20,13 +20,11 @@ struct Format {
 }
 
 /// What the buffer says.
-pub fn output(guest: &mut dyn GuestMemory, buffer: VirtAddr, formats: &[String]) -> Vec<u8> {
+pub fn output(guest: &mut dyn GuestMemory, buffer: VirtAddr, formats: &[String]) -> Result<Vec<u8>, Fault> {
     let formats: BTreeMap<u32, Format> = formats.iter().filter_map(|line| parse(line)).collect();
-    let used = guest.read_u32(buffer).unwrap_or(0).min((PRINTF_BYTES - HEAD) as u32);
+    let used = guest.read_u32(buffer)?.min((PRINTF_BYTES - HEAD) as u32);
     let mut bytes = vec![0; used as usize];
-    if guest.read(buffer + Bytes(HEAD), &mut bytes).is_err() {
-        return Vec::new();
-    }
+    guest.read(buffer + Bytes(HEAD), &mut bytes)?;
     let mut text = Vec::new();
     let mut rest = bytes.as_slice();
     while let Some((number, after)) = rest.split_first_chunk::<4>() {
@@ -35,13 +33,13 @@ pub fn output(guest: &mut dyn GuestMemory, buffer: VirtAddr, formats: &[String])
         rest = after;
         for size in &format.sizes {
             // Every argument starts at a multiple of four.
-            let Some((argument, after)) = rest.split_at_checked(size.next_multiple_of(4)) else { return text };
+            let Some((argument, after)) = rest.split_at_checked(size.next_multiple_of(4)) else { return Ok(text) };
             arguments.push(&argument[..*size]);
             rest = after;
         }
         print(&format.text, &arguments, &mut text);
     }
-    text
+    Ok(text)
 }
 
 fn parse(line: &str) -> Option<(u32, Format)> {

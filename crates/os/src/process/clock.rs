@@ -53,6 +53,11 @@ impl Clock {
         self.followed = Some(now);
     }
 
+    /// Whether it is somebody else who says what time it is.
+    pub fn is_followed(&self) -> bool {
+        self.followed.is_some()
+    }
+
     /// Nobody runs until `time`.
     pub fn skip_to(&mut self, time: Time) {
         let now = self.now();

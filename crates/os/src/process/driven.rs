@@ -22,7 +22,7 @@ use engine::Time;
 use mem::{Block, LINE, LineAddr, PhysAddr};
 use std::rc::Rc;
 use x86::{
-    Exception, Exit, Reg,
+    Exception, Exit, Fault, Reg, Stop,
     trace::{Branch, Order, Outline},
 };
 
@@ -178,12 +178,6 @@ impl Driven {
         able.filter(|tid| !self.held.contains(tid))
     }
 
-    /// Whether a thread can run.
-    pub fn can_run(&self, tid: Tid) -> bool {
-        self.process.thread_index(tid).is_some_and(|index| self.process.threads[index].can_run())
-            && !self.held.contains(&tid)
-    }
-
     /// Whether the thread that ran last gave the rest of its time away.
     pub fn take_yielded(&mut self) -> bool {
         std::mem::take(&mut self.process.yielded)
@@ -319,6 +313,14 @@ impl Driven {
                 self.interrupt = false;
                 process.end_waits_that_are_due();
                 self.worked = process.let_devices_work();
+                let window = process.space.window();
+                if let Some(missing) = window.and_then(|window| window.missing()) {
+                    // The driver could not read what a kernel left: it looks again when that has come.
+                    self.interrupt = true;
+                    if !self.worked && !self.has_stored() {
+                        return Advanced::Missing(missing);
+                    }
+                }
             }
         }
         let process = &mut self.process;
@@ -335,6 +337,11 @@ impl Driven {
         let SystemSpec { trap, soft_fault, hard_fault, copy_per_kib } = self.spec;
         let paging = (faults - hard) * soft_fault + hard * hard_fault;
         Advanced::System { cycles: trap + paging + written as u64 * copy_per_kib / 1024, stores }
+    }
+
+    /// Whether anything has been stored since the window was turned to somebody.
+    fn has_stored(&mut self) -> bool {
+        self.touches().iter().any(|touch| touch.store)
     }
 
     /// Makes a system call. If it could not read a line that is with a device, it has not been made, and that is the line.
@@ -362,9 +369,7 @@ impl Driven {
         self.holder = None;
         self.held.clear();
         let process = &mut self.process;
-        if let Some(window) = process.space.window() {
-            self.shootdowns.extend(window.leave_kernel());
-        }
+        self.shootdowns.extend(process.space.leave_kernel());
         self.deadline = process.next_deadline();
         self.end = self.end.take().or_else(|| process.end.take());
     }
@@ -377,18 +382,21 @@ impl Driven {
         let Some(window) = process.space.window() else { return Advanced::Ended };
         window.execute(agent);
         let rip = thread.cpu.rip;
-        let outline = match process.blocks.outline(&mut process.space, rip) {
-            Ok(outline) => Some(Rc::clone(outline)),
-            // The step stops in the same way.
-            Err(_) => None,
+        let outline = process.blocks.outline(&mut process.space, rip).map(Rc::clone);
+        let found = outline.and_then(|outline| Ok((outline, process.space.code_place(rip)?)));
+        let (outline, code) = match found {
+            Ok(found) => found,
+            Err(stop) => {
+                let exception = fetch_fault(rip, stop);
+                thread.exception = Some(exception);
+                return self.enter(agent, Entry::Fault(index, exception), quiet, Some(tid));
+            }
         };
-        let order = outline.as_ref().map_or(Order::Any, |outline| outline.order);
-        let is_call = outline.as_ref().is_some_and(|outline| outline.branch == Branch::Syscall);
-        if order != Order::Any && !is_call && !quiet {
+        // A system call waits when it is to be made.
+        if outline.order != Order::Any && outline.branch != Branch::Syscall && !quiet {
             return Advanced::Drain;
         }
-        let thread = &mut process.threads[index];
-        if order == Order::Atomic && !thread.locked {
+        if outline.order == Order::Atomic && !thread.locked {
             return self.lock(agent, index);
         }
         thread.locked = false;
@@ -418,9 +426,7 @@ impl Driven {
                 return self.enter(agent, Entry::Fault(index, exception), quiet, Some(tid));
             }
         };
-        let next = process.threads[index].cpu.rip;
-        let code = process.space.code_place(rip).expect("what was executed has been fetched");
-        Advanced::Executed(Step { outline: outline.expect("what was executed was decoded"), rip, code, next, taken })
+        Advanced::Executed(Step { outline, rip, code, next: thread.cpu.rip, taken })
     }
 
     /// Finds the line that a locked instruction accesses.
@@ -449,5 +455,15 @@ impl Driven {
                 }
             },
         }
+    }
+}
+
+/// An instruction that can't be fetched.
+fn fetch_fault(rip: u64, stop: Stop) -> Exception {
+    match stop {
+        Stop::PageFault { address, access, present } => {
+            Exception { rip, fault: Fault::Page { address, access, present } }
+        }
+        Stop::Wait => unreachable!("code is fetched from the image, whoever else may write it"),
     }
 }

@@ -35,6 +35,13 @@ static int doze(int argc, char **argv) {
   for (;;) sleep(1);
 }
 
+static int split(int argc, char **argv) {
+  static _Alignas(64) char bytes[128];
+  __asm__ volatile("lock addl $1, (%0)" : : "r"(bytes + 62) : "memory");
+  puts("added across two lines");
+  return 0;
+}
+
 static int unknown(int argc, char **argv) {
   extern long syscall(long, ...);
   for (int i = 0; i < 3; i++) CHECK(syscall(250, 0, 0, 0) == -1 && errno == ENOSYS);
@@ -48,7 +55,7 @@ static const struct {
     {"arguments", arguments}, {"clocks", clocks}, {"crash", crash}, {"deadlock", deadlock}, {"doze", doze},
     {"echo", echo}, {"escape", escape}, {"files", files}, {"floats", floats}, {"fuzz", fuzz}, {"hello", hello},
     {"hog", hog}, {"memory", memory}, {"nested", nested}, {"open", open_one}, {"pipes", pipes}, {"signals", signals},
-    {"spin", spin}, {"threads", threads}, {"unknown", unknown}, {"unprotect", unprotect},
+    {"spin", spin}, {"split", split}, {"threads", threads}, {"unknown", unknown}, {"unprotect", unprotect},
 };
 
 int main(int argc, char **argv) {

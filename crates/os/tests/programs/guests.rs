@@ -76,6 +76,11 @@ fn clocks_run_in_simulated_time_and_random_numbers_repeat() {
 }
 
 #[test]
+fn a_locked_access_may_cross_lines_where_there_are_none() {
+    assert_eq!(run(&["split"]).good(), "added across two lines\n");
+}
+
+#[test]
 fn an_unknown_call_returns_enosys() {
     run(&["unknown"]).good();
 }

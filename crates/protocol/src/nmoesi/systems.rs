@@ -164,9 +164,11 @@ pub fn l2_n_stores(_: usize, lines: usize) -> System {
     one_l2(&GPU, 2, lines, false)
 }
 
-/// Two caches that write through.
+/// Two caches that write through, and claim lines.
 pub fn l2_through(_: usize, lines: usize) -> System {
-    one_l2(&wt::GPU, 2, lines, false)
+    let mut system = one_l2(&wt::GPU, 2, lines, false);
+    system.stages[0] = Stage::Free { cores: vec![0, 1] };
+    system
 }
 
 /// First-level caches over a second-level cache, beside a cache right over the host's memory.

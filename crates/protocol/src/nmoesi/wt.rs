@@ -1,7 +1,8 @@
 //! A GPU's first-level cache that writes through: the paper's default (6.2), and what leaves nothing to merge above the L2.
 //!
 //! A non-coherent store goes to the L2 at once and is merged there; a copy that lies here is changed too. `IW` and `SW` wait for
-//! acknowledgements, as in [`vi_l1`](crate::vi_l1). A coherent store asks for the line to write, is performed when it comes, and gives it back (`WB`).
+//! acknowledgements, as in [`vi_l1`](crate::vi_l1). A coherent store asks for the line to write, is performed when it comes, and gives it back (`WB`). A store of no
+//! byte leaves the line here to write (`X`) until it is written, or asked for: so an atomic access, or a load that must see everything, claims it.
 
 use super::{
     actions::{self, Done},
@@ -11,26 +12,38 @@ use crate::{Access, Block, Controller, Kind, Line, Msg, Place, Table, Work, comm
 use nmoesi_wt::{Action, Event, State};
 
 protocol! {
- /// Table II where nothing stays modified. `Over`: a byte of it is in flight.
- nmoesi_wt actions(Hit Merge Through Landed Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Spoil Unspoil Flushed FlushedNewer Done)
- on(      Load             Store                   NStore              NStoreOver  Evict      AckMore      AckLast)
- S      { [S Hit]          [I_GetX GetX AskStore]  [SW Merge Through]  x           [I Drop]   x            x          }
- I      { [I_Get Ask Get]  [I_GetX GetX AskStore]  [IW Through]        x           x          x            x          }
- SW     { [SW Hit]         z                       [SW Merge Through]  z           [IW Drop]  [SW Landed]  [S Landed] }
- IW     { z                z                       [IW Through]        z           x          [IW Landed]  [I Landed] }
- I_Get  { z                z                       z                   x           z          x            x          }
- I_GetX { z                z                       z                   z           z          x            x          }
- WB     { z                z                       z                   x           z          x            x          }
- Gone   { z                z                       z                   x           z          x            x          };
- on(      PutS             PutSpoilt            PutX                        Back  Inval                     CoreFlush                 Downgrade               Flush     Invalidate)
- S      { x                x                    x                           x     [I Flushed Drop]          x                         x                       [S Done]  [I Drop Done] }
- I      { x                x                    x                           x     [I Flushed]               x                         x                       [I Done]  [I Done]      }
- SW     { x                x                    x                           x     [IW Flushed Drop]         x                         x                       z         z             }
- IW     { x                x                    x                           x     [IW Flushed]              x                         x                       z         z             }
- I_Get  { [S Fill Loaded]  [I_Get Unspoil Get]  x                           x     [I_Get Spoil Flushed]     x                         x                       z         z             }
- I_GetX { x                x                    [WB Fill Stored WriteBack]  x     [I_GetX Flushed]          z                         z                       z         z             }
- WB     { x                x                    x                           x     [Gone FlushedNewer Drop]  [Gone FlushedNewer Drop]  [WB FlushedNewer Drop]  z         z             }
- Gone   { x                x                    x                           [I]   x                         x                         x                       z         z             }
+ /// Table II where nothing stays modified. `Over`: a byte of it is in flight. `Claim`: a store of no byte.
+ nmoesi_wt actions(Hit Write Merge Through Landed Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Spoil Unspoil Flushed FlushedNewer Done)
+ on(      Load             Claim                   Store                   NStore                NStoreOver  Evict           AckMore      AckLast)
+ S      { [S Hit]          [I_GetX GetX AskStore]  [I_GetX GetX AskStore]  [SW Merge Through]    x           [I Drop]        x            x          }
+ I      { [I_Get Ask Get]  [I_GetX GetX AskStore]  [I_GetX GetX AskStore]  [IW Through]          x           x               x            x          }
+ X      { [X Hit]          [X Write]               [WB Write WriteBack]    [WB Write WriteBack]  x           [WB WriteBack]  x            x          }
+ SW     { [SW Hit]         z                       z                       [SW Merge Through]    z           [IW Drop]       [SW Landed]  [S Landed] }
+ IW     { z                z                       z                       [IW Through]          z           x               [IW Landed]  [I Landed] }
+ I_Get  { z                z                       z                       z                     x           z               x            x          }
+ I_GetX { z                z                       z                       z                     z           z               x            x          }
+ WB     { z                z                       z                       z                     x           z               x            x          }
+ Gone   { z                z                       z                       z                     x           z               x            x          };
+ on(      PutS             PutSpoilt            PutX                        PutClaimed       Back  BackAsked)
+ S      { x                x                    x                           x                x     x         }
+ I      { x                x                    x                           x                x     x         }
+ X      { x                x                    x                           x                x     x         }
+ SW     { x                x                    x                           x                x     x         }
+ IW     { x                x                    x                           x                x     x         }
+ I_Get  { [S Fill Loaded]  [I_Get Unspoil Get]  x                           x                x     x         }
+ I_GetX { x                x                    [WB Fill Stored WriteBack]  [X Fill Stored]  x     x         }
+ WB     { x                x                    x                           x                x     x         }
+ Gone   { x                x                    x                           x                [I]   [I Done]  };
+ on(      Inval                     CoreFlush                 Downgrade               Flush     Invalidate)
+ S      { [I Flushed Drop]          x                         x                       [S Done]  [I Drop Done]      }
+ I      { [I Flushed]               x                         x                       [I Done]  [I Done]           }
+ X      { x                         [I Flushed Drop]          [S Flushed]             [X Done]  [WB Ask WriteBack] }
+ SW     { [IW Flushed Drop]         x                         x                       z         z                  }
+ IW     { [IW Flushed]              x                         x                       z         z                  }
+ I_Get  { [I_Get Spoil Flushed]     x                         x                       z         z                  }
+ I_GetX { [I_GetX Flushed]          z                         z                       z         z                  }
+ WB     { [Gone FlushedNewer Drop]  [Gone FlushedNewer Drop]  [WB FlushedNewer Drop]  z         z                  }
+ Gone   { x                         x                         x                       z         z                  }
 }
 
 /// The controller of table [`nmoesi_wt`].
@@ -50,6 +63,7 @@ impl<const N: usize> Controller<N> for WriteThrough {
     fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Load => Event::Load,
+            Kind::Store if msg.data.mask().is_empty() => Event::Claim,
             Kind::Store if !is_n_store(Some(self.grain), msg.data.mask()) => Event::Store,
             Kind::Store if line.in_flight.and(msg.data.mask()).is_empty() => Event::NStore,
             Kind::Store => Event::NStoreOver,
@@ -58,9 +72,11 @@ impl<const N: usize> Controller<N> for WriteThrough {
             Kind::Invalidate => Event::Invalidate,
             Kind::PutS if line.early > 0 => Event::PutSpoilt,
             Kind::PutS => Event::PutS,
+            Kind::PutX if line.in_flight.is_empty() => Event::PutClaimed,
             Kind::PutX => Event::PutX,
             Kind::Ack if line.acks > 1 => Event::AckMore,
             Kind::Ack => Event::AckLast,
+            Kind::WriteBackAck if line.is_asked() => Event::BackAsked,
             Kind::WriteBackAck => Event::Back,
             Kind::Inval => Event::Inval,
             Kind::CoreFlush => Event::CoreFlush,
@@ -76,14 +92,19 @@ impl<const N: usize> Controller<N> for WriteThrough {
         let clean = !line.is_dirty();
         match State::ALL[line.state as usize] {
             State::S => whole && clean && !asked && !writing,
+            State::X => whole && clean && !asked && !writing,
             State::I => held.is_empty() && clean && !asked && !writing && line.early == 0,
             State::SW => whole && clean && !asked && writing,
             State::IW => held.is_empty() && clean && !asked && writing,
             State::I_Get => held.is_empty() && clean && asked,
             State::I_GetX => held == line.in_flight && clean && asked && line.acks == 0,
-            State::Gone => held.is_empty() && !asked,
-            State::WB => held == line.dirty && !asked && line.early == 0 && line.in_flight.is_empty(),
+            State::Gone => held.is_empty(),
+            State::WB => held == line.dirty && line.early == 0 && line.in_flight.is_empty(),
         }
+    }
+
+    fn stores_land(&self) -> bool {
+        true
     }
 
     fn takes_room(&self, state: u8) -> bool {
@@ -92,6 +113,7 @@ impl<const N: usize> Controller<N> for WriteThrough {
 
     fn access(&self, line: &Line<N>) -> Access {
         match State::ALL[line.state as usize] {
+            State::X => Access::Write,
             State::S | State::SW => Access::Read,
             _ => Access::None,
         }
@@ -100,6 +122,7 @@ impl<const N: usize> Controller<N> for WriteThrough {
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
         match Action::ALL[action as usize] {
             Action::Hit => work.send(work.msg.from, Kind::Loaded, work.line.data),
+            Action::Write => actions::write(work),
             Action::Merge => work.line.data.write(&work.msg.data),
             Action::Through => common::write_through(work),
             Action::Landed => return common::landed(work),
@@ -116,7 +139,10 @@ impl<const N: usize> Controller<N> for WriteThrough {
             Action::Unspoil => work.line.early = 0,
             Action::Flushed => actions::flushed(work, Block::EMPTY),
             Action::FlushedNewer => actions::flushed(work, actions::newer(work.line)),
-            Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+            Action::Done => {
+                let to = work.line.asked.take().unwrap_or(work.msg.from);
+                work.send(to, Kind::Done, Block::EMPTY);
+            }
         }
         Ok(())
     }

@@ -185,7 +185,10 @@ fn curve(axis: &Axis, columns: &[f64], highest: &str) -> String {
     write!(svg, "<path class=area d=\"{path}V{bottom}Z\"/>").expect(STRING);
     for quarter in 0..=4_u32 {
         let cycle = axis.cycles * f64::from(quarter) / 4.0;
-        let time = Time(axis.facts.to_femtoseconds(cycle as u64));
+        let time = match quarter {
+            0 => "0".to_owned(),
+            _ => Time(axis.facts.to_femtoseconds(cycle as u64)).to_string(),
+        };
         let anchor = ["start", "middle", "middle", "middle", "end"][quarter as usize];
         let (x, y) = (axis.x(cycle), bottom + 14.0);
         write!(svg, "<text class=faint x={x:.1} y={y} text-anchor={anchor}>{time}</text>").expect(STRING);
@@ -203,7 +206,8 @@ fn map(axis: &Axis, each: &[Poured], slots: f64) -> String {
         let y = row * number as f64;
         if number == 0 || number + 1 == each.len() {
             let name = escaped(element.split_once('.').map_or(element.as_str(), |(_, rest)| rest));
-            write!(svg, "<text class=faint x=0 y={:.1}>{name}</text>", (y + row).max(10.0)).expect(STRING);
+            let (x, y) = (LEFT - 6.0, (y + row).max(10.0));
+            write!(svg, "<text class=faint x={x} y={y:.1} text-anchor=end>{name}</text>").expect(STRING);
         }
         write!(svg, "<g><title>{}</title>", escaped(element)).expect(STRING);
         let shades: Vec<u32> = columns.iter().map(|n| (n / slots * SHADES).ceil() as u32).collect();

@@ -8,6 +8,7 @@ mod bottleneck;
 mod caches;
 mod elements;
 mod memory;
+mod network;
 mod text;
 mod units;
 mod wires;
@@ -15,6 +16,7 @@ mod wires;
 pub use bottleneck::Bottleneck;
 pub use caches::{Accesses, CacheLevel};
 pub use memory::{Memory, Rows};
+pub use network::Network;
 pub(crate) use units::REASONS;
 pub use units::{Share, Units};
 pub use wires::Wires;
@@ -46,6 +48,8 @@ pub struct Summary {
     /// By level, from the units downwards.
     pub caches: Vec<CacheLevel>,
     pub memory: Option<Memory>,
+    /// Between caches, if there is more than wires.
+    pub network: Option<Network>,
     /// Alike ones together, those that hold up others first.
     pub wires: Vec<Wires>,
     /// At most three, the worst first.
@@ -105,6 +109,7 @@ impl Summary {
             units,
             caches: caches::levels(&elements, &total, kernel_cycles),
             memory: Memory::of(&elements, &total, facts, cycles, kernel_cycles),
+            network: Network::of(&total, kernel_cycles),
             wires: wires::alike(&total, kernel_cycles),
             bottlenecks: Vec::new(),
         };

@@ -1,6 +1,6 @@
 //! The summary as text.
 
-use super::{CacheLevel, Memory, Summary, Units, Wires, caches::Accesses, units::REASONS};
+use super::{CacheLevel, Memory, Network, Summary, Units, Wires, caches::Accesses, units::REASONS};
 use crate::{
     figures::{bandwidth, count, percent, size},
     text::{Table, bar, wrap},
@@ -33,6 +33,9 @@ impl fmt::Display for Summary {
         caches_text(&self.caches, f)?;
         if let Some(memory) = &self.memory {
             memory_text(memory, f)?;
+        }
+        if let Some(network) = &self.network {
+            network_text(network, f)?;
         }
         wires_text(&self.wires, f)?;
         self.bottleneck_text(f)
@@ -152,6 +155,22 @@ fn memory_text(memory: &Memory, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ),
         None => Ok(()),
     }
+}
+
+fn network_text(network: &Network, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Network { switches, packets, rate, blocked } = network;
+    writeln!(
+        f,
+        "\n  network: {} packets through {switches} {}, {:.3} a cycle each ({:.3} to {:.3}); blocked in {} of cycles ({} to {})",
+        count(*packets),
+        if *switches == 1 { "switch" } else { "switches" },
+        rate.mean,
+        rate.min,
+        rate.max,
+        percent(blocked.mean),
+        percent(blocked.min),
+        percent(blocked.max)
+    )
 }
 
 fn wires_text(wires: &[Wires], f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -62,7 +62,7 @@ fn files_are_the_same_for_any_number_of_threads() {
 #[test]
 fn a_folder_holds_whole_files_and_a_page_that_needs_nothing_else() {
     let (machine, program) = (machine("skeleton"), program().with_input("a", b"1"));
-    let options = Options { trace: Some(1000), ..options(1) };
+    let options = Options { trace: Some(engine::TraceSpec::of(1000)), ..options(1) };
     let run = Sums { count: 256, launches: 2 }.run(&machine, &options);
     let arguments = ["--size <256>".to_owned()];
     let folder = folder("whole");

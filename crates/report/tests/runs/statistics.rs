@@ -1,6 +1,7 @@
 //! Every statistic is explained in `docs/statistics.md`, and nothing is explained that is not measured.
 
 use crate::sums::{Sums, machine, options};
+use ::machine::Machine;
 use std::collections::BTreeSet;
 
 const DOCUMENT: &str = include_str!("../../../../docs/statistics.md");
@@ -45,8 +46,10 @@ fn patterns_cover_what_they_say() {
 #[test]
 fn every_statistic_is_explained_and_every_explanation_is_of_one() {
     let mut measured = BTreeSet::new();
-    for name in ["r9nano", "r9nano-hbm"] {
-        let run = Sums { count: 256, launches: 1 }.run(&machine(name), &options(1));
+    let networks = ["ring", "crossbar"]
+        .map(|kind| Machine::load("skeleton", &[format!("gpu.network.kind={kind}")]).expect("the machine is sound"));
+    for machine in [machine("r9nano"), machine("r9nano-hbm")].into_iter().chain(networks) {
+        let run = Sums { count: 256, launches: 1 }.run(&machine, &options(1));
         for (path, value) in run.total().0 {
             let value = serde_json::to_value(&value).expect("statistics can be written");
             let kind = value.as_object().and_then(|value| value.keys().next().cloned()).expect("a value has a kind");

@@ -55,8 +55,11 @@ pub struct Row {
     pub ci95: f64,
     /// Time over that of explicit copies from pinned memory in the same round: median.
     pub over_hand: f64,
-    /// Share of the time spent serving faults, transfers excluded and included.
+    /// Share of the time spent serving faults, and opening blocks on trust so that there are none: transfers excluded.
     pub fault_share: Option<f64>,
+    /// Of which on trust.
+    pub trust_share: Option<f64>,
+    /// Transfers included.
     pub fault_and_transfer_share: Option<f64>,
     /// Where the time went, in milliseconds (medians).
     pub breakdown: Option<Breakdown>,
@@ -74,9 +77,11 @@ pub struct Breakdown {
     pub gpu: f64,
     /// Waiting for bytes that were touched.
     pub copy: f64,
-    /// Serving faults, but for that.
+    /// Serving faults and opening on trust, but for that.
     pub fault: f64,
-    /// Handing objects over and starting kernels.
+    /// Of which on trust.
+    pub trust: f64,
+    /// Handing objects over, taking them back, and starting kernels.
     pub call: f64,
     /// Writing files.
     pub output: f64,
@@ -87,9 +92,10 @@ impl Breakdown {
         let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
         let copy = ms(stats.fault_transfer_nanoseconds);
         let fault = (ms(stats.fault_nanoseconds) - copy).max(0.0);
+        let trust = ms(stats.trust_nanoseconds);
         let (gpu, call) = (ms(stats.wait_nanoseconds), ms(stats.call_nanoseconds));
         let cpu = (total - gpu - copy - fault - call - output).max(0.0);
-        Self { cpu, gpu, copy, fault, call, output }
+        Self { cpu, gpu, copy, fault, trust, call, output }
     }
 
     fn median(all: &[Self]) -> Self {
@@ -99,6 +105,7 @@ impl Breakdown {
             gpu: of(|b| b.gpu),
             copy: of(|b| b.copy),
             fault: of(|b| b.fault),
+            trust: of(|b| b.trust),
             call: of(|b| b.call),
             output: of(|b| b.output),
         }
@@ -259,6 +266,7 @@ pub fn compare(plan: &Plan, program: &Program, title: &str, ways: Vec<(String, M
             ci95,
             over_hand: median(&ratios),
             fault_share: shares(|b| b.fault),
+            trust_share: shares(|b| b.trust),
             fault_and_transfer_share: shares(|b| b.fault + b.copy),
             breakdown: (!running.breakdowns.is_empty()).then(|| Breakdown::median(&running.breakdowns)),
             way: running.way,
@@ -324,7 +332,7 @@ impl Report {
                 program = &row.program;
                 let _ = writeln!(
                     text,
-                    "\n{program:<44} median ms     mean ± 95%        over hand  faults   sent + fetched MB   cpu gpu copy \
+                    "\n{program:<44} median ms     mean ± 95%        over hand  faults  on trust   sent + fetched MB   cpu gpu copy \
                      fault call output, %"
                 );
             }
@@ -333,10 +341,11 @@ impl Report {
                 "  {:<42} {:>9.3}  {:>9.3} ± {:<8.3} {:>7.3}",
                 row.way, row.median, row.mean, row.ci95, row.over_hand
             );
-            if let (Some(share), Some(stats), Some(b)) = (row.fault_share, &row.stats, &row.breakdown) {
+            let shares = row.fault_share.zip(row.trust_share);
+            if let (Some((share, trust)), Some(stats), Some(b)) = (shares, &row.stats, &row.breakdown) {
                 let megabytes = |bytes: u64| bytes as f64 / 1e6;
                 let (sent, fetched) = (megabytes(stats.upload_bytes), megabytes(stats.download_bytes));
-                let _ = write!(text, "  {:>6.2}%  {sent:>8.1} + {fetched:<8.1}", 100.0 * share);
+                let _ = write!(text, "  {:>6.2}% {:>6.2}%  {sent:>8.1} + {fetched:<8.1}", 100.0 * share, 100.0 * trust);
                 for part in [b.cpu, b.gpu, b.copy, b.fault, b.call, b.output] {
                     let _ = write!(text, " {:>5.1}", 100.0 * part / row.median);
                 }

@@ -125,7 +125,7 @@ impl Store for Copies {
     fn sent(&mut self, buffer: usize, bytes: Range<usize>) -> Outcome {
         let (host, _, memory) = self.buffers[buffer];
         // SAFETY: the program does not write the buffer before the kernel that follows has ended.
-        unsafe { self.accel.upload(&memory, bytes.start, host.add(bytes.start), bytes.len()) }?;
+        unsafe { self.accel.upload_for_kernel(&memory, bytes.start, host.add(bytes.start), bytes.len()) }?;
         Ok(())
     }
 

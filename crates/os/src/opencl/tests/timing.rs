@@ -107,7 +107,8 @@ fn a_kernel_has_ended_at_its_time_however_late_the_host_looks() {
 
 #[test]
 fn every_call_takes_its_time() {
-    let (mut program, setup, kernel) = program(Costs { call: Time::micros(2), bandwidth: None }, Clockwork::default());
+    let (mut program, setup, kernel) =
+        program(Costs { call: Time::micros(2), ..Costs::default() }, Clockwork::default());
     let start = program.now;
     let event = enqueue(&mut program, &setup, kernel);
     assert_eq!(program.now, start + Time::micros(2));
@@ -118,7 +119,7 @@ fn every_call_takes_its_time() {
 
 #[test]
 fn transfers_take_turns_on_the_wire() {
-    let costs = Costs { call: Time::ZERO, bandwidth: Some(Bytes(1_000_000_000)) };
+    let costs = Costs { bandwidth: Some(Bytes(1_000_000_000)), ..Costs::default() };
     let (mut program, setup, _) = program(costs, Clockwork::default());
     let queue = program.make(CreateCommandQueue, &[setup.context, setup.device, 0]).expect("a second queue");
     let buffer = program.make(CreateBuffer, &[setup.context, cl::MEM_READ_WRITE, 4096, 0]).expect("a buffer");
@@ -133,8 +134,24 @@ fn transfers_take_turns_on_the_wire() {
 }
 
 #[test]
+fn copies_and_fills_within_the_device_take_turns_in_its_copy_engine() {
+    let costs = Costs { copy_engine: Some(Bytes(1_000_000_000)), ..Costs::default() };
+    let (mut program, setup, _) = program(costs, Clockwork::default());
+    let queue = program.make(CreateCommandQueue, &[setup.context, setup.device, 0]).expect("a second queue");
+    let buffer = program.make(CreateBuffer, &[setup.context, cl::MEM_READ_WRITE, 4096, 0]).expect("a buffer");
+    let pattern = program.put(&[7; 4]);
+    let start = program.now;
+    program.ok(EnqueueFillBuffer, &[setup.queue, buffer, pattern, 4, 0, 1000, 0, 0, 0]);
+    program.ok(EnqueueCopyBuffer, &[queue, buffer, buffer, 0, 2000, 2000, 0, 0, 0]);
+    program.ok(Finish, &[setup.queue]);
+    assert_eq!(program.now, start + Time::micros(1));
+    program.ok(Finish, &[queue]);
+    assert_eq!(program.now, start + Time::micros(3));
+}
+
+#[test]
 fn shared_virtual_memory_crosses_the_wire_when_it_is_mapped_and_unmapped() {
-    let costs = Costs { call: Time::ZERO, bandwidth: Some(Bytes(1_000_000_000)) };
+    let costs = Costs { bandwidth: Some(Bytes(1_000_000_000)), ..Costs::default() };
     let (mut program, setup, _) = program(costs, Clockwork::default());
     let svm = program.call(SVMAlloc, &[setup.context, cl::MEM_READ_WRITE, 8000, 0]);
     let mut takes = |function, arguments: &[u64]| {

@@ -1,0 +1,42 @@
+//! The bytes behind a directory: those of blocks that a GPU's memory holds, or everything, in the host's memory.
+
+use crate::{Channel, Store};
+use mem::{Block, LINE, LineAddr, Mask, PhysAddr};
+use protocol::Line;
+use rustc_hash::FxHashMap;
+
+pub enum Bytes {
+    /// Lines of which something is held, with their marks; only looked up.
+    Some(FxHashMap<LineAddr, Line<LINE>>),
+    /// Everything, and the marks of lines that have any; only looked up.
+    All(Channel, Store, FxHashMap<LineAddr, Mask>),
+}
+
+impl Bytes {
+    /// A line as the store's table sees it.
+    pub fn line(&self, address: LineAddr) -> Line<LINE> {
+        match self {
+            Self::Some(lines) => lines.get(&address).copied().unwrap_or(Line::new(0)),
+            Self::All(channel, store, marks) => {
+                let mut bytes = [0; LINE];
+                store.lock().read(channel.inside(PhysAddr(address.0)), &mut bytes);
+                let dirty = marks.get(&address).copied().unwrap_or(Mask::NONE);
+                Line { data: Block::full(bytes), dirty, ..Line::new(0) }
+            }
+        }
+    }
+
+    pub fn keep(&mut self, address: LineAddr, line: Line<LINE>) {
+        match self {
+            Self::Some(lines) if line == Line::new(0) => _ = lines.remove(&address),
+            Self::Some(lines) => _ = lines.insert(address, line),
+            Self::All(channel, store, marks) => {
+                store.lock().write(channel.inside(PhysAddr(address.0)), line.data.bytes());
+                match line.is_dirty() {
+                    true => _ = marks.insert(address, line.dirty),
+                    false => _ = marks.remove(&address),
+                }
+            }
+        }
+    }
+}

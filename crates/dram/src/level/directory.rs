@@ -1,0 +1,301 @@
+//! A directory of blocks and the bytes behind it, without time.
+//!
+//! A record stands for a block, an aligned row of lines ([`Controller::lines`]). What the directory tells its store is obeyed at
+//! once ([`Controller::is_prompt`]): each command is one access to the bytes of a line. A message that the table makes wait does so
+//! with its block, what others want back before what they want to have: they may be waiting for each other. A block that is not
+//! here needs a way; if all are taken one has to go first.
+
+use super::bytes::Bytes;
+use crate::{
+    Channel, Store,
+    room::{Room, RoomSpec},
+};
+use mem::{Block, LINE, LineAddr, PhysAddr};
+use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Table, look, perform};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Whose memory it is.
+pub enum Extent {
+    /// A cache of another memory's blocks.
+    Cache(RoomSpec),
+    /// The home of all: there is no other.
+    All(Channel, Store),
+}
+
+/// An access to the bytes of a line.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// Where the line lies in this memory.
+    pub at: PhysAddr,
+    pub writes: bool,
+    /// What can be sent when it has been done.
+    pub sends: Vec<Msg<LINE>>,
+}
+
+pub struct Directory {
+    controller: &'static dyn Controller<LINE>,
+    table: &'static Table,
+    place: Place,
+    /// The store behind it, and what it is called.
+    store: &'static dyn Controller<LINE>,
+    store_place: Place,
+    /// For each state, whether nothing is under way in it.
+    at_rest: Vec<bool>,
+    /// Bytes of a block.
+    block: u64,
+    nothing: Line<LINE>,
+    /// Blocks of which something is known.
+    known: FxHashMap<LineAddr, Line<LINE>>,
+    bytes: Bytes,
+    /// `None`: all blocks have a place.
+    room: Option<Room>,
+    /// Messages that wait, by block; only looked up.
+    waiting: FxHashMap<LineAddr, VecDeque<Msg<LINE>>>,
+    /// Blocks whose first message is to be tried again.
+    again: VecDeque<LineAddr>,
+    /// Blocks that are still to be flushed, and how many flushes have not been answered.
+    flush: VecDeque<LineAddr>,
+    flushing: usize,
+    /// Blocks that are still to be given up, and those that are not gone yet.
+    forget: VecDeque<LineAddr>,
+    leaving: BTreeSet<LineAddr>,
+    log: Log,
+    store_log: Log,
+    sends: Vec<Msg<LINE>>,
+    /// What is to be sent without an access to any bytes.
+    pub out: Vec<Msg<LINE>>,
+    /// Accesses, in order.
+    pub accesses: Vec<Access>,
+}
+
+impl Directory {
+    /// `store` is the table of the bytes behind the directory; its number is the next after the directory's. `history`: how many
+    /// steps are kept to be told if the protocol turns out to have a hole.
+    pub fn new(
+        controller: &'static dyn Controller<LINE>,
+        store: &'static dyn Controller<LINE>,
+        place: Place,
+        extent: Extent,
+        history: usize,
+    ) -> Self {
+        let table = controller.table();
+        let (bytes, room) = match extent {
+            Extent::Cache(spec) => (Bytes::Some(FxHashMap::default()), Some(Room::new(spec))),
+            Extent::All(channel, store) => (Bytes::All(channel, store, FxHashMap::default()), None),
+        };
+        Self {
+            controller,
+            table,
+            place,
+            store,
+            store_place: Place::new(Node(place.me.0 + 1), place.me),
+            at_rest: (0..table.states.len() as u8).map(|state| table.at_rest(state)).collect(),
+            block: (controller.lines() * LINE) as u64,
+            nothing: Line::new(table.initial()),
+            known: FxHashMap::default(),
+            bytes,
+            room,
+            waiting: FxHashMap::default(),
+            again: VecDeque::new(),
+            flush: VecDeque::new(),
+            flushing: 0,
+            forget: VecDeque::new(),
+            leaving: BTreeSet::new(),
+            log: Log::new(table, history),
+            store_log: Log::new(store.table(), 0),
+            sends: Vec::new(),
+            out: Vec::new(),
+            accesses: Vec::new(),
+        }
+    }
+
+    /// Shows the directory a message; it is answered now or waits here.
+    pub fn offer(&mut self, msg: Msg<LINE>) -> Result<(), Box<Impossible>> {
+        let block = self.block_of(msg.line);
+        let in_turn = msg.lane() == Lane::Request && self.waiting.contains_key(&block);
+        if !in_turn && self.attempt(&msg)? {
+            return Ok(());
+        }
+        if msg.lane() == Lane::Reply {
+            let (state, event) = (self.line(block).state, format!("{:?}", msg.kind));
+            let (table, state) = (self.table.name, self.table.states[state as usize]);
+            let why = "an answer was made to wait".to_owned();
+            return Err(Box::new(Impossible { table, state, event, why, history: Vec::new() }));
+        }
+        let queue = self.waiting.entry(block).or_default();
+        let place = match msg.lane() {
+            Lane::Request => queue.len(),
+            _ => queue.iter().position(|other| other.lane() == Lane::Request).unwrap_or(queue.len()),
+        };
+        queue.insert(place, msg);
+        Ok(())
+    }
+
+    /// Whether something that waits can be tried.
+    pub fn has_work(&self) -> bool {
+        !self.again.is_empty() || !self.flush.is_empty() || !self.forget.is_empty()
+    }
+
+    /// Tries a message that waits, or goes on with an order for all blocks.
+    pub fn work(&mut self) -> Result<(), Box<Impossible>> {
+        if let Some(block) = self.again.pop_front() {
+            let Some(&msg) = self.waiting.get(&block).and_then(VecDeque::front) else { return Ok(()) };
+            if self.attempt(&msg)?
+                && let Some(queue) = self.waiting.get_mut(&block)
+            {
+                // What it gave rise to may have brought no other message.
+                queue.pop_front();
+                if queue.is_empty() {
+                    self.waiting.remove(&block);
+                } else if !self.again.contains(&block) {
+                    self.again.push_back(block);
+                }
+            }
+        } else if let Some(block) = self.flush.pop_front() {
+            self.offer(self.order(Kind::Flush, block))?;
+        } else if let Some(block) = self.forget.pop_front() {
+            match self.known.get(&block).map(|line| self.at_rest[line.state as usize]) {
+                Some(true) => _ = self.attempt(&self.order(Kind::Evict, block))?,
+                Some(false) => self.forget.push_back(block),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts to write every block back, or to give it up; [`is_swept`](Directory::is_swept) says when that is done.
+    pub fn sweep(&mut self, kind: Kind) {
+        let mut blocks: Vec<LineAddr> = self.known.keys().copied().collect();
+        blocks.sort_unstable();
+        if kind == Kind::Flush {
+            self.flushing = blocks.len();
+            self.flush = blocks.into();
+        } else {
+            self.leaving = blocks.iter().copied().collect();
+            self.forget = blocks.into();
+        }
+    }
+
+    /// Whether no block is left that was to be flushed or given up.
+    pub fn is_swept(&self) -> bool {
+        self.flushing == 0 && self.leaving.is_empty()
+    }
+
+    /// Where a line lies, as far as that is known before anything is done.
+    pub fn at(&self, line: LineAddr) -> PhysAddr {
+        match (&self.bytes, &self.room) {
+            (Bytes::All(channel, ..), _) => channel.inside(PhysAddr(line.0)),
+            (_, room) => {
+                let block = self.block_of(line);
+                PhysAddr(room.as_ref().and_then(|room| room.at(block)).unwrap_or(0) + line.0 - block.0)
+            }
+        }
+    }
+
+    fn block_of(&self, line: LineAddr) -> LineAddr {
+        LineAddr(line.0 / self.block * self.block)
+    }
+
+    fn line(&self, block: LineAddr) -> &Line<LINE> {
+        self.known.get(&block).unwrap_or(&self.nothing)
+    }
+
+    fn order(&self, kind: Kind, block: LineAddr) -> Msg<LINE> {
+        Msg::new(self.place.me, self.place.me, kind, block, Block::EMPTY)
+    }
+
+    /// Shows a message to its block, if nothing is in the way; says whether it was taken.
+    fn attempt(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        let block = self.block_of(msg.line);
+        let mut line = *self.line(block);
+        let met = look(self.controller, self.table, self.place, &line, msg);
+        if let Some((_, Cell::Go(next, _))) = met
+            && *next != self.nothing.state
+            && !self.known.contains_key(&block)
+            && !self.make_room(block)?
+        {
+            return Ok(false);
+        }
+        let before = line.state;
+        let mut sends = std::mem::take(&mut self.sends);
+        if !perform(self.controller, self.table, self.place, &mut line, msg, met, &mut self.log, &mut sends)? {
+            self.sends = sends;
+            return Ok(false);
+        }
+        self.known.insert(block, line);
+        for send in sends.drain(..) {
+            if send.to == self.store_place.me {
+                self.obey(&send)?;
+            } else if send.to != self.place.me {
+                self.out.push(send);
+            } else if send.kind == Kind::Done {
+                self.flushing -= 1;
+            }
+        }
+        self.sends = sends;
+        self.settle(block, before, line.state);
+        Ok(true)
+    }
+
+    /// The store does what the directory says.
+    fn obey(&mut self, command: &Msg<LINE>) -> Result<(), Box<Impossible>> {
+        let mut line = self.bytes.line(command.line);
+        let before = line;
+        let (controller, table, place) = (self.store, self.store.table(), self.store_place);
+        let met = look(controller, table, place, &line, command);
+        let mut sends = Vec::new();
+        perform(controller, table, place, &mut line, command, met, &mut self.store_log, &mut sends)?;
+        if line != before {
+            self.bytes.keep(command.line, line);
+        }
+        let writes = !command.data.mask().is_empty();
+        if writes || sends.iter().any(|send| !send.data.mask().is_empty()) {
+            self.accesses.push(Access { at: self.at(command.line), writes, sends });
+        } else {
+            self.out.append(&mut sends);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that those try again who waited for what has changed.
+    fn settle(&mut self, block: LineAddr, before: u8, after: u8) {
+        let gone = after == self.nothing.state;
+        if gone {
+            self.known.remove(&block);
+            self.leaving.remove(&block);
+        }
+        if self.waiting.contains_key(&block) && !self.again.contains(&block) {
+            self.again.push_back(block);
+        }
+        let Some(room) = &mut self.room else { return };
+        if gone {
+            room.free(block);
+        } else {
+            room.touch(block);
+        }
+        let came_to_rest = self.at_rest[after as usize] && !self.at_rest[before as usize];
+        if let Some(next) = room.next_wanted(block).filter(|_| gone || came_to_rest)
+            && !self.again.contains(&next)
+        {
+            self.again.push_back(next);
+        }
+    }
+
+    /// A way for a block that is not here; if none is free one is made free, and the block waits for it.
+    fn make_room(&mut self, block: LineAddr) -> Result<bool, Box<Impossible>> {
+        let Some(room) = &mut self.room else { return Ok(true) };
+        if room.take(block) {
+            // Others may wait for what else is free in the set.
+            let next = room.next_wanted(block).filter(|next| !self.again.contains(next));
+            self.again.extend(next);
+            return Ok(true);
+        }
+        let (known, at_rest) = (&self.known, &self.at_rest);
+        let victim = room.victim(block, |other| known.get(&other).is_some_and(|line| at_rest[line.state as usize]));
+        if let Some(victim) = victim {
+            self.attempt(&self.order(Kind::Evict, victim))?;
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,180 @@
+//! A memory that is a level of a hierarchy: a GPU's, which holds blocks of the host's, or the host's itself (UMH,
+//! `000_c62b95978e2a8887.txt`, 5). What it does is the affair of its protocol's directory and store ([`directory`]); this adds time.
+//!
+//! A context takes one message at a time: answers first, then messages that waited here, then new ones, in turn. The directory answers
+//! by itself what needs no bytes; every line that is read or written is an access of the memory behind it. **Answers are always
+//! taken, and what is asked or told leaves at once, whatever else could not**: levels ask and answer each other, and one that waited
+//! for another to take something might be what that one waits for.
+
+mod bytes;
+mod directory;
+
+pub use directory::{Access, Directory, Extent};
+
+use crate::{dram::Dram, memory};
+use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope, Series};
+use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, lane};
+use mem::{Block, LINE};
+use protocol::{Controller, Impossible, Kind, Msg, Node, Place};
+use std::rc::Rc;
+
+/// What a level is made of.
+#[derive(Clone, Copy)]
+pub struct LevelSpec {
+    pub directory: &'static dyn Controller<LINE>,
+    pub store: &'static dyn Controller<LINE>,
+    /// The first of those above has the number that `above` says; the store has the next after `me`.
+    pub place: Place,
+    pub timing: memory::Timing,
+    /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
+    pub history: usize,
+}
+
+pub struct Level {
+    me: Node,
+    directory: Directory,
+    pace: memory::Pace,
+    dram: Option<Dram>,
+    from: Vec<Inlet<Packet>>,
+    turns: RoundRobin,
+    /// Answers on their way out, and how many of them have found no room yet: no more is taken on then.
+    answers: Sender<Packet>,
+    unanswered: Pending,
+    ways: Rc<Router<Packet>>,
+    /// Who has ordered something for all blocks.
+    order: Option<Node>,
+    bell: EventCount,
+    reads: Counter,
+    writes: Counter,
+    /// Lines read or written, over time.
+    traffic: Series,
+}
+
+impl Level {
+    /// Builds the level at `scope`, and starts the context that sends its answers. `neighbours`: whoever is above, below and beside.
+    pub fn new(spec: LevelSpec, extent: Extent, neighbours: Side<Packet>, scope: &Scope) -> Self {
+        let memory::Port { port, pace } = memory::Port::of(&spec.timing);
+        let (under_way, done): (Outlet<Packet>, Inlet<Packet>) = scope.port("under_way", port, scope);
+        let bell = scope.eventcount("work");
+        neighbours.from.iter().for_each(|inlet| inlet.ring(&bell));
+        let ways = Rc::new(Router::new(neighbours.to, &Pending::default(), &scope.scope("neighbours"), &bell));
+        let leaving = Rc::clone(&ways);
+        scope.serve("answer", |_| memory::answer(done, leaving));
+        let dram = match spec.timing {
+            memory::Timing::Fixed(_) => None,
+            memory::Timing::Dram(dram) => Some(Dram::new(dram, &under_way, &bell, scope)),
+        };
+        let unanswered = Pending::default();
+        Self {
+            me: spec.place.me,
+            directory: Directory::new(spec.directory, spec.store, spec.place, extent, spec.history),
+            pace,
+            dram,
+            turns: RoundRobin::new(neighbours.from.len()),
+            from: neighbours.from,
+            answers: Sender::new(under_way, &unanswered, &scope.scope("answers"), &bell),
+            unanswered,
+            ways,
+            order: None,
+            bell,
+            reads: scope.counter("reads"),
+            writes: scope.counter("writes"),
+            traffic: scope.series("traffic"),
+        }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        let mut messages = 0;
+        loop {
+            match self.next() {
+                Ok(true) => self.respond(cx.now().0),
+                Ok(false) => {
+                    messages = 0;
+                    self.bell.next().await;
+                    continue;
+                }
+                Err(hole) => return cx.fail(hole.to_string()),
+            }
+            messages += 1;
+            if messages == self.pace.messages {
+                messages = 0;
+                cx.pause(self.pace.cycles).await;
+            }
+        }
+    }
+
+    /// Shows the directory its next message; says whether there was one.
+    fn next(&mut self) -> Result<bool, Box<Impossible>> {
+        if let Some(answer) = self.from.iter().find_map(|inlet| memory::take(inlet, Lane::Reply)) {
+            self.directory.offer(answer.msg)?;
+            return Ok(true);
+        }
+        if !self.unanswered.is_clear() {
+            return Ok(false);
+        }
+        if self.directory.has_work() {
+            self.directory.work()?;
+            return Ok(true);
+        }
+        for port in self.turns.order() {
+            let inlet = &self.from[port];
+            if inlet.is_empty() {
+                continue;
+            }
+            let can_take = |lane: &Lane| inlet.front(*lane).is_some_and(|packet| self.has_room(&packet.msg));
+            if let Some(lane) = [Lane::Coherence, Lane::Request].into_iter().find(can_take)
+                && let Some(Packet { msg, .. }) = inlet.try_recv(lane)
+            {
+                self.turns.grant(|turn| turn == port);
+                if msg.line == WHOLE {
+                    self.order = Some(msg.from);
+                    self.directory.sweep(msg.kind);
+                } else {
+                    self.directory.offer(msg)?;
+                }
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether what a message may bring about has room. Answers are taken even if not.
+    fn has_room(&self, msg: &Msg<LINE>) -> bool {
+        msg.line == WHOLE || self.dram.as_ref().is_none_or(|dram| dram.has_room(self.directory.at(msg.line)))
+    }
+
+    /// Sends what a step gave rise to, or sees to it that it will be sent.
+    fn respond(&mut self, now: u64) {
+        for msg in self.directory.out.drain(..) {
+            send(&self.ways, &self.answers, msg);
+        }
+        for access in self.directory.accesses.drain(..) {
+            let counter = if access.writes { &self.writes } else { &self.reads };
+            counter.increment();
+            self.traffic.count(1);
+            let answers: Vec<Packet> = access.sends.into_iter().map(Packet::from).collect();
+            let answers = match &self.dram {
+                Some(dram) if access.writes => {
+                    dram.write(now, access.at);
+                    answers
+                }
+                Some(dram) => dram.read(now, access.at, answers).unwrap_or_default(),
+                None => answers,
+            };
+            answers.into_iter().for_each(|Packet { msg, .. }| send(&self.ways, &self.answers, msg));
+        }
+        if self.directory.is_swept()
+            && let Some(asker) = self.order.take()
+        {
+            send(&self.ways, &self.answers, Msg::new(self.me, asker, Kind::Done, WHOLE, Block::EMPTY));
+        }
+    }
+}
+
+/// Answers leave when they are due; what is asked or told leaves at once.
+fn send(ways: &Router<Packet>, answers: &Sender<Packet>, msg: Msg<LINE>) {
+    match lane(&msg) {
+        Lane::Reply => answers.send(Lane::Reply, msg.into(), 0),
+        _ => ways.send(msg.into()),
+    }
+}

@@ -1,0 +1,71 @@
+//! Memories of GPUs that are levels above the host's, as a machine file says in `[gpu.memory]`: each holds blocks of it
+//! (UMH, `000_c62b95978e2a8887.txt`, 5).
+
+use crate::{
+    file::{File, MachineError},
+    memory,
+    spec::{at_least_one, wire},
+    units::Size,
+};
+use dram::{RoomSpec, Timing};
+use engine::LinkSpec;
+use mem::LINE;
+use serde::Deserialize;
+
+/// The memories of GPUs; each bank of an L2 has one behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Levels {
+    pub room: RoomSpec,
+    pub timing: Timing,
+    /// Whether GPUs give blocks to each other; else blocks go through the host's memory.
+    pub peer_transfer: bool,
+    /// From each to the host's memory and to those of other GPUs.
+    pub wire: LinkSpec,
+}
+
+impl Levels {
+    /// Lines of a block, as a power of two.
+    pub fn lines_log2(&self) -> usize {
+        (self.room.block / LINE as u64).trailing_zeros() as usize
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GpuMemoryFile {
+    size: Size,
+    ways: usize,
+    block: Size,
+    peer_transfer: bool,
+    kind: String,
+}
+
+/// `None` if the file says nothing about them. Of each GPU; lines are dealt over `banks`.
+pub fn levels(file: &mut File, banks: usize, interleave: u64) -> Result<Option<Levels>, MachineError> {
+    let path = "gpu.memory";
+    if !file.has(path) {
+        return Ok(None);
+    }
+    let GpuMemoryFile { size, ways, block, peer_transfer, kind } = file.section(path)?;
+    let timing = memory::of_kind(file, path, &kind)?;
+    let wire = wire(file, "wires.gpu_host")?;
+    at_least_one(file, path, "ways", ways)?;
+    let block = block.0.0;
+    if !block.is_power_of_two() || !(1..=64).contains(&(block / LINE as u64)) {
+        return Err(file.wrong(path, Some("block"), format!("must be 1, 2, 4, .. or 64 lines of {LINE} B")));
+    }
+    if block > interleave {
+        let reason = "a block lies behind one bank of the L2: it can't be longer than `interleave` there";
+        return Err(file.wrong(path, Some("block"), reason));
+    }
+    let blocks = size.0.0 / banks.max(1) as u64 / block;
+    let sets = blocks as usize / ways;
+    if !sets.is_power_of_two() || sets as u64 * ways as u64 != blocks {
+        let reason = format!(
+            "behind each bank of the L2 lie {blocks} blocks of {block} B; in {ways} ways they must make sets whose number is a power of two"
+        );
+        return Err(file.wrong(path, Some("size"), reason));
+    }
+    let room = RoomSpec { sets, ways, block, memories: banks as u64, interleave };
+    Ok(Some(Levels { room, timing, peer_transfer, wire }))
+}

@@ -15,6 +15,7 @@ use os::{
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     io::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
 };
 use thiserror::Error;
@@ -34,6 +35,8 @@ pub enum RunError {
     Start(#[from] StartError),
     #[error("it did not end well: {end}{output}")]
     Failed { end: String, output: String },
+    #[error("the simulator is wrong: {0}")]
+    Panicked(String),
     #[error("it was interrupted")]
     Interrupted,
 }
@@ -60,13 +63,21 @@ impl Prepared {
     }
 }
 
-/// Runs a job to its end, in this thread.
+/// Runs a job to its end, in this thread. A mistake of the simulator ends that run alone: others may have taken hours.
 pub fn run(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
+    catch_unwind(AssertUnwindSafe(|| simulate(job, monitor))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a word");
+        Err(RunError::Panicked(text.to_owned()))
+    })
+}
+
+fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     let Prepared { machine, image } = Prepared::new(job)?;
     let cores = machine.complex.as_ref().map_or(1, |complex| complex.cores);
     let shared = machine.complex.as_ref().is_some_and(|complex| complex.shared);
     let words = std::iter::once(&job.program).chain(&job.arguments).map(|word| word.clone().into_bytes()).collect();
-    let (gpus, compute_units, costs) = (machine.gpus as u32, machine.compute_units() as u32, machine.host);
+    let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
     let output = Kept::default();
     let (path, stdout, watched) = (format!("/workloads/{}", job.program), output.clone(), monitor.clone());
     let make = move |inside: &Inside| {
@@ -76,7 +87,8 @@ pub fn run(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         options.cpus = cores as u32;
         options.monitor = watched;
         let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-        let settings = Settings { gpus, compute_units, costs, policy, ..Settings::default() };
+        // Calls and copies have no price of their own: cores execute what the driver's library does.
+        let settings = Settings { gpus, compute_units, policy, ..Settings::default() };
         let driver = Driver::with_gpus(settings, Box::new(inside.clone()));
         let usage = driver.usage();
         options.driver = Box::new(driver);

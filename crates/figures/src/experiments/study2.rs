@@ -40,7 +40,7 @@ fn plan(Options { quick, .. }: Options) -> Plan {
         let shared: Vec<Job> = settings(quick).into_iter().map(|setting| job(program, quick, setting)).collect();
         std::iter::once(alone(program, quick)).chain(shared).collect::<Vec<_>>()
     };
-    let notes = vec!["the mean is over all settings that were run".to_owned()];
+    let notes = vec!["mean and best are over all settings that are run".to_owned()];
     Plan {
         jobs: COLLABORATIVE.iter().flat_map(of_program).collect(),
         native: Vec::new(),
@@ -55,7 +55,9 @@ fn rows(results: &Results, quick: bool) -> Vec<Row> {
     for (at, program) in COLLABORATIVE.iter().enumerate() {
         let Some(base) = results.get(&alone(program, quick)) else { continue };
         let speedup = |setting| Some((setting, results.get(&job(program, quick, setting))?.speedup_over(base)));
-        let speedups: Vec<((u32, u32), f64)> = settings(quick).into_iter().filter_map(speedup).collect();
+        // Of all settings or not at all: a mean or a best of some says something else.
+        let speedups: Option<Vec<((u32, u32), f64)>> = settings(quick).into_iter().map(speedup).collect();
+        let Some(speedups) = speedups else { continue };
         let all: Vec<f64> = speedups.iter().map(|(_, speedup)| *speedup).collect();
         // Of equals the first.
         let best = speedups.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));

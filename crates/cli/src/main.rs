@@ -9,11 +9,13 @@ mod disasm;
 mod files;
 mod guest;
 mod launch;
+mod list_experiments;
 mod list_protocols;
 mod list_systems;
 mod list_workloads;
 mod opencl;
 mod progress;
+mod repro;
 mod run;
 mod sdk;
 mod show_protocol;
@@ -34,6 +36,7 @@ Examples:
   cohesim list workloads                 the programs that are built in
   cohesim run matmul --functional -- --size 128
                                          run one whole: host code on the CPU, kernels on the GPU
+  cohesim repro giles-study2 --quick     an experiment of a paper: what it reports, and what is measured here
   cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
   cohesim disasm vecadd.hsaco            its machine code, registers and arguments
   cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
@@ -69,6 +72,7 @@ struct Cli {
 enum Command {
     Run(run::Run),
     Compare(compare::Compare),
+    Repro(repro::Repro),
     Sdk(sdk::Sdk),
     Launch(launch::Launch),
     Cc(cc::Cc),
@@ -91,6 +95,7 @@ enum List {
     Workloads(list_workloads::ListWorkloads),
     Protocols(list_protocols::ListProtocols),
     Systems(list_systems::ListSystems),
+    Experiments(list_experiments::ListExperiments),
 }
 
 #[derive(Subcommand)]
@@ -106,6 +111,7 @@ fn main() -> miette::Result<()> {
     match cli.command {
         Command::Run(command) => command.run(&ui),
         Command::Compare(command) => command.run(&ui),
+        Command::Repro(command) => command.run(&ui),
         Command::Sdk(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),
@@ -115,6 +121,7 @@ fn main() -> miette::Result<()> {
         Command::List(List::Workloads(command)) => command.run(&ui),
         Command::List(List::Protocols(command)) => command.run(&ui),
         Command::List(List::Systems(command)) => command.run(&ui),
+        Command::List(List::Experiments(command)) => command.run(&ui),
         Command::Show(Show::Workload(command)) => command.run(&ui),
         Command::Show(Show::Protocol(command)) => command.run(&ui),
         Command::Show(Show::System(command)) => command.run(&ui),

@@ -2,7 +2,7 @@
 //!
 //! A run brings statistics by path, and nothing else. What a reader wants to know is made of them here: where the time
 //! went ([`Summary`]), how several machines compare ([`Comparison`]), files for other programs and a page to look at
-//! ([`write`]), and what a machine looks like ([`drawing`]). Nothing here simulates, and nothing here knows how a machine is
+//! ([`write`]), what a machine looks like ([`drawing`]), and an experiment beside its paper ([`findings_text`]). Nothing here simulates, and nothing here knows how a machine is
 //! wired: elements are found by what they count (`docs/statistics.md`), so a new one appears by itself.
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,7 @@ pub mod drawing;
 mod facts;
 mod figures;
 mod files;
+mod findings;
 mod html;
 mod parquet;
 mod perfetto;
@@ -21,5 +22,6 @@ mod text;
 
 pub use comparison::{Compared, Comparison};
 pub use files::{ReportError, write};
+pub use findings::{findings_text, write_findings};
 pub use subject::{Digest, HostFacts, Identity, Input, Program, Subject, VERSION};
 pub use summary::{Accesses, Bottleneck, CacheLevel, KernelTime, Memory, Rows, Share, Spread, Summary, Units, Wires};

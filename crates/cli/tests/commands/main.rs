@@ -4,6 +4,7 @@ mod cc;
 mod disasm;
 mod launch;
 mod opencl;
+mod repro;
 mod run;
 mod support;
 mod systems;

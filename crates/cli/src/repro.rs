@@ -1,0 +1,92 @@
+//! `cohesim repro`: an experiment of a paper, what it reports beside what is measured.
+
+use crate::{
+    progress::{Progress, catch_interrupts},
+    ui::Ui,
+};
+use engine::Monitor;
+use figures::{Conductor, Event, Experiment, Options, State, Store};
+use miette::{IntoDiagnostic, WrapErr, bail, miette};
+use sha2::{Digest, Sha256};
+use std::{num::NonZero, path::PathBuf, thread};
+
+/// Repeat an experiment of a paper: what it reports, what is measured, and their ratio.
+///
+/// Results of runs are kept, so that an experiment that was broken off goes on where it was. The exit code is 0 only if every
+/// run that it needs ended well.
+#[derive(clap::Args)]
+pub struct Repro {
+    /// The experiment (see `cohesim list experiments`).
+    experiment: String,
+    /// Small inputs and fewer settings: minutes instead of hours.
+    #[arg(long)]
+    quick: bool,
+    /// Run programs on this computer too, where the experiment compares with a real one.
+    #[arg(long)]
+    native: bool,
+    /// How many runs go on at a time; the result is the same [default: as many as there are processors].
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    /// Write findings.json and a page to look at (report.html) to this folder.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Keep results of runs in this folder [default: cohesim/results in the user's cache].
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+}
+
+impl Repro {
+    pub fn run(self, ui: &Ui) -> miette::Result<()> {
+        let experiment = self.experiment()?;
+        catch_interrupts()?;
+        let store = self
+            .store
+            .or_else(Store::default_folder)
+            .map(|folder| Ok::<_, miette::Report>(Store::new(folder, &simulator()?)));
+        let store = store.transpose()?;
+        let threads = self.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
+        let monitor = Monitor::default();
+        // Watches for Ctrl-C; how far the runs are is told below.
+        let watched = Progress::start(experiment.name, &monitor, None, ui);
+        let conductor = Conductor { store: store.as_ref(), threads, monitor: &monitor, tell: &tell };
+        let options = Options { quick: self.quick, native: self.native };
+        let (findings, missing) = figures::conduct(experiment, options, &conductor).into_diagnostic()?;
+        drop(watched);
+        if let Some(folder) = &self.out {
+            report::write_findings(folder, &findings).into_diagnostic()?;
+        }
+        ui.print(&report::findings_text(&findings))?;
+        ui.report(&findings)?;
+        if ui.json {
+            findings.notes.iter().for_each(|note| ui.note(note));
+        }
+        if !missing.is_empty() {
+            bail!("{} runs of '{}' are missing; what has ended is kept", missing.len(), experiment.name);
+        }
+        Ok(())
+    }
+
+    fn experiment(&self) -> miette::Result<&'static Experiment> {
+        figures::find(&self.experiment).ok_or_else(|| {
+            let names: Vec<&str> = figures::ALL.iter().map(|experiment| experiment.name).collect();
+            miette!(help = format!("there are {}", names.join(", ")), "there is no experiment '{}'", self.experiment)
+        })
+    }
+}
+
+/// What results depend on beside their run: this very program.
+fn simulator() -> miette::Result<Vec<u8>> {
+    let path = std::env::current_exe().into_diagnostic().wrap_err("can't find this program's own file")?;
+    let bytes = crate::files::read(&path)?;
+    Ok(Sha256::digest(bytes).to_vec())
+}
+
+/// How far the experiment is, on standard error.
+fn tell(Event { number, of, job, state }: Event) {
+    match state {
+        State::Begun => eprintln!("run {number} of {of}: {job}"),
+        State::Kept => eprintln!("run {number} of {of}: {job}: kept from before"),
+        State::Done(time) => eprintln!("run {number} of {of}: done in {:.1} s", time.as_secs_f64()),
+        State::Failed(error) => eprintln!("run {number} of {of}: {job}: {error}"),
+    }
+}

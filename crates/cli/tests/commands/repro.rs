@@ -1,0 +1,18 @@
+//! Experiments of the papers, as the command lists and refuses them. What they find is tested where they are.
+
+use crate::support::cohesim;
+
+#[test]
+fn experiments_are_listed() {
+    let json = cohesim(&["list", "experiments", "--json"]).json();
+    let names: Vec<&str> = json.as_array().into_iter().flatten().filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names, ["giles-study1", "giles-study2", "giles-study3", "giles-validation", "giles-events"]);
+    let text = cohesim(&["list", "experiments"]).result();
+    assert!(text.lines().count() == names.len() && text.contains("Table 2.1"), "{text}");
+}
+
+#[test]
+fn an_experiment_that_does_not_exist_is_refused_with_those_that_do() {
+    let error = cohesim(&["repro", "giles-study9"]).error();
+    assert!(error.contains("no experiment 'giles-study9'") && error.contains("giles-study1"), "{error}");
+}

@@ -1,0 +1,154 @@
+//! Does the runs of an experiment, several at a time, and keeps what they bring.
+
+use crate::{Experiment, Findings, Job, Measured, Options, RunError, Store, StoreError, native, run, run::Prepared};
+use engine::Monitor;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZero,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How an experiment is conducted.
+pub struct Conductor<'a> {
+    /// Where results are kept; none: nowhere.
+    pub store: Option<&'a Store>,
+    /// How many runs go on at a time. The result does not depend on it.
+    pub threads: NonZero<usize>,
+    /// To stop all runs from outside.
+    pub monitor: &'a Monitor,
+    /// Told when a run begins and ends.
+    pub tell: &'a (dyn Fn(Event) + Sync),
+}
+
+/// What is told of a run, the `number`-th of `of`.
+pub struct Event<'a> {
+    pub number: usize,
+    pub of: usize,
+    pub job: &'a Job,
+    pub state: State<'a>,
+}
+
+pub enum State<'a> {
+    Begun,
+    /// Its result was there.
+    Kept,
+    Done(Duration),
+    Failed(&'a RunError),
+}
+
+/// What the runs brought.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    simulated: BTreeMap<Job, Measured>,
+    native: BTreeMap<Job, f64>,
+}
+
+impl Results {
+    /// The result of a run, if it brought one.
+    pub fn get(&self, job: &Job) -> Option<&Measured> {
+        self.simulated.get(job)
+    }
+
+    /// How long the region of interest of a program took on this computer, in seconds.
+    pub fn native(&self, job: &Job) -> Option<f64> {
+        self.native.get(job).copied()
+    }
+}
+
+/// A run that brought nothing.
+#[derive(Debug)]
+pub struct Missing {
+    pub job: Job,
+    pub error: RunError,
+}
+
+/// Does what an experiment needs; what failed is told beside what was found.
+pub fn conduct(
+    experiment: &'static Experiment,
+    options: Options,
+    conductor: &Conductor,
+) -> Result<(Findings, Vec<Missing>), StoreError> {
+    let plan = (experiment.plan)(options);
+    let threads = if plan.alone { NonZero::<usize>::MIN } else { conductor.threads };
+    let (mut results, missing) = conductor.run_all(&plan.jobs, threads)?;
+    let mut notes = plan.notes;
+    for job in &plan.native {
+        match native::run(job) {
+            Ok(seconds) => _ = results.native.insert(job.clone(), seconds),
+            Err(error) => notes.push(format!("{} on this computer: {error}", job.program)),
+        }
+    }
+    // A machine that is not there is told once, not once a run.
+    let absent: BTreeSet<String> = missing
+        .iter()
+        .filter(|missing| matches!(missing.error, RunError::NoMachine(_)))
+        .map(|missing| format!("{}; its rows are left out", missing.error))
+        .collect();
+    notes.extend(absent);
+    let Experiment { name, about, source, .. } = *experiment;
+    Ok((Findings { experiment: name, about, source, rows: (plan.rows)(&results), notes }, missing))
+}
+
+impl Conductor<'_> {
+    /// The results of all jobs. A job that is named twice is run once.
+    fn run_all(&self, jobs: &[Job], threads: NonZero<usize>) -> Result<(Results, Vec<Missing>), StoreError> {
+        let mut seen = BTreeSet::new();
+        let jobs: Vec<&Job> = jobs.iter().filter(|job| seen.insert(*job)).collect();
+        let next = Mutex::new(jobs.iter().enumerate());
+        let done = Mutex::new((Results::default(), Vec::new()));
+        let work = || -> Result<(), StoreError> {
+            loop {
+                let Some((number, job)) = next.lock().unwrap_or_else(PoisonError::into_inner).next() else {
+                    return Ok(());
+                };
+                let tell = |state: State| (self.tell)(Event { number: number + 1, of: jobs.len(), job, state });
+                let measured = self.one(job, &tell)?;
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                match measured {
+                    Ok(measured) => _ = done.0.simulated.insert((*job).clone(), measured),
+                    Err(error) => done.1.push((number, Missing { job: (*job).clone(), error })),
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads.get()).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| match worker.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })?;
+        let (results, mut missing) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        missing.sort_by_key(|(number, _)| *number);
+        Ok((results, missing.into_iter().map(|(_, missing)| missing).collect()))
+    }
+
+    fn one(&self, job: &Job, tell: &dyn Fn(State)) -> Result<Result<Measured, RunError>, StoreError> {
+        let prepared = match Prepared::new(job) {
+            Ok(prepared) => prepared,
+            Err(error) => return Ok(Err(error)),
+        };
+        let entry = self.store.map(|store| (store, store.key(job, &prepared)));
+        if let Some(measured) = entry.as_ref().and_then(|(store, key)| store.find(key)) {
+            tell(State::Kept);
+            return Ok(Ok(measured));
+        }
+        if self.monitor.is_stopped() {
+            return Ok(Err(RunError::Interrupted));
+        }
+        tell(State::Begun);
+        let begun = Instant::now();
+        let measured = run(job, self.monitor);
+        match &measured {
+            Ok(measured) => {
+                tell(State::Done(begun.elapsed()));
+                if let Some((store, key)) = entry {
+                    store.keep(&key, job, measured)?;
+                }
+            }
+            Err(error) => tell(State::Failed(error)),
+        }
+        Ok(measured)
+    }
+}

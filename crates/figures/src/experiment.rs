@@ -1,0 +1,36 @@
+//! What an experiment is.
+
+use crate::{Job, Results, Row};
+
+/// One experiment of a paper.
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One line: what is compared with what.
+    pub about: &'static str,
+    /// Where the paper has it.
+    pub source: &'static str,
+    pub plan: fn(Options) -> Plan,
+}
+
+/// How an experiment is done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Small inputs and fewer settings: all of it within minutes.
+    pub quick: bool,
+    /// Run programs on this computer too, where the experiment compares with a real one.
+    pub native: bool,
+}
+
+/// The work of an experiment.
+pub struct Plan {
+    pub jobs: Vec<Job>,
+    /// Programs that run on this computer too, whatever their machine.
+    pub native: Vec<Job>,
+    /// Whether runs must have the computer for themselves, because it is measured.
+    pub alone: bool,
+    /// What differs from the paper's set-up, for people.
+    pub notes: Vec<String>,
+    /// The rows, of whatever results there are; a row for which one is missing is left out.
+    pub rows: Box<dyn Fn(&Results) -> Vec<Row>>,
+}

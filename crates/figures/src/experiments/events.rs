@@ -1,0 +1,57 @@
+//! Table 2.1 of the dissertation on CPU-GPU collaboration, of the engine here: how many events a simulated cycle has, and what
+//! one takes (`003_07d33ec44b25be67.txt`, 2.6.2).
+//!
+//! The paper measures the parallel section, here it is the whole run of the program. An event is a context that runs once. Those of
+//! the paper run in every cycle of their element, those here only when there is something to do.
+
+use crate::{Experiment, Job, Options, Plan, Results, Row, mean, native};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "giles-events",
+    about: "events in a simulated cycle, and what an event takes on this computer, by simulated cores",
+    source: "KnightSim and M2S-CGM, Table 2.1",
+    plan,
+};
+
+const MACHINE: &str = "apu-c-l3";
+
+/// Cores, and the paper's events in a cycle.
+const CORES: [(u32, f64); 6] = [(1, 13.0), (2, 20.0), (4, 34.0), (8, 60.0), (16, 113.0), (32, 215.0)];
+
+/// The paper's physical cycles of work per event.
+const CYCLES: f64 = 2680.0;
+
+fn job(cores: u32, quick: bool) -> Job {
+    let size = if quick { "96x96" } else { "usual" };
+    let arguments = format!("--size {size} --threads {cores}");
+    Job::new(MACHINE, "hotspot-omp", &arguments).with(&[format!("cpu.cores={cores}"), format!("system.slices={cores}")])
+}
+
+fn plan(Options { quick, .. }: Options) -> Plan {
+    let rate = native::tsc_hertz();
+    let mut notes = vec!["of the whole run of hotspot-omp; a cycle is one of the cores' clock".to_owned()];
+    if rate.is_none() {
+        notes.push("the rate of this computer's time-stamp counter is not known: no cycles".into());
+    }
+    Plan {
+        jobs: CORES.iter().map(|(cores, _)| job(*cores, quick)).collect(),
+        native: Vec::new(),
+        alone: true,
+        notes,
+        rows: Box::new(move |results| rows(results, quick, rate)),
+    }
+}
+
+fn rows(results: &Results, quick: bool, rate: Option<f64>) -> Vec<Row> {
+    let (mut rows, mut times) = (Vec::new(), Vec::new());
+    for (cores, paper) in CORES {
+        let Some(run) = results.get(&job(cores, quick)) else { continue };
+        let nanoseconds = run.host_seconds * 1e9 / run.events.max(1) as f64;
+        times.push(nanoseconds);
+        rows.push(Row::new(format!("{cores} cores, events a cycle"), paper, run.events_per_cycle()));
+        rows.push(Row::new(format!("{cores} cores, ns an event"), None, nanoseconds));
+    }
+    let cycles = mean(&times).zip(rate).map(|(nanoseconds, rate)| nanoseconds * 1e-9 * rate);
+    rows.extend(cycles.map(|cycles| Row::new("cycles of this computer an event, mean", CYCLES, cycles)));
+    rows
+}

@@ -1,0 +1,68 @@
+//! Study 1 of the dissertation on CPU-GPU collaboration: what a shared last-level cache and coherence between CPU and GPU do to
+//! programs that were written without them (`003_07d33ec44b25be67.txt`, 4.3).
+
+use super::RODINIA;
+use crate::{Experiment, Job, Options, Plan, Results, Row};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "giles-study1",
+    about: "coherence and a shared last-level cache: speedups over the non-coherent machine that joins at memory",
+    source: "KnightSim and M2S-CGM, 4.3.2",
+    plan,
+};
+
+/// The machine that speedups are against.
+const BASE: &str = "apu4-nc-mc";
+
+/// The others, how arrays are handed over on them, and what the paper reports in the order of [`RODINIA`]. Of NC-L3 it says
+/// that it is slightly worse, without numbers.
+const SYSTEMS: [(&str, &str, [Option<f64>; 6]); 3] = [
+    ("apu4-nc-l3", "explicit", [None; 6]),
+    ("apu4-c-mc", "none", [Some(3.27), Some(1.06), Some(0.94), Some(6.51), Some(1.21), Some(1.19)]),
+    ("apu4-c-l3", "none", [Some(3.67), Some(1.06), Some(0.95), Some(8.83), Some(1.23), Some(1.40)]),
+];
+
+/// The paper has two values of BFS; 4.7 has these.
+const OTHER_BFS: [(&str, f64); 2] = [("apu4-c-mc", 1.15), ("apu4-c-l3", 1.16)];
+
+/// Sizes of quick runs, in the order of [`RODINIA`].
+const SMALL: [&str; 6] = ["1024", "80", "800", "96x96", "192", "4096"];
+
+fn job(at: usize, machine: &str, copies: &str, quick: bool) -> Job {
+    let size = if quick { SMALL[at] } else { "usual" };
+    Job::new(machine, RODINIA[at].1, &format!("--size {size} --copies {copies}"))
+}
+
+fn plan(options: Options) -> Plan {
+    let quick = options.quick;
+    let of_program = |at| {
+        let others = SYSTEMS.iter().map(move |(machine, copies, _)| job(at, machine, copies, quick));
+        std::iter::once(job(at, BASE, "explicit", quick)).chain(others)
+    };
+    let mut notes = vec!["BFS has two values in the paper: those of 4.3.2 and of 4.7".to_owned()];
+    if quick {
+        notes.push("small inputs: launches and copies weigh more than in the paper".into());
+    }
+    Plan {
+        jobs: (0..RODINIA.len()).flat_map(of_program).collect(),
+        native: Vec::new(),
+        alone: false,
+        notes,
+        rows: Box::new(move |results| rows(results, quick)),
+    }
+}
+
+fn rows(results: &Results, quick: bool) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (machine, copies, paper) in SYSTEMS {
+        for (at, (name, _)) in RODINIA.iter().enumerate() {
+            let base = results.get(&job(at, BASE, "explicit", quick));
+            let (Some(base), Some(run)) = (base, results.get(&job(at, machine, copies, quick))) else { continue };
+            let speedup = run.speedup_over(base);
+            rows.push(Row::new(format!("{name}, {machine}"), paper[at], speedup));
+            let other = OTHER_BFS.iter().find(|(system, _)| *name == "BFS" && *system == machine);
+            rows.extend(other.map(|(_, paper)| Row::new(format!("BFS, {machine} (4.7)"), *paper, speedup)));
+        }
+    }
+    rows
+}

@@ -1,0 +1,82 @@
+//! The validation of the dissertation on CPU-GPU collaboration: how much faster OpenMP programs get with more threads, simulated
+//! and on a real computer (`003_07d33ec44b25be67.txt`, 3.4.2, Fig. 3.14).
+//!
+//! The paper's real computer had four cores; a comparison with one that has fewer, or that others use, says little.
+
+use super::RODINIA;
+use crate::{Experiment, Job, Options, Plan, Results, Row, mean};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "giles-validation",
+    about: "OpenMP programs with 2 and 4 threads over one: simulated, and with --native on this computer",
+    source: "KnightSim and M2S-CGM, 3.4.2",
+    plan,
+};
+
+const MACHINE: &str = "apu4-nc-mc";
+
+/// Threads, and the paper's mean difference between simulated and real speedups.
+const THREADS: [(u32, f64); 2] = [(2, 0.104), (4, 0.22)];
+
+/// Sizes of quick runs, in the order of [`RODINIA`].
+const SMALL: [&str; 6] = ["2048", "80", "800", "96x96", "192", "4096"];
+
+fn job(at: usize, threads: u32, quick: bool) -> Job {
+    let size = if quick { SMALL[at] } else { "usual" };
+    Job::new(MACHINE, &format!("{}-omp", RODINIA[at].1), &format!("--size {size} --threads {threads}"))
+}
+
+fn plan(Options { quick, native }: Options) -> Plan {
+    let threads = || std::iter::once(1).chain(THREADS.map(|(threads, _)| threads));
+    let jobs: Vec<Job> =
+        (0..RODINIA.len()).flat_map(|at| threads().map(move |threads| job(at, threads, quick))).collect();
+    let mut notes = Vec::new();
+    if native {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        notes.push(format!("this computer has {cores} processors; the paper's had 4 cores"));
+    } else {
+        notes.push("the paper reports differences to a real computer: --native measures this one".into());
+    }
+    Plan {
+        native: if native { jobs.clone() } else { Vec::new() },
+        jobs,
+        alone: false,
+        notes,
+        rows: Box::new(move |results| rows(results, quick)),
+    }
+}
+
+fn rows(results: &Results, quick: bool) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (threads, paper) in THREADS {
+        let mut differences = Vec::new();
+        for (at, (name, _)) in RODINIA.iter().enumerate() {
+            let (one, several) = (job(at, 1, quick), job(at, threads, quick));
+            let simulated =
+                results.get(&one).zip(results.get(&several)).map(|(one, several)| several.speedup_over(one));
+            let native = results.native(&one).zip(results.native(&several)).map(|(one, several)| one / several);
+            let row = |how: &str, speedup| Row::new(format!("{name}, {threads} threads, {how}"), None, speedup);
+            rows.extend(simulated.map(|speedup| row("simulated", speedup)));
+            rows.extend(native.map(|speedup| row("native", speedup)));
+            differences.extend(simulated.zip(native).map(|(simulated, native)| difference(simulated, native)));
+        }
+        let mean = mean(&differences).filter(|_| differences.len() == RODINIA.len());
+        rows.extend(mean.map(|mean| Row::new(format!("mean difference, {threads} threads"), paper, mean)));
+    }
+    rows
+}
+
+/// How far apart the two are, of the real one.
+fn difference(simulated: f64, native: f64) -> f64 {
+    (simulated - native).abs() / native
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_has_no_sign() {
+        assert_eq!((difference(1.5, 2.0), difference(2.5, 2.0)), (0.25, 0.25));
+    }
+}

@@ -1,0 +1,58 @@
+//! What an experiment found: rows of what the paper reports and what was measured.
+
+use serde::Serialize;
+
+/// One figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub name: String,
+    /// The paper's value; none where it has no number, or shows it in a picture alone.
+    pub paper: Option<f64>,
+    pub measured: f64,
+    /// Measured over the paper's.
+    pub ratio: Option<f64>,
+}
+
+impl Row {
+    pub fn new(name: impl Into<String>, paper: impl Into<Option<f64>>, measured: f64) -> Self {
+        let paper = paper.into();
+        let ratio = paper.filter(|paper| *paper != 0.0).map(|paper| measured / paper);
+        Self { name: name.into(), paper, measured, ratio }
+    }
+}
+
+/// All rows of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    pub experiment: &'static str,
+    #[serde(skip)]
+    pub about: &'static str,
+    #[serde(skip)]
+    pub source: &'static str,
+    pub rows: Vec<Row>,
+    /// What differs from the paper's set-up, and what is missing.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// The arithmetic mean; none of nothing.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_measured_over_the_papers_value() {
+        assert_eq!(Row::new("BP", 4.0, 3.0).ratio, Some(0.75));
+        assert_eq!(Row::new("BP", None, 3.0).ratio, None);
+        assert_eq!(Row::new("nothing", 0.0, 3.0).ratio, None);
+    }
+
+    #[test]
+    fn the_mean_of_nothing_is_none() {
+        assert_eq!((mean(&[1.0, 2.0, 6.0]), mean(&[])), (Some(3.0), None));
+    }
+}

@@ -1,0 +1,102 @@
+//! A run that an experiment needs, and what it brings.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A built-in program on a machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Job {
+    /// A machine that comes with cohesim, or a file.
+    pub machine: String,
+    /// Keys of it that are changed: `gpu.clock=4 GHz`.
+    pub changes: Vec<String>,
+    /// A workload or a program for the CPU alone.
+    pub program: String,
+    pub arguments: Vec<String>,
+}
+
+impl Job {
+    /// A program on a machine as it is; the arguments are separated by blanks.
+    pub fn new(machine: &str, program: &str, arguments: &str) -> Self {
+        let arguments = arguments.split_whitespace().map(str::to_owned).collect();
+        Self { machine: machine.into(), changes: Vec::new(), program: program.into(), arguments }
+    }
+
+    /// With these keys of the machine changed.
+    pub fn with(mut self, changes: &[String]) -> Self {
+        self.changes.extend_from_slice(changes);
+        self
+    }
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} on {}", self.program, self.arguments.join(" "), self.machine)?;
+        self.changes.iter().try_for_each(|change| write!(f, " {change}"))
+    }
+}
+
+/// What a run brought. All but the last is simulated, and the same in every run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The region of interest that the program marks; the whole run if it marks none.
+    pub region_fs: u64,
+    /// In the region, the longest that a core was not idle: until the CPU's part was done.
+    pub cpu_fs: u64,
+    /// In the region, the longest that a compute unit had wavefronts.
+    pub gpu_fs: u64,
+    /// Of the whole run.
+    pub end_fs: u64,
+    /// How many times a context of the model has run.
+    pub events: u64,
+    pub cpu_instructions: u64,
+    /// Of the machine's cores.
+    pub cpu_hertz: u64,
+    /// What the simulation took of a processor of the computer that did it.
+    pub host_seconds: f64,
+}
+
+impl Measured {
+    /// How many times faster this was than `other`, by the region of interest.
+    pub fn speedup_over(&self, other: &Measured) -> f64 {
+        ratio(other.region_fs, self.region_fs)
+    }
+
+    /// Events in a cycle of the cores, on average.
+    pub fn events_per_cycle(&self) -> f64 {
+        let cycles = self.end_fs as f64 * self.cpu_hertz as f64 / 1e15;
+        if cycles > 0.0 { self.events as f64 / cycles } else { 0.0 }
+    }
+}
+
+/// One time over another that may be nothing.
+pub(crate) fn ratio(a: u64, b: u64) -> f64 {
+    if b == 0 { 0.0 } else { a as f64 / b as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(region_fs: u64) -> Measured {
+        let (end_fs, events, cpu_hertz) = (2_000_000, 26, 4_000_000_000);
+        Measured { region_fs, cpu_fs: 0, gpu_fs: 0, end_fs, events, cpu_instructions: 0, cpu_hertz, host_seconds: 0.0 }
+    }
+
+    #[test]
+    fn half_the_time_is_a_speedup_of_two() {
+        assert_eq!(measured(50).speedup_over(&measured(100)), 2.0);
+    }
+
+    #[test]
+    fn events_are_counted_against_cycles_of_the_cores() {
+        // 2 ns are 8 cycles of 4 GHz.
+        assert_eq!(measured(0).events_per_cycle(), 3.25);
+    }
+
+    #[test]
+    fn a_job_is_told_in_one_line() {
+        let job = Job::new("apu-c-l3", "write", "--size 10").with(&["cpu.cores=2".into()]);
+        assert_eq!(job.to_string(), "write --size 10 on apu-c-l3 cpu.cores=2");
+    }
+}

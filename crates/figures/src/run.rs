@@ -1,0 +1,165 @@
+//! Runs a job: a program inside a machine with a CPU, on its cores and GPU.
+
+use crate::{Job, Measured};
+use engine::{Monitor, Outcome, Region, Value};
+use machine::{
+    Machine, MachineError,
+    program::{Finish, Inside},
+};
+use os::{
+    End, Process,
+    files::Stdio,
+    opencl::{Driver, PolicyKind, Settings},
+    process::StartError,
+};
+use rustix::time::{ClockId, clock_gettime};
+use std::{
+    io::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, PoisonError},
+};
+use thiserror::Error;
+
+/// Why a run brought nothing.
+#[derive(Debug, Error)]
+pub enum RunError {
+    #[error("no machine '{0}' comes with cohesim yet")]
+    NoMachine(String),
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    #[error("the machine '{0}' has no CPU: programs can't run on it whole")]
+    NoCpu(String),
+    #[error("no program '{0}' is built in")]
+    NoProgram(String),
+    #[error("it can't be started: {0}")]
+    Start(#[from] StartError),
+    #[error("it did not end well: {end}{output}")]
+    Failed { end: String, output: String },
+    #[error("the simulator is wrong: {0}")]
+    Panicked(String),
+    #[error("it was interrupted")]
+    Interrupted,
+}
+
+/// A job with everything it names found.
+pub(crate) struct Prepared {
+    pub machine: Machine,
+    pub image: &'static [u8],
+}
+
+impl Prepared {
+    pub fn new(job: &Job) -> Result<Self, RunError> {
+        let is_file = job.machine.ends_with(".toml");
+        if !is_file && !machine::shipped().any(|name| name == job.machine) {
+            return Err(RunError::NoMachine(job.machine.clone()));
+        }
+        let machine = Machine::load(&job.machine, &job.changes)?;
+        if machine.complex.is_none() {
+            return Err(RunError::NoCpu(job.machine.clone()));
+        }
+        let gpu = workloads::find(&job.program).map(|_| workloads::guest());
+        let image = gpu.or_else(|| workloads::find_cpu_program(&job.program).map(|program| program.image));
+        Ok(Self { machine, image: image.ok_or_else(|| RunError::NoProgram(job.program.clone()))? })
+    }
+}
+
+/// Runs a job to its end, in this thread. A mistake of the simulator ends that run alone: others may have taken hours.
+pub fn run(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
+    catch_unwind(AssertUnwindSafe(|| simulate(job, monitor))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a word");
+        Err(RunError::Panicked(text.to_owned()))
+    })
+}
+
+fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
+    let Prepared { machine, image } = Prepared::new(job)?;
+    let cores = machine.complex.as_ref().map_or(1, |complex| complex.cores);
+    let shared = machine.complex.as_ref().is_some_and(|complex| complex.shared);
+    let words = std::iter::once(&job.program).chain(&job.arguments).map(|word| word.clone().into_bytes()).collect();
+    let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
+    let output = Kept::default();
+    let (path, stdout, watched) = (format!("/workloads/{}", job.program), output.clone(), monitor.clone());
+    let make = move |inside: &Inside| {
+        let mut options = os::Options::new(path);
+        options.arguments = words;
+        options.stdio = Stdio::new(io::empty(), stdout.clone(), stdout);
+        options.cpus = cores as u32;
+        options.monitor = watched;
+        let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
+        // Calls and copies have no price of their own: cores execute what the driver's library does.
+        let settings = Settings { gpus, compute_units, policy, ..Settings::default() };
+        let driver = Driver::with_gpus(settings, Box::new(inside.clone()));
+        let usage = driver.usage();
+        options.driver = Box::new(driver);
+        Ok((Process::start(image, options)?, usage))
+    };
+    let begun = seconds();
+    let how = machine::Options { threads: 1, monitor: monitor.clone(), ..Default::default() };
+    let (Finish { end, totals, .. }, run) = machine::run(&machine, &how, make)?;
+    let host_seconds = seconds() - begun;
+    let broken = || match &run.outcome {
+        Outcome::Finished => end.to_string(),
+        other => other.to_string(),
+    };
+    match (&run.outcome, &end) {
+        (Outcome::Finished, End::Exited { code: 0 }) => {}
+        _ if monitor.is_stopped() => return Err(RunError::Interrupted),
+        _ => return Err(RunError::Failed { end: broken(), output: output.text() }),
+    }
+    let region = run.regions.iter().find(|region| region.name == "region_of_interest");
+    let cpu_clock = machine.complex.as_ref().map_or(1, |complex| complex.clock.0);
+    Ok(Measured {
+        region_fs: totals.region.unwrap_or(totals.time).0,
+        cpu_fs: region.map_or(0, |region| longest(region, "fetch_stall", cpu_clock)),
+        gpu_fs: region.map_or(0, |region| longest(region, "issue", machine.clock.0)),
+        end_fs: run.end.0,
+        events: run.events,
+        cpu_instructions: totals.instructions,
+        cpu_hertz: cpu_clock,
+        host_seconds,
+    })
+}
+
+/// Of the elements that account for their cycles and know this reason: the most time that one of them was not idle.
+fn longest(region: &Region, reason: &str, hertz: u64) -> u64 {
+    let statistics = &region.statistics.0;
+    let count = |value: &Value| if let Value::Count(n) = value { *n } else { 0 };
+    let elements = statistics.keys().filter_map(|path| path.strip_suffix(reason)?.strip_suffix(".cycles."));
+    let busy = elements.map(|element| {
+        let own = format!("{element}.cycles.");
+        let phases = statistics.range(own.clone()..).take_while(|(path, _)| path.starts_with(&own));
+        phases.filter(|(path, _)| !path.ends_with(".idle")).map(|(_, value)| count(value)).sum::<u64>()
+    });
+    let cycles = busy.max().unwrap_or(0);
+    (u128::from(cycles) * 1_000_000_000_000_000 / u128::from(hertz)) as u64
+}
+
+/// What this thread has taken of a processor.
+fn seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// What the program printed.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&bytes);
+        if text.trim().is_empty() { String::new() } else { format!("; it printed: {}", text.trim()) }
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

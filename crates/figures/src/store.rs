@@ -1,0 +1,94 @@
+//! Results of runs, kept by what they depend on.
+//!
+//! An entry is a file of JSON named by a hash of the simulator, the resolved machine, the program and its arguments. It is
+//! written beside its place and then moved there; one that can't be read as what it should be counts as not there.
+
+use crate::{Job, Measured, run::Prepared};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+use thiserror::Error;
+
+/// Where results are kept.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+    /// What else a result depends on: the version of the simulator.
+    simulator: Vec<u8>,
+}
+
+/// A result can't be kept.
+#[derive(Debug, Error)]
+#[error("can't keep a result in '{}': {source}", path.display())]
+pub struct StoreError {
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+/// The file of an entry: what it is of, for people, and what came out.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    run: String,
+    key: String,
+    measured: Measured,
+}
+
+impl Store {
+    /// A store in a folder, which is made when there is something to keep. Results of a `simulator` are found by the same
+    /// one only: its version, or a hash of its executable.
+    pub fn new(folder: impl Into<PathBuf>, simulator: &[u8]) -> Self {
+        Self { folder: folder.into(), simulator: simulator.to_vec() }
+    }
+
+    /// The user's folder for results.
+    pub fn default_folder() -> Option<PathBuf> {
+        let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+        Some(base.join("cohesim").join("results"))
+    }
+
+    pub(crate) fn key(&self, job: &Job, prepared: &Prepared) -> String {
+        let mut hash = Sha256::new();
+        // Each part with its length, so that no two lists run together to the same bytes.
+        let mut part = |bytes: &[u8]| {
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        };
+        part(env!("CARGO_PKG_VERSION").as_bytes());
+        part(&self.simulator);
+        part(prepared.machine.resolved.as_bytes());
+        part(prepared.image);
+        std::iter::once(&job.program).chain(&job.arguments).for_each(|word| part(word.as_bytes()));
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The result of a run, if it is there and whole.
+    pub(crate) fn find(&self, key: &str) -> Option<Measured> {
+        let entry: Entry = serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()?;
+        (entry.key == key).then_some(entry.measured)
+    }
+
+    pub(crate) fn keep(&self, key: &str, job: &Job, measured: &Measured) -> Result<(), StoreError> {
+        let path = self.path(key);
+        let entry = Entry { run: job.to_string(), key: key.into(), measured: measured.clone() };
+        let partial = self.folder.join(format!(".{key}.{}.partial", std::process::id()));
+        write(&self.folder, &partial, &path, &entry).map_err(|source| {
+            // Whatever is left of it is of no use; that it can't be removed either changes nothing.
+            _ = fs::remove_file(&partial);
+            StoreError { path, source }
+        })
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.json"))
+    }
+}
+
+fn write(folder: &Path, partial: &Path, path: &Path, entry: &Entry) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(partial, serde_json::to_vec_pretty(entry)?)?;
+    fs::rename(partial, path)
+}

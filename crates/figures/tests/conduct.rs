@@ -1,0 +1,120 @@
+//! An experiment from its plan to its findings, broken off, damaged and resumed.
+
+use engine::Monitor;
+use figures::{Conductor, Event, Experiment, Findings, Job, Missing, Options, Plan, RunError, State, Store, conduct};
+use std::{fs, num::NonZero, path::PathBuf, sync::Mutex};
+
+static EXPERIMENT: Experiment = Experiment {
+    name: "tiny",
+    about: "two threads over one",
+    source: "nowhere",
+    plan: |_| Plan {
+        jobs: vec![job(1), job(2), Job::new("no-such-machine", "write", "")],
+        native: Vec::new(),
+        alone: false,
+        notes: Vec::new(),
+        rows: Box::new(|results| {
+            let runs = results.get(&job(1)).zip(results.get(&job(2)));
+            runs.map(|(one, two)| figures::Row::new("speedup", 2.0, two.speedup_over(one))).into_iter().collect()
+        }),
+    },
+};
+
+/// Half by the GPU, half by threads of the CPU.
+fn job(threads: u32) -> Job {
+    let arguments = format!("--size 2048 --copies none --cpu-share 50 --chunk 256 --threads {threads}");
+    Job::new("apu-c-l3", "write", &arguments).with(&["cpu.cores=2".into(), "system.slices=2".into()])
+}
+
+/// A folder that goes away with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("cohesim-figures-{name}-{}", std::process::id())))
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0).expect("the store has been made");
+        entries.map(|entry| entry.expect("it can be read").path()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A test that failed before it was made has nothing to remove.
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Conducts the experiment; also gives how many runs were done, and how many were kept.
+fn conducted(folder: &Folder, simulator: &[u8], threads: usize) -> (Findings, Vec<Missing>, (usize, usize)) {
+    let store = Store::new(&folder.0, simulator);
+    let counts = Mutex::new((0, 0));
+    let tell = |event: Event| {
+        let mut counts = counts.lock().expect("nobody panics while he counts");
+        match event.state {
+            State::Done(_) => counts.0 += 1,
+            State::Kept => counts.1 += 1,
+            State::Begun | State::Failed(_) => {}
+        }
+    };
+    let threads = NonZero::new(threads).expect("not none");
+    let conductor = Conductor { store: Some(&store), threads, monitor: &Monitor::default(), tell: &tell };
+    let (findings, missing) = conduct(&EXPERIMENT, Options::default(), &conductor).expect("the store can be written");
+    (findings, missing, counts.into_inner().expect("nobody panics while he counts"))
+}
+
+#[test]
+fn an_experiment_is_resumed_with_the_same_findings() {
+    let folder = Folder::new("resumed");
+    let (first, missing, counts) = conducted(&folder, b"a", 1);
+    assert_eq!(counts, (2, 0), "{missing:?}");
+    let [row] = first.rows.as_slice() else { panic!("one row: {first:?}") };
+    assert!(row.measured > 0.0 && row.ratio == Some(row.measured / 2.0), "{row:?}");
+    assert!(
+        matches!(missing.as_slice(), [Missing { error: RunError::NoMachine(name), .. }] if name == "no-such-machine")
+    );
+    assert!(first.notes[0].contains("no-such-machine") && first.notes[0].contains("left out"), "{:?}", first.notes);
+
+    let (again, _, counts) = conducted(&folder, b"a", 2);
+    assert_eq!(((0, 2), &first), (counts, &again));
+
+    let files = folder.files();
+    assert_eq!(files.len(), 2);
+    fs::write(&files[0], "{").expect("it can be damaged");
+    let (repaired, _, counts) = conducted(&folder, b"a", 2);
+    assert_eq!(((1, 1), &first), (counts, &repaired));
+
+    let (_, _, counts) = conducted(&folder, b"another simulator", 2);
+    assert_eq!(counts, (2, 0));
+}
+
+#[test]
+fn a_run_that_does_not_end_well_says_what_it_printed() {
+    let error = figures::run(&Job::new("apu-c-l3", "write", "--size 0"), &Monitor::default()).unwrap_err();
+    assert!(error.to_string().contains("must not be 0"), "{error}");
+    let error = figures::run(&Job::new("r9nano", "write", ""), &Monitor::default()).unwrap_err();
+    assert!(error.to_string().contains("has no CPU"), "{error}");
+    let error = figures::run(&Job::new("apu-c-l3", "no-such-program", ""), &Monitor::default()).unwrap_err();
+    assert!(matches!(error, RunError::NoProgram(_)), "{error}");
+}
+
+#[test]
+fn every_plan_names_programs_that_are_there_and_machines_that_can_be_read() {
+    for experiment in figures::ALL {
+        for quick in [true, false] {
+            let plan = (experiment.plan)(Options { quick, native: true });
+            assert!(!plan.jobs.is_empty());
+            for job in plan.jobs {
+                let program = workloads::find(&job.program).map(|program| program.name);
+                let program = program.or_else(|| workloads::find_cpu_program(&job.program).map(|program| program.name));
+                assert_eq!(program, Some(job.program.as_str()), "{}: {job}", experiment.name);
+                if machine::shipped().any(|name| name == job.machine) {
+                    let machine = machine::Machine::load(&job.machine, &job.changes);
+                    assert!(machine.is_ok(), "{job}: {:?}", machine.err());
+                }
+            }
+        }
+    }
+}

@@ -268,7 +268,7 @@ impl Cache {
             return Ok(true);
         }
         // A line that has come for these must not go before they have had it.
-        if self.top.is_some() && (self.in_order(now)? || self.atomic_owned()?) {
+        if self.top.is_some() && (self.in_order()? || self.atomic_owned()?) {
             return Ok(true);
         }
         if let Some(line) = self.put_off.as_ref().and_then(PutOff::due) {
@@ -515,17 +515,11 @@ impl Cache {
             let top = self.top.as_mut().expect("a protocol speaks to neighbours only");
             if msg.kind == Kind::Stored {
                 let answer = top.front.stored(&msg, now);
-                if self.acquire == Acquire::Coherent {
-                    let written = self.bank.held(msg.line).only(answer.mask);
-                    if let Some(watcher) = &self.watcher {
-                        watcher(msg.line, &written);
-                    }
-                    if let Some((who, observations)) = &self.observer {
-                        let seen = Seen::Wrote(written);
-                        tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
-                    }
-                }
+                let (line, mask) = (msg.line, answer.mask);
                 top.reply(answer);
+                if self.acquire == Acquire::Coherent {
+                    self.performed(line, self.bank.held(line).only(mask));
+                }
                 continue;
             }
             let answer = top.front.loaded(&msg, now);

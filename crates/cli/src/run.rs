@@ -78,8 +78,9 @@ impl Run {
             ui.note(&totals(&ran.totals));
             ui.note(&crate::opencl::summary(&ran.usage));
         }
-        // Of a program without kernels there is nothing to tell.
-        if let Some(summary) = summary.as_ref().filter(|summary| !summary.kernels.is_empty()) {
+        // Of a program without kernels there is nothing to tell, unless it had cores.
+        let told = |summary: &&Summary| !summary.kernels.is_empty() || summary.cores.is_some();
+        if let Some(summary) = summary.as_ref().filter(told) {
             ui.print(&format!("\n{summary}"))?;
         }
         let code = ran.end.exit_code();

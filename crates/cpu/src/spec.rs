@@ -1,7 +1,8 @@
 //! What a core has of everything.
 //!
 //! Width and reorder buffer are the paper's (`003_07d33ec44b25be67.txt`, Table 4.1). It says nothing of the rest; those
-//! values are Multi2Sim's, whose core the paper's is. Its queue of loads and stores is one; here each has its own of that size.
+//! values are Multi2Sim's, whose core the paper's is, with two exceptions. Its queue of loads and stores is one; here each has
+//! its own of that size. Its additions take two cycles and its logic one; here they are one class, and take one.
 
 use engine::Cycles;
 use thiserror::Error;
@@ -17,8 +18,8 @@ pub struct CoreSpec {
     pub dispatch_width: usize,
     pub issue_width: usize,
     pub commit_width: usize,
-    /// Instructions that are fetched and not decoded; micro-operations that are decoded and not dispatched. This and all that
-    /// follows is divided among hardware threads.
+    /// Instructions that are fetched and not decoded; micro-operations that are decoded and not dispatched. These queues, those
+    /// that follow, and registers are divided among hardware threads.
     pub fetch_queue: usize,
     pub micro_op_queue: usize,
     pub rob: usize,

@@ -72,6 +72,7 @@ mod program {
     /// Programs that check themselves, of `os`.
     const GUESTS: &[u8] = include_bytes!("../../os/tests/guests/guests");
     /// The built-in workloads.
+    const OPENMP: &[u8] = include_bytes!("../../workloads/guest/openmp.elf");
     const WORKLOADS: &[u8] = include_bytes!("../../workloads/guest/workloads.elf");
 
     #[derive(Clone, Default)]
@@ -138,8 +139,14 @@ mod program {
 
     #[test]
     fn cores_and_gpu_share_the_work() {
-        for words in [&["write", "--size", "4096", "--cpu-share", "50", "--threads", "3", "--copies", "none"][..]] {
-            good("apu-c-l3", WORKLOADS, words, 1);
+        let words = ["write", "--size", "4096", "--cpu-share", "50", "--threads", "3", "--copies", "none"];
+        good("apu-c-l3", WORKLOADS, &words, 1);
+    }
+
+    #[test]
+    fn threads_of_a_program_run_on_cores_of_their_own() {
+        for name in ["hotspot", "bfs"] {
+            good("apu-c-l3", OPENMP, &[name, "--threads", "3", "--size", "64"], 1);
         }
     }
 

@@ -7,6 +7,8 @@ use machine::Machine;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) clock: Hertz,
+    /// Of the CPU; of a machine without one, the GPU's.
+    pub(crate) cpu_clock: Hertz,
     /// Wavefronts that a compute unit can hold.
     pub(crate) wave_slots: u64,
     /// Bytes a second of all channels together.
@@ -15,9 +17,15 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) fn of(machine: &Machine) -> Self {
-        let (channels, clock) = (machine.banks.count as f64, machine.clock);
+        let (channels, clock) = (machine.channels().count as f64, machine.clock);
         let per_channel = machine.memory.peak(clock);
-        Self { clock, wave_slots: machine.compute_unit.wavefronts() as u64, memory_peak: channels * per_channel }
+        let cpu_clock = machine.complex.as_ref().map_or(clock, |complex| complex.clock);
+        Self {
+            clock,
+            cpu_clock,
+            wave_slots: machine.compute_unit.wavefronts() as u64,
+            memory_peak: channels * per_channel,
+        }
     }
 
     /// Cycles of the GPU's clock that a run had.
@@ -27,6 +35,10 @@ impl Facts {
 
     pub(crate) fn to_cycles(self, femtoseconds: u64) -> u64 {
         (u128::from(femtoseconds) * u128::from(self.clock.0)).div_ceil(FEMTOSECONDS) as u64
+    }
+
+    pub(crate) fn to_cpu_cycles(self, femtoseconds: u64) -> u64 {
+        (u128::from(femtoseconds) * u128::from(self.cpu_clock.0)).div_ceil(FEMTOSECONDS) as u64
     }
 
     pub(crate) fn to_femtoseconds(self, cycles: u64) -> u64 {

@@ -4,7 +4,7 @@
 use super::{Cache, NOBODY, tell};
 use crate::{bank::Offer, front};
 use engine::Lane;
-use mem::{Access, Atomic, Block, LineAddr, Observation, Reply, Request, Seen};
+use mem::{Access, Atomic, Block, LINE, LineAddr, Observation, Reply, Request, Seen};
 use protocol::{Impossible, Kind, Msg};
 
 /// An access that waits for its line to be writable here: an atomic one, or a load.
@@ -17,10 +17,10 @@ pub(super) struct Owned {
 impl Cache {
     /// Performs the next store, or lock, of a requester that wants them in order, if its line can be written; otherwise has the
     /// line brought. Says whether it did anything.
-    pub(super) fn in_order(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
+    pub(super) fn in_order(&mut self) -> Result<bool, Box<Impossible>> {
         let mut next = self.top.as_ref().and_then(|top| top.ready.first(&[Lane::Coherence], 0));
         while let Some(port) = next {
-            if self.in_order_of(port, now)? {
+            if self.in_order_of(port)? {
                 return Ok(true);
             }
             next = self.top.as_ref().and_then(|top| top.ready.first(&[Lane::Coherence], port + 1));
@@ -28,7 +28,7 @@ impl Cache {
         Ok(false)
     }
 
-    fn in_order_of(&mut self, port: usize, now: u64) -> Result<bool, Box<Impossible>> {
+    fn in_order_of(&mut self, port: usize) -> Result<bool, Box<Impossible>> {
         let Some(top) = &mut self.top else { return Ok(false) };
         let (node, from, _) = &top.wires[port];
         let (node, Some(request)) = (*node, from.front(Lane::Coherence).map(|request| *request)) else {
@@ -38,21 +38,38 @@ impl Cache {
         let Some(bytes) = self.bank.writable(line) else { return self.bring(line) };
         if request.access == Access::Lock {
             self.bank.lock(line);
-            let reply = Reply { id: request.id, data: Block::of(bytes, request.data.mask()), stamp: 0 };
+            let found = Block::of(bytes, request.data.mask());
+            let reply = Reply { id: request.id, data: found, stamp: 0 };
             top.reply(front::Answer { to: node, reply, mask: request.data.mask() });
+            if let Some((who, observations)) = &self.observer {
+                tell(observations, Observation { who: *who, line, seen: Seen::Read(found), stamp: 0 });
+            }
         } else {
-            let store = top.front.message(&request, node);
-            if !self.bank.at_once(&store)? {
+            // Answered here, not by the table: requests for the line that came before may still wait.
+            if !self.bank.at_once(&Msg::new(NOBODY, self.me, Kind::Store, line, request.data))? {
                 return Ok(false);
             }
-            top.front.taken(&request, node, now);
+            let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
+            top.reply(front::Answer { to: node, reply, mask: request.data.mask() });
+            self.performed(line, request.data);
             if self.bank.locked() == Some(line) {
                 self.bank.unlock();
             }
             self.requests.increment();
         }
+        let Some(top) = &self.top else { return Ok(true) };
         top.wires[port].1.try_recv(Lane::Coherence);
         Ok(true)
+    }
+
+    /// Tells whoever wants to know of a store that has been performed.
+    pub(super) fn performed(&self, line: LineAddr, written: Block<LINE>) {
+        if let Some(watcher) = &self.watcher {
+            watcher(line, &written);
+        }
+        if let Some((who, observations)) = &self.observer {
+            tell(observations, Observation { who: *who, line, seen: Seen::Wrote(written), stamp: 0 });
+        }
     }
 
     /// Performs the oldest atomic access, if its line can be written; otherwise has the line brought.

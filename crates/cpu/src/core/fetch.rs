@@ -105,6 +105,7 @@ impl Pipeline {
                 Front::Drain
             }
             Fetch::Lock { virt, phys } => {
+                debug_assert!(self.threads[t].is_quiet(), "a line is held when all is done");
                 self.counts.locks.increment();
                 let line = line(virt, phys);
                 self.threads[t].locked.push((line.virt, line.line));
@@ -117,6 +118,7 @@ impl Pipeline {
                 Front::Missing
             }
             Fetch::System { cycles, stores } => {
+                debug_assert!(self.threads[t].is_quiet(), "the kernel works when all is done");
                 self.counts.systems.increment();
                 self.let_go(t, now);
                 for touch in stores {

@@ -63,9 +63,9 @@ struct Order {
 
 struct Books {
     spec: InsideSpec,
-    /// Those whose arguments are not where the GPUs would find them yet.
-    held: RefCell<Vec<Order>>,
     orders: RefCell<VecDeque<Order>>,
+    /// Orders of a call that is not over: what it wrote for the kernel has not been performed.
+    held: RefCell<Vec<Order>>,
     ended: RefCell<Vec<Ended>>,
     /// Kernels of which the driver has not heard that they ended.
     under_way: Cell<usize>,
@@ -83,8 +83,8 @@ impl Inside {
     pub fn new(spec: InsideSpec) -> Self {
         Self(Rc::new(Books {
             spec,
-            held: RefCell::default(),
             orders: RefCell::default(),
+            held: RefCell::default(),
             ended: RefCell::default(),
             under_way: Cell::new(0),
             attention: Cell::new(false),
@@ -98,20 +98,20 @@ impl Inside {
         *self.0.bells.borrow_mut() = bells;
     }
 
-    /// Whether a kernel has ended since the last call.
-    pub(super) fn take_attention(&self) -> bool {
-        self.0.attention.take()
-    }
-
-    /// All that the driver wrote for the kernels it started has been performed: the front end gets them.
+    /// A call of the kernel is over, and what it wrote has been performed: kernels that it ordered may start.
     pub(super) fn release(&self) {
-        let released = self.0.held.take();
-        if !released.is_empty() {
-            self.0.orders.borrow_mut().extend(released);
+        let mut held = self.0.held.borrow_mut();
+        if !held.is_empty() {
+            self.0.orders.borrow_mut().extend(held.drain(..));
             if let Some(work) = &*self.0.work.borrow() {
                 work.advance();
             }
         }
+    }
+
+    /// Whether a kernel has ended since the last call.
+    pub(super) fn take_attention(&self) -> bool {
+        self.0.attention.take()
     }
 
     /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `work`

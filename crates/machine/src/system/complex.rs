@@ -107,6 +107,10 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
     }
 }
 
+/// The channels of memory and their bytes; whoever checks the run is told what is put there.
+type Stores = [(dram::Channel, dram::Store)];
+type Loader = Option<(Observer, Outlet<Observation>)>;
+
 /// What a core is connected to.
 struct Top {
     data: Wire<Reply, Request>,
@@ -219,7 +223,7 @@ impl Builder {
         &self,
         (start, dispatchers): (Start, Vec<Vec<DispatcherEnd>>),
         (tops, flusher): (Vec<Top>, Flusher),
-        (stores, loader): (&[(dram::Channel, dram::Store)], Option<(Observer, Outlet<Observation>)>),
+        (stores, loader): (&Stores, Loader),
         of_gpu: OfGpu,
     ) {
         let complex = self.complex;

@@ -6,6 +6,7 @@
 
 mod bottleneck;
 mod caches;
+mod cores;
 mod elements;
 mod memory;
 mod network;
@@ -15,6 +16,7 @@ mod wires;
 
 pub use bottleneck::Bottleneck;
 pub use caches::{Accesses, CacheLevel};
+pub use cores::Cores;
 pub use memory::{Memory, Rows};
 pub use network::Network;
 pub(crate) use units::REASONS;
@@ -44,6 +46,8 @@ pub struct Summary {
     /// By name, in the order in which they first ran.
     pub kernels: Vec<KernelTime>,
     pub wave_instructions: u64,
+    /// The CPU's, if the machine has one; these figures are of all of the run.
+    pub cores: Option<Cores>,
     pub units: Option<Units>,
     /// By level, from the units downwards.
     pub caches: Vec<CacheLevel>,
@@ -84,7 +88,11 @@ impl Spread {
 impl Summary {
     pub fn of(subject: &Subject) -> Self {
         let facts = Facts::of(subject.machine);
-        let total = subject.run.total();
+        let mut total = subject.run.total();
+        let cpu = Statistics(total.0.split_off("cpu.").into_iter().collect());
+        let (cpu, after): (Vec<_>, Vec<_>) = cpu.0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
+        total.0.extend(after);
+        let cpu = Statistics(cpu.into_iter().collect());
         let elements = Elements::of(&total);
         let kernels = kernels(subject, facts);
         let kernel_fs = kernels.iter().map(|kernel| kernel.time_fs).sum();
@@ -106,6 +114,7 @@ impl Summary {
                 .iter()
                 .map(|unit| total.count(&format!("{unit}.wave_instructions")))
                 .sum(),
+            cores: Cores::of(&cpu, facts.to_cpu_cycles(subject.run.end.0)),
             units,
             caches: caches::levels(&elements, &total, kernel_cycles),
             memory: Memory::of(&elements, &total, facts, cycles, kernel_cycles),

@@ -1,6 +1,8 @@
 //! The summary as text.
 
-use super::{CacheLevel, Memory, Network, Summary, Units, Wires, caches::Accesses, units::REASONS};
+use super::{
+    CacheLevel, Cores, Memory, Network, Summary, Units, Wires, caches::Accesses, cores::PHASES, units::REASONS,
+};
 use crate::{
     figures::{bandwidth, count, percent, size},
     text::{Table, bar, wrap},
@@ -26,7 +28,21 @@ impl fmt::Display for Summary {
         writeln!(f, "  total time   {total}")?;
         let (instructions, rate) = (count(self.wave_instructions), self.instructions_per_cycle());
         writeln!(f, "  executed     {instructions} wavefront instructions, {rate:.2} a cycle")?;
+        if let Some(cores) = &self.cores {
+            let (instructions, rate) = (count(cores.instructions), cores.per_cycle());
+            writeln!(
+                f,
+                "               {instructions} instructions on {} cores, {rate:.2} a cycle of a core",
+                cores.used
+            )?;
+        }
         self.kernel_times(f)?;
+        if let Some(cores) = &self.cores {
+            cores_text(cores, f)?;
+        }
+        if self.kernels.is_empty() {
+            return Ok(());
+        }
         if let Some(units) = &self.units {
             units_text(units, f)?;
         }
@@ -73,6 +89,30 @@ impl Summary {
         }
         Ok(())
     }
+}
+
+fn cores_text(cores: &Cores, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let all: u64 = cores.phases.iter().map(|(_, cycles)| cycles).sum();
+    let with_thread = cores.cycles.max(1);
+    let mut table = Table::new([&format!("cycles of {} cores", cores.count), "of all", "with a thread", ""]);
+    for ((name, told), (_, cycles)) in PHASES.iter().zip(&cores.phases) {
+        let share = *cycles as f64 / all.max(1) as f64;
+        let own = match *name {
+            "idle" => "-".to_owned(),
+            _ => percent(*cycles as f64 / with_thread as f64),
+        };
+        table.row([(*told).to_owned(), percent(share), own, format!("{:40}", bar(share, 1.0, 40))]);
+    }
+    write!(f, "\n{}", table.render())?;
+    let missed = cores.mispredictions as f64 / cores.branches.max(1) as f64;
+    writeln!(
+        f,
+        "  micro-operations: {}; branches: {}, {} of them mispredicted",
+        count(cores.micro_ops),
+        count(cores.branches),
+        percent(missed)
+    )?;
+    caches_text(&cores.caches, f)
 }
 
 fn units_text(units: &Units, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -32,5 +32,8 @@ pub struct Plan {
     /// What differs from the paper's set-up, for people.
     pub notes: Vec<String>,
     /// The rows, of whatever results there are; a row for which one is missing is left out.
-    pub rows: Box<dyn Fn(&Results) -> Vec<Row>>,
+    pub rows: Compute,
 }
+
+/// Computes rows of results.
+pub type Compute = Box<dyn Fn(&Results) -> Vec<Row>>;

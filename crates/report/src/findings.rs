@@ -39,7 +39,7 @@ pub fn write_findings(folder: &Path, findings: &Findings) -> Result<(), ReportEr
 
 fn page(findings: &Findings) -> String {
     let mut body = format!("<h1>{}</h1>\n<p>{}</p>\n", escaped(findings.experiment), escaped(findings.about));
-    write!(body, "<p>Paper: {}</p>\n", escaped(findings.source)).expect(STRING);
+    writeln!(body, "<p>Paper: {}</p>", escaped(findings.source)).expect(STRING);
     if !findings.rows.is_empty() {
         let legend = "<div class=legend><span><i style=\"background:var(--c7)\"></i>paper</span>\
                       <span><i style=\"background:var(--accent)\"></i>measured</span></div>\n";

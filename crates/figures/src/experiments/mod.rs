@@ -40,11 +40,11 @@ struct Collaborative {
 }
 
 const COLLABORATIVE: [Collaborative; 5] = [
-    Collaborative { name: "BP", program: "backprop", best: (8, 60), small: "4096", extra: "--region adjust" },
-    Collaborative { name: "BMM", program: "matmul", best: (8, 50), small: "128", extra: "--chunk 4" },
-    Collaborative { name: "Edge", program: "edge", best: (8, 50), small: "256x128", extra: "--chunk 4" },
-    Collaborative { name: "KNN", program: "knn", best: (8, 60), small: "49152", extra: "--chunk 512" },
-    Collaborative { name: "Write", program: "write", best: (6, 20), small: "196608", extra: "--chunk 2048" },
+    Collaborative { name: "BP", program: "backprop", best: (8, 60), small: "2048", extra: "--region adjust" },
+    Collaborative { name: "BMM", program: "matmul", best: (8, 50), small: "96", extra: "--chunk 4" },
+    Collaborative { name: "Edge", program: "edge", best: (8, 50), small: "192x96", extra: "--chunk 4" },
+    Collaborative { name: "KNN", program: "knn", best: (8, 60), small: "24576", extra: "--chunk 512" },
+    Collaborative { name: "Write", program: "write", best: (6, 20), small: "98304", extra: "--chunk 2048" },
 ];
 
 impl Collaborative {

@@ -188,7 +188,7 @@ impl Guest {
         let ran = machine::run(machine, how, make);
         let (Finish { mut end, totals, usage }, run) =
             ran.into_diagnostic().wrap_err_with(|| format!("can't run '{}'", self.name()))?;
-        if !matches!(run.outcome, Outcome::Finished | Outcome::Interrupted { .. }) {
+        if !matches!(run.outcome, Outcome::Finished | Outcome::Interrupted) {
             end = End::MachineBroken { report: run.outcome.to_string() };
         }
         let seconds = start.elapsed().as_secs_f64();

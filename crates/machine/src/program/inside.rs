@@ -64,8 +64,9 @@ struct Order {
 struct Books {
     spec: InsideSpec,
     orders: RefCell<VecDeque<Order>>,
-    /// Orders of a call that is not over: what it wrote for the kernel has not been performed.
-    held: RefCell<Vec<Order>>,
+    /// Orders of a call that is not over: what it wrote for the kernel has not been performed. With each, the kernel's turn in
+    /// which it was made, as soon as that is known.
+    held: RefCell<Vec<(Option<u64>, Order)>>,
     ended: RefCell<Vec<Ended>>,
     /// Kernels of which the driver has not heard that they ended.
     under_way: Cell<usize>,
@@ -98,11 +99,18 @@ impl Inside {
         *self.0.bells.borrow_mut() = bells;
     }
 
-    /// A call of the kernel is over, and what it wrote has been performed: kernels that it ordered may start.
-    pub(super) fn release(&self) {
+    /// It is this turn of the kernel, which changes when what a call wrote has been performed: kernels that were ordered in an
+    /// earlier one may start. One call may follow right behind another, so what has been ordered since is of this turn.
+    pub(super) fn release(&self, turn: u64) {
         let mut held = self.0.held.borrow_mut();
-        if !held.is_empty() {
-            self.0.orders.borrow_mut().extend(held.drain(..));
+        if held.is_empty() {
+            return;
+        }
+        let ready = held.extract_if(.., |(made, _)| made.is_some_and(|made| made < turn));
+        let ready: Vec<Order> = ready.map(|(_, order)| order).collect();
+        held.iter_mut().for_each(|(made, _)| *made = made.or(Some(turn)));
+        if !ready.is_empty() {
+            self.0.orders.borrow_mut().extend(ready);
             if let Some(work) = &*self.0.work.borrow() {
                 work.advance();
             }
@@ -142,7 +150,7 @@ impl Gpus for Inside {
             pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| place(guest, page)));
         }
         let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
-        self.0.held.borrow_mut().push(Order { launch, kernel, map, gpu: ready.gpu });
+        self.0.held.borrow_mut().push((None, Order { launch, kernel, map, gpu: ready.gpu }));
         self.0.under_way.set(self.0.under_way.get() + 1);
         Ok(())
     }

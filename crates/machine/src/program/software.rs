@@ -221,13 +221,13 @@ impl State {
         self.marks = [self.marks[0] || begin, self.marks[1] || end];
         let now = (self.driven.turn(), self.driven.deadline());
         let turned = std::mem::replace(&mut self.seen, now).0 != now.0;
+        if let Some(gpus) = &self.gpus {
+            gpus.release(now.0);
+        }
         if turned {
             let changed = self.driven.take_shootdowns();
             if let Some(shootdown) = self.shootdown.as_ref().filter(|_| !changed.is_empty()) {
                 shootdown(&changed);
-            }
-            if let Some(gpus) = &self.gpus {
-                gpus.release();
             }
             self.bells.iter().for_each(EventCount::advance);
         }

@@ -2,9 +2,6 @@
 
 use crate::{Job, Results, Row};
 
-/// What rows come of what was found.
-pub type Rows = Box<dyn Fn(&Results) -> Vec<Row>>;
-
 /// One experiment of a paper.
 pub struct Experiment {
     /// Its name on the command line.
@@ -35,5 +32,8 @@ pub struct Plan {
     /// What differs from the paper's set-up, for people.
     pub notes: Vec<String>,
     /// The rows, of whatever results there are; a row for which one is missing is left out.
-    pub rows: Rows,
+    pub rows: Compute,
 }
+
+/// Computes rows of results.
+pub type Compute = Box<dyn Fn(&Results) -> Vec<Row>>;

@@ -121,6 +121,9 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     })
 }
 
+/// Reasons of cores and compute units for cycles in which there is no work for them.
+const IDLE: [&str; 3] = ["idle", "no_wave", "launch"];
+
 /// Of the elements that account for their cycles and know this reason: the most time that one of them was not idle.
 fn longest(region: &Region, reason: &str, hertz: u64) -> u64 {
     let statistics = &region.statistics.0;
@@ -129,7 +132,8 @@ fn longest(region: &Region, reason: &str, hertz: u64) -> u64 {
     let busy = elements.map(|element| {
         let own = format!("{element}.cycles.");
         let phases = statistics.range(own.clone()..).take_while(|(path, _)| path.starts_with(&own));
-        phases.filter(|(path, _)| !path.ends_with(".idle")).map(|(_, value)| count(value)).sum::<u64>()
+        let idle = |path: &str| IDLE.iter().any(|reason| path.strip_prefix(&own) == Some(reason));
+        phases.filter(|(path, _)| !idle(path)).map(|(_, value)| count(value)).sum::<u64>()
     });
     let cycles = busy.max().unwrap_or(0);
     (u128::from(cycles) * 1_000_000_000_000_000 / u128::from(hertz)) as u64
@@ -161,5 +165,31 @@ impl Write for Kept {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Statistics, Time};
+
+    #[test]
+    fn the_busiest_element_that_knows_a_reason_counts_without_its_idle_cycles() {
+        let counts = [
+            ("cpu.core0.cycles.busy", 5),
+            ("cpu.core0.cycles.fetch_stall", 2),
+            ("cpu.core0.cycles.idle", 100),
+            ("cpu.core1.cycles.busy", 1),
+            ("cpu.core1.cycles.fetch_stall", 0),
+            ("gpu0.array0.cu0.cycles.issue", 3),
+            ("gpu0.array0.cu0.cycles.launch", 9),
+            ("gpu0.array0.cu0.cycles.no_wave", 50),
+            ("gpu0.array0.cu0.cycles.vector", 1),
+        ];
+        let statistics = Statistics(counts.map(|(path, n)| (path.to_owned(), Value::Count(n))).into());
+        let region = Region { name: String::new(), start: Time::ZERO, end: Time::ZERO, statistics };
+        assert_eq!(longest(&region, "fetch_stall", 1_000_000_000_000_000), 7);
+        assert_eq!(longest(&region, "issue", 500_000_000_000_000), 8);
+        assert_eq!(longest(&region, "no_such_reason", 1), 0);
     }
 }

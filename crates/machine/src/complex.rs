@@ -5,19 +5,27 @@ use crate::{
     file::{File, MachineError},
     network,
     spec::{Banks, CacheSpec, at_least_one, l1, wire},
-    units::{Frequency, Size},
+    units::{Duration, Frequency, Size},
 };
-use engine::{Hertz, LinkSpec};
+use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers};
+use engine::{Cycles, Hertz, LinkSpec, Time};
 use interconnect::NetworkSpec;
 use mem::LINE;
+use os::process::SystemSpec;
 use serde::Deserialize;
 
 /// Cores with their caches, the last-level cache, and the way to memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Complex {
     /// Of cores and their caches.
     pub clock: Hertz,
     pub cores: usize,
+    pub core: CoreSpec,
+    /// Hardware threads of each core.
+    pub threads: usize,
+    /// What the kernel takes, and how long a thread runs while others wait for a core.
+    pub kernel: SystemSpec,
+    pub slice: Time,
     pub l1d: CacheSpec,
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
@@ -58,6 +66,49 @@ pub enum Join {
 struct CpuFile {
     clock: Frequency,
     cores: usize,
+    threads: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CoreFile {
+    fetch_width: usize,
+    decode_width: usize,
+    dispatch_width: usize,
+    issue_width: usize,
+    commit_width: usize,
+    fetch_queue: usize,
+    micro_op_queue: usize,
+    rob: usize,
+    issue_queue: usize,
+    load_queue: usize,
+    store_queue: usize,
+    integer_registers: usize,
+    x87_registers: usize,
+    xmm_registers: usize,
+    predictor: String,
+    counters: usize,
+    history: u32,
+    btb_sets: usize,
+    btb_ways: usize,
+    return_stack: usize,
+    penalty: u64,
+    line_buffers: usize,
+    next_line: bool,
+    wait_for_addresses: bool,
+    store_prefetch: bool,
+    jitter: u64,
+    jitter_seed: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KernelFile {
+    trap: u64,
+    soft_fault: u64,
+    hard_fault: u64,
+    copy_per_kib: u64,
+    slice: Duration,
 }
 
 #[derive(Deserialize)]
@@ -79,6 +130,12 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
     let cpu: CpuFile = file.section("cpu")?;
     let system: SystemFile = file.section("system")?;
     at_least_one(file, "cpu", "cores", cpu.cores)?;
+    let core = core(file)?;
+    core.check(cpu.threads).map_err(|error| file.wrong("cpu.core", None, error.to_string()))?;
+    let kernel: KernelFile = file.section("cpu.kernel")?;
+    if kernel.slice.0 == Time::ZERO {
+        return Err(file.wrong("cpu.kernel", Some("slice"), "must be longer than nothing"));
+    }
     at_least_one(file, "system", "slices", system.slices)?;
     at_least_one(file, "system", "channels", system.channels)?;
     let interleave = system.interleave.0.0;
@@ -105,6 +162,15 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
     Ok(Some(Complex {
         clock: cpu.clock.0,
         cores: cpu.cores,
+        core,
+        threads: cpu.threads,
+        kernel: SystemSpec {
+            trap: kernel.trap,
+            soft_fault: kernel.soft_fault,
+            hard_fault: kernel.hard_fault,
+            copy_per_kib: kernel.copy_per_kib,
+        },
+        slice: kernel.slice.0,
         l1d: l1(file, "cpu.l1d")?,
         l1i: l1(file, "cpu.l1i")?,
         l2: l1(file, "cpu.l2")?,
@@ -117,4 +183,49 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
         join,
         shared,
     }))
+}
+
+/// What a core has of everything; its functional units are those of [`CoreSpec::default`].
+fn core(file: &mut File) -> Result<CoreSpec, MachineError> {
+    let path = "cpu.core";
+    let core: CoreFile = file.section(path)?;
+    let (counters, bits) = (core.counters, core.history);
+    let direction = match core.predictor.as_str() {
+        "never" => Direction::Never,
+        "perfect" => Direction::Perfect,
+        "bimodal" => Direction::Bimodal { counters },
+        "two-level" => Direction::TwoLevel { histories: 1, bits, counters },
+        "combined" => Direction::Combined { bimodal: counters, histories: 1, bits, counters, choices: counters },
+        other => {
+            let known = ["never", "perfect", "bimodal", "two-level", "combined"];
+            return Err(file.no_choice(path, "predictor", other, &known));
+        }
+    };
+    Ok(CoreSpec {
+        fetch_width: core.fetch_width,
+        decode_width: core.decode_width,
+        dispatch_width: core.dispatch_width,
+        issue_width: core.issue_width,
+        commit_width: core.commit_width,
+        fetch_queue: core.fetch_queue,
+        micro_op_queue: core.micro_op_queue,
+        rob: core.rob,
+        issue_queue: core.issue_queue,
+        load_queue: core.load_queue,
+        store_queue: core.store_queue,
+        registers: Registers { integer: core.integer_registers, x87: core.x87_registers, xmm: core.xmm_registers },
+        predictor: PredictorSpec {
+            direction,
+            btb_sets: core.btb_sets,
+            btb_ways: core.btb_ways,
+            return_stack: core.return_stack,
+            penalty: Cycles(core.penalty),
+        },
+        line_buffers: core.line_buffers,
+        next_line: core.next_line,
+        wait_for_addresses: core.wait_for_addresses,
+        store_prefetch: core.store_prefetch,
+        jitter: (core.jitter > 0).then_some(Jitter { seed: core.jitter_seed, most: Cycles(core.jitter) }),
+        ..CoreSpec::default()
+    })
 }

@@ -238,7 +238,10 @@ impl Host {
     /// Hands kernels to the GPUs, one at a time.
     pub async fn run(self, cx: Context) {
         let mut given = vec![0; self.gpus.len()];
+        // Those that may hold what the host has written since they last forgot.
+        let mut behind = vec![false; self.gpus.len()];
         while let Ok(Command { launch, written, forget }) = self.commands.recv() {
+            behind.iter_mut().for_each(|behind| *behind |= forget);
             wait_until(launch.at, &cx).await;
             if !written.is_empty() {
                 // What the last kernel wrote counts before.
@@ -249,14 +252,14 @@ impl Host {
             cx.region(launch.kernel.name());
             let start = cx.time();
             let Launch { kernel, map, .. } = launch;
-            let forget = match forget || self.stale_copies {
-                true if self.timed => Forget::Everything,
-                true => Forget::Shared,
-                false => Forget::Nothing,
-            };
             let chosen: Vec<usize> = launch.gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
+                let forget = match std::mem::take(&mut behind[gpu]) || self.stale_copies {
+                    true if self.timed => Forget::Everything,
+                    true => Forget::Shared,
+                    false => Forget::Nothing,
+                };
                 let launch = gpu::Launch { kernel, map, share, forget };
                 self.gpus[gpu].0.send(Work::Launch(Box::new(launch))).await;
                 given[gpu] += 1;

@@ -72,6 +72,7 @@ mod program {
     /// Programs that check themselves, of `os`.
     const GUESTS: &[u8] = include_bytes!("../../os/tests/guests/guests");
     /// The built-in workloads.
+    const LITMUS: &[u8] = include_bytes!("../../workloads/guest/litmus.elf");
     const OPENMP: &[u8] = include_bytes!("../../workloads/guest/openmp.elf");
     const WORKLOADS: &[u8] = include_bytes!("../../workloads/guest/workloads.elf");
 
@@ -94,19 +95,20 @@ mod program {
         let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
         let (out, kept) = (Kept::default(), Kept::default());
         let stdout = out.clone();
-        let complex = machine.complex.expect("these machines have a CPU");
+        let complex = machine.complex.as_ref().expect("these machines have a CPU");
+        let (shared, check) = (complex.shared, complex.join == Join::LastLevel);
         let make = move |gpus: &Inside| {
             let mut options = ProcessOptions::new("/guest");
             options.arguments = words;
             options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);
             options.cpus = 4;
-            let policy = if complex.shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
+            let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
             let driver = Driver::with_gpus(Settings { policy, ..Settings::default() }, Box::new(gpus.clone()));
             let usage = driver.usage();
             options.driver = Box::new(driver);
             Ok((Process::start(program, options)?, usage))
         };
-        let options = Options { threads, check: complex.join == Join::LastLevel, ..Options::default() };
+        let options = Options { threads, check, ..Options::default() };
         let (finish, run) = machine::run(&machine, &options, make).expect("the committed programs are sound");
         let out = String::from_utf8_lossy(&out.0.lock().expect("the run is over")).into_owned();
         (finish, run, out)
@@ -148,6 +150,14 @@ mod program {
     fn threads_of_a_program_run_on_cores_of_their_own() {
         for name in ["hotspot", "bfs"] {
             good("apu-c-l3", OPENMP, &[name, "--threads", "3", "--size", "64"], 1);
+        }
+    }
+
+    #[test]
+    fn litmus_tests_see_what_total_store_order_allows_and_nothing_else() {
+        good("apu-c-l3", LITMUS, &["SB", "--runs", "300", "--delay", "100", "--expect-relaxed"], 1);
+        for test in ["SB+mfence", "SB+lock", "MP", "LB", "IRIW", "2+2W", "R+mfence", "S"] {
+            good("apu-c-l3", LITMUS, &[test, "--runs", "20", "--delay", "100"], 1);
         }
     }
 

@@ -3,15 +3,20 @@
 use engine::{EventCount, Scope};
 use mem::LineAddr;
 use protocol::{Node, Table};
-use std::{cell::RefCell, collections::VecDeque, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    rc::Rc,
+};
 
-/// Cycles until a refused request is tried again; caches differ a little, so that they do not meet again and again.
+/// Cycles until a refused request is tried again: at least so many, and up to so many more by chance (the same in every run), or
+/// several that want one line could keep each other from it for ever.
 const LEAST: u64 = 8;
-const SPREAD: u64 = 8;
+const SPREAD: u64 = 64;
 
 pub(super) struct PutOff {
     lines: Rc<Lines>,
-    delay: u64,
+    random: Cell<u64>,
     work: EventCount,
 }
 
@@ -44,15 +49,27 @@ impl PutOff {
                 bell.advance();
             }
         });
-        Some(Self { lines, delay: LEAST + u64::from(me.0) % SPREAD, work })
+        Some(Self { lines, random: Cell::new(u64::from(me.0)), work })
     }
 
     /// Puts off these lines' requests.
     pub fn add(&self, refused: &mut Vec<LineAddr>, now: u64) {
         if !refused.is_empty() {
-            self.lines.waiting.borrow_mut().extend(refused.drain(..).map(|line| (now + self.delay, line)));
+            let mut waiting = self.lines.waiting.borrow_mut();
+            for line in refused.drain(..) {
+                let due = now + LEAST + self.chance() % SPREAD;
+                let place = waiting.partition_point(|(other, _)| *other <= due);
+                waiting.insert(place, (due, line));
+            }
             self.work.advance();
         }
+    }
+
+    /// A number that looks random (a linear congruential generator with Knuth's constants).
+    fn chance(&self) -> u64 {
+        let next = self.random.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random.set(next);
+        next >> 33
     }
 
     /// A line whose request is to be tried again now.

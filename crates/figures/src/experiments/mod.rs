@@ -40,11 +40,11 @@ struct Collaborative {
 }
 
 const COLLABORATIVE: [Collaborative; 5] = [
-    Collaborative { name: "BP", program: "backprop", best: (8, 60), small: "1024", extra: "--region adjust" },
-    Collaborative { name: "BMM", program: "matmul", best: (8, 50), small: "64", extra: "--chunk 4" },
-    Collaborative { name: "Edge", program: "edge", best: (8, 50), small: "128x96", extra: "--chunk 4" },
-    Collaborative { name: "KNN", program: "knn", best: (8, 60), small: "16384", extra: "--chunk 512" },
-    Collaborative { name: "Write", program: "write", best: (6, 20), small: "65536", extra: "--chunk 2048" },
+    Collaborative { name: "BP", program: "backprop", best: (8, 60), small: "2048", extra: "--region adjust" },
+    Collaborative { name: "BMM", program: "matmul", best: (8, 50), small: "96", extra: "--chunk 4" },
+    Collaborative { name: "Edge", program: "edge", best: (8, 50), small: "192x96", extra: "--chunk 4" },
+    Collaborative { name: "KNN", program: "knn", best: (8, 60), small: "24576", extra: "--chunk 512" },
+    Collaborative { name: "Write", program: "write", best: (6, 20), small: "98304", extra: "--chunk 2048" },
 ];
 
 impl Collaborative {

@@ -33,7 +33,10 @@ fn plan(Options { quick, native }: Options) -> Plan {
     let mut notes = Vec::new();
     if native {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        notes.push(format!("this computer has {cores} processors; the paper's had 4 cores"));
+        notes.push(format!("this computer has {cores} processors; the paper's had 4 cores, and nothing else to do"));
+        if quick {
+            notes.push("small inputs take microseconds here: what starting threads costs hides the speedup".into());
+        }
     } else {
         notes.push("the paper reports differences to a real computer: --native measures this one".into());
     }

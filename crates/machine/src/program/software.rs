@@ -172,6 +172,11 @@ impl State {
                 self.schedule.switch(agent, &self.driven, now);
                 return Fetch::System { cycles: self.trap, stores: Vec::new() };
             }
+            // A thread that can run needs nobody's leave.
+            let free = thread.is_none() && !self.driven.in_kernel(agent);
+            if free && self.schedule.pick(agent, &self.driven, now).is_some() {
+                continue;
+            }
             let advanced = match thread {
                 Some(thread) => self.driven.advance(agent, thread, quiet, now),
                 None => self.driven.idle(agent, quiet, now),

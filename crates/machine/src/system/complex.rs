@@ -19,13 +19,12 @@ use crate::{
     stress::{Stress, Tester, TesterEnd},
 };
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
-use cpu::{Core, CoreSpec};
+use cpu::Core;
 use dram::{Beside, Memory, MemorySpec, Timing};
-use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope, Time};
+use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope};
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
 use interconnect::{HEADER, NetworkSpec, Packet, Side, Station, Topology, WHOLE, Wire, deal, network};
 use mem::{Block, LINE, Observation, Observer, Reply, Request};
-use os::process::SystemSpec;
 use protocol::{
     Controller, Kind, Msg, Node,
     mesi::{
@@ -35,9 +34,6 @@ use protocol::{
     },
 };
 use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
-
-/// How long a thread runs while others wait for a core.
-const SLICE: Time = Time::micros(1000);
 
 /// Who stands where cores stand.
 pub enum Cores {
@@ -69,7 +65,7 @@ pub struct Clocks {
 
 /// Builds the complex.
 pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl FnOnce(&Partition) + Send + 'static {
-    let complex = machine.complex.expect("only a machine with a CPU has a complex");
+    let complex = machine.complex.clone().expect("only a machine with a CPU has a complex");
     let (roles, timing) = (machine.protocol, machine.memory);
     let gpu_clock = machine.clock;
     let of_gpu = OfGpu { wavefronts: machine.wavefronts(), dispatcher: machine.dispatcher, unit: machine.compute_unit };
@@ -183,7 +179,7 @@ impl Builder {
 
     /// Cores' caches; gives what each core is connected to.
     fn cores(&mut self, reports: Vec<Option<(Observer, Outlet<Observation>)>>) -> Vec<Top> {
-        let (complex, layout) = (self.complex, self.layout);
+        let (complex, layout) = (self.complex.clone(), self.layout);
         let clock = complex.clock;
         let mut tops = Vec::new();
         for (core, report) in reports.into_iter().enumerate() {
@@ -226,7 +222,7 @@ impl Builder {
         (stores, loader): (&Stores, Loader),
         of_gpu: OfGpu,
     ) {
-        let complex = self.complex;
+        let complex = &self.complex;
         let inside = Inside::new(InsideSpec {
             wavefronts: of_gpu.wavefronts,
             coherent: complex.join == Join::LastLevel && complex.shared,
@@ -236,7 +232,8 @@ impl Builder {
         });
         let finish = Arc::clone(&start.finish);
         let Some((process, usage)) = start.process(&inside) else { return };
-        let spec = SoftwareSpec { cores: complex.cores, threads: 1, system: SystemSpec::default(), slice: SLICE };
+        let (system, slice) = (complex.kernel, complex.slice);
+        let spec = SoftwareSpec { cores: complex.cores, threads: complex.threads, system, slice };
         let bells: Vec<EventCount> = (0..complex.cores).map(|core| self.core_scope(core).eventcount("bell")).collect();
         let cpu = self.scopes.cpu.scope("cpu");
         let software = Software::new(process, spec, bells.clone(), cpu.eventcount("alert"), finish);
@@ -247,7 +244,7 @@ impl Builder {
         for (core, (bell, top)) in bells.into_iter().zip(tops).enumerate() {
             let scope = self.core_scope(core);
             let guest = Rc::new(RefCell::new(software.guest(core)));
-            let core = Core::new(CoreSpec::default(), 1, guest, top.data, top.code, bell, &scope);
+            let core = Core::new(complex.core.clone(), complex.threads, guest, top.data, top.code, bell, &scope);
             scope.serve("pipeline", |cx| core.run(cx));
         }
         let warden = software.warden();
@@ -268,7 +265,7 @@ impl Builder {
 
     /// The last-level cache; gives who can have it flushed.
     fn slices(&mut self) -> Flusher {
-        let (complex, layout) = (self.complex, self.layout);
+        let (complex, layout) = (self.complex.clone(), self.layout);
         let front_end = self.scopes.gpu.scope("front_end");
         let mut slices = Vec::new();
         for slice in 0..complex.slices {

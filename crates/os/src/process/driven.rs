@@ -20,7 +20,7 @@ use crate::{
 };
 use engine::Time;
 use mem::{Block, LINE, LineAddr, PhysAddr};
-use std::rc::Rc;
+use std::{collections::BTreeSet, rc::Rc};
 use x86::{
     Exception, Exit, Fault, Reg, Stop,
     trace::{Branch, Order, Outline},
@@ -92,8 +92,11 @@ enum Entry {
 pub struct Driven {
     process: Process,
     spec: SystemSpec,
-    /// The agent that is in the kernel.
+    /// The agent that is in the kernel, and the one that left it last.
     holder: Option<usize>,
+    left: Option<usize>,
+    /// Agents that found the kernel taken: who left it last lets them in first.
+    wanting: BTreeSet<usize>,
     /// Threads that can run as soon as the kernel has been left.
     held: Vec<Tid>,
     /// Changes whenever somebody leaves the kernel.
@@ -119,6 +122,8 @@ impl Driven {
             process,
             spec,
             holder: None,
+            left: None,
+            wanting: BTreeSet::new(),
             held: Vec::new(),
             turn: 0,
             deadline: Time::NEVER,
@@ -205,6 +210,26 @@ impl Driven {
 
     /// Lets a thread go on.
     pub fn advance(&mut self, agent: usize, tid: Tid, quiet: bool, now: Time) -> Advanced {
+        self.wanting.remove(&agent);
+        let advanced = self.go_on(agent, tid, quiet, now);
+        self.note(agent, &advanced);
+        advanced
+    }
+
+    /// Notes who wants the kernel, so that all get it in turn.
+    fn note(&mut self, agent: usize, advanced: &Advanced) {
+        if matches!(advanced, Advanced::Busy) {
+            self.wanting.insert(agent);
+        } else if self.holder.is_none()
+            && self.wanting.len() == 1
+            && self.left.is_some_and(|left| self.wanting.contains(&left))
+        {
+            // Those it let by have no need any more: it may come again.
+            self.turn += 1;
+        }
+    }
+
+    fn go_on(&mut self, agent: usize, tid: Tid, quiet: bool, now: Time) -> Advanced {
         if let Err(early) = self.begin(agent, quiet, now) {
             return early;
         }
@@ -232,6 +257,13 @@ impl Driven {
 
     /// An agent has no thread: it leaves the kernel if it was there, and serves timers and devices.
     pub fn idle(&mut self, agent: usize, quiet: bool, now: Time) -> Advanced {
+        self.wanting.remove(&agent);
+        let advanced = self.serve(agent, quiet, now);
+        self.note(agent, &advanced);
+        advanced
+    }
+
+    fn serve(&mut self, agent: usize, quiet: bool, now: Time) -> Advanced {
         if let Err(early) = self.begin(agent, quiet, now) {
             return early;
         }
@@ -284,7 +316,8 @@ impl Driven {
         if !quiet {
             return Advanced::Drain;
         }
-        if self.holder.is_some() {
+        let lets_by = self.left == Some(agent) && !self.wanting.is_empty();
+        if self.holder.is_some() || lets_by {
             return Advanced::Busy;
         }
         let process = &mut self.process;
@@ -366,7 +399,7 @@ impl Driven {
 
     /// All that the kernel wrote has been performed.
     fn leave(&mut self) {
-        self.holder = None;
+        self.left = self.holder.take();
         self.held.clear();
         let process = &mut self.process;
         self.shootdowns.extend(process.space.leave_kernel());

@@ -93,7 +93,8 @@ impl From<&Machine> for Facts {
         Self {
             gpus: machine.gpus as u32,
             compute_units: machine.compute_units() as u32,
-            costs: machine.host,
+            // Cores execute the driver's library: its time is theirs.
+            costs: if machine.complex.is_some() { Costs::default() } else { machine.host },
             policy: if shared { PolicyKind::Shared } else { PolicyKind::Memcpy },
         }
     }

@@ -20,7 +20,7 @@ use crate::{
 };
 use engine::Time;
 use mem::{Block, LINE, LineAddr, PhysAddr};
-use std::{collections::BTreeSet, rc::Rc};
+use std::{collections::VecDeque, rc::Rc};
 use x86::{
     Exception, Exit, Fault, Reg, Stop,
     trace::{Branch, Order, Outline},
@@ -92,11 +92,10 @@ enum Entry {
 pub struct Driven {
     process: Process,
     spec: SystemSpec,
-    /// The agent that is in the kernel, and the one that left it last.
+    /// The agent that is in the kernel.
     holder: Option<usize>,
-    left: Option<usize>,
-    /// Agents that found the kernel taken: who left it last lets them in first.
-    wanting: BTreeSet<usize>,
+    /// Agents that found it taken, in order: nobody else is let in before the first of them.
+    wanting: VecDeque<usize>,
     /// Threads that can run as soon as the kernel has been left.
     held: Vec<Tid>,
     /// Changes whenever somebody leaves the kernel.
@@ -122,8 +121,7 @@ impl Driven {
             process,
             spec,
             holder: None,
-            left: None,
-            wanting: BTreeSet::new(),
+            wanting: VecDeque::new(),
             held: Vec::new(),
             turn: 0,
             deadline: Time::NEVER,
@@ -210,7 +208,6 @@ impl Driven {
 
     /// Lets a thread go on.
     pub fn advance(&mut self, agent: usize, tid: Tid, quiet: bool, now: Time) -> Advanced {
-        self.wanting.remove(&agent);
         let advanced = self.go_on(agent, tid, quiet, now);
         self.note(agent, &advanced);
         advanced
@@ -218,14 +215,17 @@ impl Driven {
 
     /// Notes who wants the kernel, so that all get it in turn.
     fn note(&mut self, agent: usize, advanced: &Advanced) {
-        if matches!(advanced, Advanced::Busy) {
-            self.wanting.insert(agent);
-        } else if self.holder.is_none()
-            && self.wanting.len() == 1
-            && self.left.is_some_and(|left| self.wanting.contains(&left))
-        {
-            // Those it let by have no need any more: it may come again.
-            self.turn += 1;
+        let place = self.wanting.iter().position(|other| *other == agent);
+        match (matches!(advanced, Advanced::Busy), place) {
+            (true, None) => self.wanting.push_back(agent),
+            (false, Some(place)) => {
+                self.wanting.remove(place);
+                // Whoever is first now is to come, unless this one is in the kernel: then it is when that is left.
+                if place == 0 && self.holder.is_none() && !self.wanting.is_empty() {
+                    self.turn += 1;
+                }
+            }
+            _ => {}
         }
     }
 
@@ -257,7 +257,6 @@ impl Driven {
 
     /// An agent has no thread: it leaves the kernel if it was there, and serves timers and devices.
     pub fn idle(&mut self, agent: usize, quiet: bool, now: Time) -> Advanced {
-        self.wanting.remove(&agent);
         let advanced = self.serve(agent, quiet, now);
         self.note(agent, &advanced);
         advanced
@@ -316,7 +315,7 @@ impl Driven {
         if !quiet {
             return Advanced::Drain;
         }
-        let lets_by = self.left == Some(agent) && !self.wanting.is_empty();
+        let lets_by = self.wanting.front().is_some_and(|first| *first != agent);
         if self.holder.is_some() || lets_by {
             return Advanced::Busy;
         }
@@ -399,7 +398,7 @@ impl Driven {
 
     /// All that the kernel wrote has been performed.
     fn leave(&mut self) {
-        self.left = self.holder.take();
+        self.holder = None;
         self.held.clear();
         let process = &mut self.process;
         self.shootdowns.extend(process.space.leave_kernel());

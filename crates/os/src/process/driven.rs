@@ -216,6 +216,10 @@ impl Driven {
     /// Notes who wants the kernel, so that all get it in turn.
     fn note(&mut self, agent: usize, advanced: &Advanced) {
         let place = self.wanting.iter().position(|other| *other == agent);
+        if matches!(advanced, Advanced::Drain) {
+            // It comes again as soon as it is quiet, for what it wanted.
+            return;
+        }
         match (matches!(advanced, Advanced::Busy), place) {
             (true, None) => self.wanting.push_back(agent),
             (false, Some(place)) => {
@@ -257,16 +261,16 @@ impl Driven {
 
     /// An agent has no thread: it leaves the kernel if it was there, and serves timers and devices.
     pub fn idle(&mut self, agent: usize, quiet: bool, now: Time) -> Advanced {
-        let advanced = self.serve(agent, quiet, now);
-        self.note(agent, &advanced);
-        advanced
+        // Without a thread there is nothing to wait in line for: whoever does will leave the kernel, and say so.
+        self.note(agent, &Advanced::Blocked);
+        self.serve(agent, quiet, now)
     }
 
     fn serve(&mut self, agent: usize, quiet: bool, now: Time) -> Advanced {
         if let Err(early) = self.begin(agent, quiet, now) {
             return early;
         }
-        if self.holder.is_some() {
+        if self.holder.is_some() || !self.wanting.is_empty() {
             return Advanced::Busy;
         }
         let nobody = !self.process.threads.iter().any(|thread| thread.can_run());

@@ -88,11 +88,8 @@ impl Spread {
 impl Summary {
     pub fn of(subject: &Subject) -> Self {
         let facts = Facts::of(subject.machine);
-        let mut total = subject.run.total();
-        let cpu = Statistics(total.0.split_off("cpu.").into_iter().collect());
-        let (cpu, after): (Vec<_>, Vec<_>) = cpu.0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
-        total.0.extend(after);
-        let cpu = Statistics(cpu.into_iter().collect());
+        let (cpu, total) = subject.run.total().0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
+        let (cpu, total) = (Statistics(cpu), Statistics(total));
         let elements = Elements::of(&total);
         let kernels = kernels(subject, facts);
         let kernel_fs = kernels.iter().map(|kernel| kernel.time_fs).sum();

@@ -91,7 +91,10 @@ mod program {
     }
 
     fn run(name: &str, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
-        let machine = Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound");
+        run_on(Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound"), program, words, threads)
+    }
+
+    fn run_on(machine: Machine, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
         let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
         let (out, kept) = (Kept::default(), Kept::default());
         let stdout = out.clone();
@@ -159,6 +162,54 @@ mod program {
         for test in ["SB+mfence", "SB+lock", "MP", "LB", "IRIW", "2+2W", "R+mfence", "S"] {
             good("apu-c-l3", LITMUS, &[test, "--runs", "20", "--delay", "100"], 1);
         }
+    }
+
+    #[test]
+    fn everybody_forgets_pages_that_others_change() {
+        for (cores, iommu) in [("tables", "tables"), ("flat", "flat")] {
+            let kinds = [format!("cpu.mmu.kind={cores}"), format!("system.iommu.kind={iommu}"), "cpu.cores=4".into()];
+            for (guest, says) in [("remap", "pages"), ("memory", "memory"), ("unprotect", "192 reads")] {
+                let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
+                let (finish, run, out) = run_on(machine, GUESTS, &[guest], 1);
+                assert_eq!(run.outcome, Outcome::Finished, "{guest}");
+                assert!(
+                    finish.end == End::Exited { code: 0 } && out.starts_with(says),
+                    "{guest}: {}: {out}",
+                    finish.end
+                );
+                let total = run.total();
+                let shot_down = total.count("cpu.core0.mmu.shootdowns");
+                assert!(shot_down > 4, "{guest}: {shot_down}");
+                for who in ["cpu.core3.mmu", "cpu.core3.walkers", "iommu.walkers", "gpu0.array0.cu0.mmu"] {
+                    assert_eq!(total.count(&format!("{who}.shootdowns")), shot_down, "{guest}: {who}");
+                }
+                assert_eq!(total.count("cpu.core0.walkers.entries_read") > 0, cores == "tables");
+            }
+        }
+    }
+
+    #[test]
+    fn a_kernel_finds_its_pages_by_way_of_the_iommu() {
+        let cycles = |kind: &str| {
+            let kinds = [
+                format!("cpu.mmu.kind={kind}"),
+                format!("gpu.mmu.kind={}", if kind == "none" { kind } else { "iommu" }),
+            ];
+            let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
+            let (finish, run, _) = run_on(machine, WORKLOADS, &["vecadd", "--size", "4096"], 1);
+            assert_eq!((finish.end, &run.outcome), (End::Exited { code: 0 }, &Outcome::Finished));
+            let total = run.total();
+            let sum = |end: &str| {
+                total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum::<u64>()
+            };
+            (run.end, sum("mmu.vector.misses"), total.count("iommu.walkers.entries_read"))
+        };
+        let (without, none, never) = cycles("none");
+        let (with, misses, read) = cycles("tables");
+        assert_eq!((none, never), (0, 0));
+        // Three arrays of four pages: each unit that works on a page asks for it once, and a walk reads four levels.
+        assert!(misses >= 12 && read >= 4 * 12, "{misses} misses, {read} entries");
+        assert!(with > without, "{with} with translation, {without} without");
     }
 
     #[test]

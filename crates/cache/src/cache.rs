@@ -430,10 +430,15 @@ impl Cache {
             }
             queue.extend(from.try_recv(Lane::Request));
             return Ok(true);
-        } else if !(coherence.is_some() && self.bank.at_once(&msg)?) && self.bank.offer(msg)? == Offer::Refused {
+        } else if !(coherence.is_some() && self.bank.at_once(&msg)?) {
             // A probe does not wait behind requests for its line if it need not.
-            self.refused.increment();
-            return Ok(false);
+            let offer = self.bank.offer(msg)?;
+            if offer != Offer::Taken {
+                self.refused.increment();
+            }
+            if offer == Offer::Refused {
+                return Ok(false);
+            }
         }
         from.try_recv(lane(&msg));
         Ok(true)

@@ -4,7 +4,7 @@ use super::{Agent, Ends, HISTORY, Layout, Parts, Report, wire};
 use crate::{
     protocols::Roles,
     spec::{Banks, CacheSpec, Machine},
-    stress::Tester,
+    stress::{Port, Tester},
 };
 use cache::{Atomics, BankSpec, Cache, Homes, Requesters};
 use engine::{Cycles, Inlet, Outlet, PortSpec, Scope};
@@ -52,7 +52,7 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
                     built.push((unit, number, end, Caches { vector, scalar, code }, unit_scope));
                 }
                 Agent::Tester(stress, end) => {
-                    let tester = Tester::new(stress, me.0.into(), end, vector, &unit_scope);
+                    let tester = Tester::new((stress, Port::Unit), me.0.into(), end, vector, &unit_scope);
                     unit_scope.serve("control", |cx| tester.run(cx));
                 }
             }

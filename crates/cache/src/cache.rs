@@ -327,9 +327,10 @@ impl Cache {
         let mut next = self.ready.first(&[Lane::Coherence], 0);
         while let Some(number) = next {
             let inlet = &self.from[number];
+            // What comes back from above does not wait behind what those below want: that may wait for it.
             if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
                 && msg.line != WHOLE
-                && self.bank.offer(msg)? == Offer::Taken
+                && (self.top.is_none() && self.bank.at_once(&msg)? || self.bank.offer(msg)? == Offer::Taken)
             {
                 inlet.try_recv(Lane::Coherence);
                 return Ok(true);

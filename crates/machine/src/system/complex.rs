@@ -364,13 +364,16 @@ impl Builder {
             let memory =
                 Memory::new(spec, above, store, None, &own).watched_by(self.eyes.of_memory()).checked_by(sides);
             own.serve("control", |cx| memory.run(cx));
-            let to = to.clone();
-            scope.serve(("answers", number), |_| async move {
-                loop {
-                    let packet: Packet = returns.recv(Lane::Reply).await;
-                    to.send(Lane::Reply, packet, interconnect::bytes(&packet.msg)).await;
-                }
-            });
+            let returns = Rc::new(returns);
+            for (name, lane) in [("answers", Lane::Reply), ("probes", Lane::Coherence)] {
+                let (to, returns) = (to.clone(), Rc::clone(&returns));
+                scope.serve((name, number), |_| async move {
+                    loop {
+                        let packet: Packet = returns.recv(lane).await;
+                        to.send(lane, packet, interconnect::bytes(&packet.msg)).await;
+                    }
+                });
+            }
         }
         let bell = scope.eventcount("arrivals");
         scope.serve("deal", |cx| deal(vec![from], dealt_to, bell, cx));

@@ -89,7 +89,7 @@ struct Top {
 }
 
 /// Nobody: who asks a line to do something on no one's behalf, and is told that it is done.
-const NOBODY: Node = Node(u8::MAX);
+const NOBODY: Node = Node(u16::MAX);
 
 pub struct Cache {
     me: Node,

@@ -40,7 +40,7 @@ pub struct MemorySpec {
 pub struct Beside {
     pub controller: &'static dyn Controller<LINE>,
     pub first: Node,
-    pub count: u8,
+    pub count: u16,
 }
 
 impl Beside {

@@ -488,7 +488,7 @@ impl Builder {
             let beside = (self.complex.join == Join::Memory && !gpus.is_empty()).then(|| Beside {
                 controller: &directory::MC,
                 first: gpus[0],
-                count: gpus.len() as u8,
+                count: gpus.len() as u16,
             });
             let (controller, above_it) = (roles.home, layout.core_l2(0));
             let spec =

@@ -8,7 +8,7 @@
 
 use crate::{
     golden::Kept,
-    program::Caches,
+    program::{Caches, Translations},
     session::{Options, run_options},
     spec::Machine,
     system::{self, Agents, Memories},
@@ -171,27 +171,43 @@ impl Conductor {
     }
 }
 
+/// Pages that are shot down in a round.
+const SHOOTDOWNS: u64 = 4;
+const PAGE: u64 = 4096;
+
 /// Stands where the front end of the GPUs stands: has the CPU's caches give up all they hold when it is told to, and now and then while
-/// others play.
+/// others play; then it also has pages forgotten.
 pub(crate) struct FrontEnd {
     stress: Stress,
     random: Pcg64Mcg,
     caches: Rc<dyn Caches>,
+    translations: Option<Rc<dyn Translations>>,
     commands: Inlet<Command>,
     reports: Outlet<Read>,
 }
 
 impl FrontEnd {
-    pub fn new(stress: Stress, end: TesterEnd, caches: Rc<dyn Caches>, scope: &Scope) -> Self {
+    pub fn new(
+        stress: Stress,
+        end: TesterEnd,
+        caches: Rc<dyn Caches>,
+        translations: Option<Rc<dyn Translations>>,
+        scope: &Scope,
+    ) -> Self {
         let random = Pcg64Mcg::seed_from_u64(stress.seed);
-        Self { stress, random, caches, commands: scope.receiver(end.1), reports: scope.sender(end.0) }
+        let (commands, reports) = (scope.receiver(end.1), scope.sender(end.0));
+        Self { stress, random, caches, translations, commands, reports }
     }
 
     pub async fn run(mut self, cx: Context) {
         loop {
             match self.commands.recv(Lane::Request).await {
                 Command::Play => {
-                    cx.pause(1 + self.random.next_u64() % (64 * self.stress.round)).await;
+                    for _ in 0..SHOOTDOWNS {
+                        cx.pause(1 + self.random.next_u64() % (64 * self.stress.round / SHOOTDOWNS).max(1)).await;
+                        let page = self.random.next_u64() % (self.stress.lines * LINE as u64) / PAGE * PAGE;
+                        self.translations.iter().for_each(|all| all.shoot(vec![(page, page + PAGE)]));
+                    }
                     self.caches.flush().await;
                 }
                 Command::Access(Access::Flush, mem::Scope::System, _) => self.caches.flush().await,

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     complex::{Complex, Join},
-    program::{Caches, Coherent, Inside, InsideSpec, Software, SoftwareSpec},
+    program::{Caches, Coherent, Inside, InsideSpec, Software, SoftwareSpec, Translations},
     protocols::Roles,
     run::Start,
     spec::{CacheSpec, Machine},
@@ -106,7 +106,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
         let flusher = builder.slices();
         match cores {
             Cores::Testers(stress, ends) => {
-                builder.testers(stress, ends, tops, flusher);
+                builder.testers(stress, ends, tops, flusher, shooter);
             }
             Cores::Program(start, dispatchers) => {
                 builder.program((start, dispatchers), (tops, flusher), (&stores, loader), of_gpu, shooter);
@@ -346,11 +346,19 @@ impl Builder {
     }
 
     /// Testers in the places of cores and of the front end.
-    fn testers(&self, stress: Stress, ends: Vec<TesterEnd>, tops: Vec<Top>, flusher: Flusher) {
+    fn testers(
+        &self,
+        stress: Stress,
+        ends: Vec<TesterEnd>,
+        tops: Vec<Top>,
+        flusher: Flusher,
+        shooter: Option<Rc<Shooter>>,
+    ) {
         let mut ends = ends.into_iter();
         let mut next = || ends.next().expect("there is an end for every tester");
         let scope = self.scopes.gpu.scope("front_end");
-        let front_end = stress::FrontEnd::new(stress, next(), Rc::new(flusher), &scope);
+        let translations = shooter.map(|shooter| shooter as Rc<dyn Translations>);
+        let front_end = stress::FrontEnd::new(stress, next(), Rc::new(flusher), translations, &scope);
         scope.serve("control", |cx| front_end.run(cx));
         let layout = self.layout;
         let (data, code): (Vec<_>, Vec<_>) = tops.into_iter().map(|top| (top.data, top.code)).unzip();

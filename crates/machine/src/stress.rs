@@ -52,9 +52,12 @@ impl Stress {
 
 /// Runs testers on a machine; how it ended is in the run's outcome.
 pub fn stress(machine: &Machine, stress: Stress, options: &Options) -> Run {
-    let memories = Memories::new(machine);
+    stress_on(machine, &Memories::new(machine), stress, options)
+}
+
+fn stress_on(machine: &Machine, memories: &Memories, stress: Stress, options: &Options) -> Run {
     let kept = options.check.then(Kept::default);
-    let model = system::build(machine, &memories, kept.clone(), Agents::Testers(stress));
+    let model = system::build(machine, memories, kept.clone(), Agents::Testers(stress));
     let mut run = model.run(&run_options(options));
     if run.outcome == Outcome::Finished
         && let Some(Err(message)) = kept.map(|kept| kept.take().compare(&memories.all()))
@@ -391,5 +394,25 @@ impl Tester {
 
     fn one_in(&mut self, count: u32) -> bool {
         self.below(count) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A byte that memory holds and nobody wrote: as a fetch of a wrong line, or a write that went astray.
+    #[test]
+    fn a_byte_that_is_wrong_in_memory_is_noticed_wherever_cpu_and_gpu_meet() {
+        for (name, who) in [("apu-c-l3", "l1"), ("apu-nc-mc", "memory0, for the ")] {
+            let machine = Machine::load(name, &[]).expect("the machine is sound");
+            let memories = Memories::new(&machine);
+            memories.write(PhysAddr(5), &[1]);
+            let what = Stress { operations: 2_000, seed: 1, lines: 4, round: 100, outstanding: 4 };
+            let run = stress_on(&machine, &memories, what, &Options { check: true, ..Options::default() });
+            let Outcome::Failed { message, .. } = run.outcome else { panic!("{name}: {}", run.outcome) };
+            assert!(message.contains("has 0x01 at 0x5; right would be 0x00"), "{name}: {message}");
+            assert!(message.contains(who), "{name}: {message}");
+        }
     }
 }

@@ -292,7 +292,7 @@ impl Builder {
     }
 
     /// Puts an MMU between a core and its caches; gives what the core is connected to, and who asks its data cache beside it.
-    fn core_mmu(&mut self, core: usize, mmu: CoreMmu, top: Top) -> (Top, Option<(Node, Wire<Request, Reply>)>) {
+    fn core_mmu(&mut self, core: usize, mmu: CoreMmu, top: Top) -> (Top, Requesters) {
         let (scope, clock) = (self.core_scope(core), self.complex.clock);
         let (own, walkers) = (scope.scope("mmu"), scope.scope("walkers"));
         let (below, asked) = translation::asks(mmu.mmu, &own, &walkers);
@@ -307,7 +307,7 @@ impl Builder {
         stages[1].push(order);
         let plan = MmuPlan { tlb: mmu.tlb, spec: mmu.mmu, below, control, roots };
         let [data, code] = translation::between([("data", top.data), ("code", top.code)], plan, &own);
-        (Top { data, code }, reader.map(|wire| (self.layout.walkers(core), wire)))
+        (Top { data, code }, reader.map(|wire| (self.layout.walkers(core), wire)).into_iter().collect())
     }
 
     /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.

@@ -5,9 +5,11 @@
 //! cpu.core0 - l1d -.
 //!      \---- l1i --+- l2 --.     .-- cpu.l3_0
 //! cpu.core1 ...      l2 ---+ ring +-- cpu.l3_1
-//!                          |     |
+//! dma - l1 --------- l2 ---+     |
 //!   gpu0.l2_0 === hub -----'     '-- system agent -- memory0, memory1, ..
 //! ```
+
+mod dma;
 
 use super::{Ends, FLUSHER, HISTORY, Layout, Memories, Report, eyes::Eyes, memories::put, wire};
 use crate::{
@@ -20,6 +22,7 @@ use crate::{
 };
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
 use cpu::Core;
+use dma::Engine;
 use dram::{Beside, Memory, MemorySpec, Timing};
 use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope};
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
@@ -50,6 +53,8 @@ pub struct ComplexPlan {
     pub gpus: Vec<(Node, Ends)>,
     /// For each core's data cache.
     pub reports: Vec<Report>,
+    /// For the first cache of the DMA engine.
+    pub engine: Report,
     /// For whoever puts a program into memory.
     pub loader: Report,
     pub clocks: Clocks,
@@ -72,7 +77,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
     let stores: Vec<_> =
         (0..complex.channels.count).map(|n| (memories.channel(n), memories.stores[n].clone())).collect();
     move |partition| {
-        let ComplexPlan { layout, cores, gpus, reports, loader, clocks } = plan;
+        let ComplexPlan { layout, cores, gpus, reports, engine, loader, clocks } = plan;
         let scopes = Scopes {
             cpu: partition.scope(clocks.cpu),
             system: partition.scope(clocks.system),
@@ -94,7 +99,8 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
                 }
             }
             Cores::Program(start, dispatchers) => {
-                builder.program((start, dispatchers), (tops, flusher), (&stores, loader), of_gpu);
+                let engine = builder.complex.dma.map(|spec| builder.engine(spec, engine));
+                builder.program((start, dispatchers), (tops, flusher, engine), (&stores, loader), of_gpu);
             }
         }
         builder.hub(gpus);
@@ -203,9 +209,7 @@ impl Builder {
             let others = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
             let to =
                 vec![(vec![layout.l1d(core)], d_up.to), (vec![layout.code(core)], i_up.to), (others.collect(), to)];
-            let homes =
-                Homes { nodes: (0..complex.slices).map(|slice| layout.l3(slice)).collect(), stride: LINE as u64 };
-            let spec = cache_spec(complex.l2, &L2, me, homes, layout.l1d(core), false);
+            let spec = cache_spec(complex.l2, &L2, me, self.slice_homes(), layout.l1d(core), false);
             let cache = Cache::new(spec, Vec::new(), Side { from, to }, None, &l2);
             let cache = cache.lines_watched_by(self.eyes.of_core_l2());
             l2.serve("control", |cx| cache.run(cx));
@@ -218,7 +222,7 @@ impl Builder {
     fn program(
         &self,
         (start, dispatchers): (Start, Vec<Vec<DispatcherEnd>>),
-        (tops, flusher): (Vec<Top>, Flusher),
+        (tops, flusher, engine): (Vec<Top>, Flusher, Option<Engine>),
         (stores, loader): (&Stores, Loader),
         of_gpu: OfGpu,
     ) {
@@ -257,6 +261,9 @@ impl Builder {
             scope.serve("control", |cx| dispatcher.run(cx));
             (launches, done)
         });
+        if let Some(engine) = engine {
+            engine.start(&inside);
+        }
         let scope = self.scopes.gpu.scope("front_end");
         let caches: Rc<dyn Caches> = if complex.flushes() { Rc::new(flusher) } else { Rc::new(Coherent) };
         let front_end = inside.front_end(gpus.collect(), caches, scope.eventcount("work"));
@@ -287,6 +294,12 @@ impl Builder {
             scope.serve("control", |cx| cache.run(cx));
         }
         Flusher(slices)
+    }
+
+    /// The slices of the last-level cache, as homes of lines.
+    fn slice_homes(&self) -> Homes {
+        let nodes = (0..self.complex.slices).map(|slice| self.layout.l3(slice)).collect();
+        Homes { nodes, stride: LINE as u64 }
     }
 
     fn memories(&self) -> Homes {

@@ -215,10 +215,11 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         };
         let loader = reports.wire(&mut model, "loader".to_owned());
         let observed = |core| reports.wire(&mut model, format!("cpu.core{core}.l1d"));
-        let reports = (0..cpu.cores).map(observed).collect();
+        let of_cores = (0..cpu.cores).map(observed).collect();
+        let engine = cpu.dma.and_then(|_| reports.wire(&mut model, "dma.l1".to_owned()));
         let gpus = askers.drain(..).flatten().collect();
         let cores = leads.cores(machine, &mut model);
-        let plan = ComplexPlan { layout, cores, gpus, reports, loader, clocks };
+        let plan = ComplexPlan { layout, cores, gpus, reports: of_cores, engine, loader, clocks };
         parts.add_whole(0, complex::build(machine, memories, plan));
     }
     for (channel, askers) in askers.into_iter().enumerate() {

@@ -14,7 +14,7 @@ pub struct Layout {
     units: usize,
     arrays: usize,
     banks: usize,
-    /// Of the CPU, if there is one.
+    /// Of the CPU, if there is one; the last may be a DMA engine, which asks as a core does.
     cores: usize,
     slices: usize,
     channels: usize,
@@ -30,7 +30,7 @@ impl Layout {
             units: machine.compute_units(),
             arrays: machine.arrays,
             banks: machine.banks.count,
-            cores: cpu.map_or(0, |cpu| cpu.cores),
+            cores: cpu.map_or(0, |cpu| cpu.askers()),
             slices: cpu.map_or(0, |cpu| cpu.slices),
             channels: machine.channels().count,
             levels: machine.levels.is_some(),

@@ -11,7 +11,7 @@ use std::{
 };
 
 use engine::Time;
-use mem::VirtAddr;
+use mem::{Bytes, VirtAddr};
 
 use super::{
     Settings, Usage,
@@ -69,6 +69,9 @@ pub struct Driver {
     pub(super) svm: Allocations,
     /// Descriptions of images and samplers in memory.
     pub(super) slots: Slots,
+    /// Descriptions of transfers, and those that are under way, by their events.
+    pub(super) descriptors: Slots,
+    pub(super) transfers: BTreeMap<u64, VirtAddr>,
     pub(super) gpus: Box<dyn Gpus>,
     /// Kernels that run, by their events.
     pub(super) running: BTreeMap<u64, Running>,
@@ -128,7 +131,9 @@ impl Driver {
             kernels: Table::new(7, cl::INVALID_KERNEL),
             events: Table::new(8, cl::INVALID_EVENT),
             svm: Allocations::default(),
-            slots: Slots::default(),
+            slots: Slots::of(Bytes(64)),
+            descriptors: Slots::of(Bytes(256)),
+            transfers: BTreeMap::new(),
             ready: VecDeque::new(),
             in_transfer: BTreeSet::new(),
             wire_free: Time::ZERO,

@@ -5,6 +5,7 @@ use crate::{
     file::{File, MachineError},
     network,
     spec::{Banks, CacheSpec, at_least_one, l1, wire},
+    translation::{self, CoreMmu, GpuMmu},
     units::{Duration, Frequency, Size},
 };
 use cache::Shape;
@@ -40,6 +41,9 @@ pub struct Complex {
     /// From the GPU's L2 to the hub.
     pub hub: LinkSpec,
     pub channels: Banks,
+    /// What translation takes a core, and a compute unit.
+    pub core_mmu: Option<CoreMmu>,
+    pub gpu_mmu: Option<GpuMmu>,
     pub join: Join,
     /// Whether host and GPU use the same bytes; otherwise buffers are copied.
     pub shared: bool,
@@ -57,15 +61,16 @@ pub struct DmaSpec {
 }
 
 impl Complex {
+    /// Who has private caches over the last-level cache: cores, an IOMMU that reads page tables, and a DMA engine as the last.
+    pub fn stacks(&self) -> usize {
+        let iommu = self.gpu_mmu.is_some_and(|mmu| mmu.iommu.reads());
+        self.cores + usize::from(iommu) + usize::from(self.dma.is_some())
+    }
+
     /// Whether caches are flushed at the borders of kernels: where CPU and GPU meet only in memory, and where they use
     /// addresses of their own (4.2).
     pub fn flushes(&self) -> bool {
         self.join == Join::Memory || !self.shared
-    }
-
-    /// Who has a second-level cache on the CPU's side: cores, and the DMA engine behind them.
-    pub fn askers(&self) -> usize {
-        self.cores + usize::from(self.dma.is_some())
     }
 }
 
@@ -213,6 +218,8 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
         network,
         hub: wire(file, "system.hub")?,
         channels: Banks { count: system.channels, interleave },
+        core_mmu: translation::of_cores(file)?,
+        gpu_mmu: translation::of_gpus(file)?,
         join,
         shared,
         dma,
@@ -226,8 +233,7 @@ fn dma(file: &mut File) -> Result<DmaSpec, MachineError> {
     let shape = Shape::new(size.0, ways).map_err(|reason| file.wrong(path, Some("size"), reason))?;
     let (mshrs, waiting, latency) = (outstanding, outstanding, Cycles(latency));
     let (join_queue, write_back_queue) = (waiting, mshrs);
-    // A line that is copied is looked up about ten times on its way: more often than once a cycle, or the wire would wait.
-    let cache = CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, latency, ports: 2 };
+    let cache = CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, latency, ports: 1 };
     Ok(DmaSpec { outstanding, cache })
 }
 

@@ -117,6 +117,9 @@ pub enum Answer {
     /// The thread waits. The same call is made again, with the same arguments, after another thread's trap has returned, or
     /// when `until` has come ([`Time::NEVER`]: only the former).
     Wait { until: Time },
+    /// Nothing has been done: bytes that the call reads have not come yet from a device ([`GuestMemory::is_waiting`]). It is made
+    /// again when they have.
+    Away,
 }
 
 /// A driver: what answers the system call [`TRAP_CALL`].

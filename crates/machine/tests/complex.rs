@@ -1,5 +1,7 @@
 //! A CPU and a GPU on one memory: random accesses to few lines, by everybody at once.
 
+mod support;
+
 use engine::{Outcome, Run};
 use machine::{Machine, Options, Stress, stress};
 
@@ -55,115 +57,61 @@ fn every_read_is_right_as_the_machine_is() {
 
 mod program {
     use super::*;
-    use machine::{
-        complex::Join,
-        program::{Finish, Inside},
-    };
-    use os::{
-        End, Options as ProcessOptions, Process,
-        files::Stdio,
-        opencl::{Driver, PolicyKind, Settings},
-    };
-    use std::{
-        io::{self, Cursor, Write},
-        sync::{Arc, Mutex},
-    };
+    use crate::support::{WORKLOADS, good};
 
     /// Programs that check themselves, of `os`.
     const GUESTS: &[u8] = include_bytes!("../../os/tests/guests/guests");
-    /// The built-in workloads.
+    /// Built-in programs without work for a GPU.
     const LITMUS: &[u8] = include_bytes!("../../workloads/guest/litmus.elf");
     const OPENMP: &[u8] = include_bytes!("../../workloads/guest/openmp.elf");
-    const WORKLOADS: &[u8] = include_bytes!("../../workloads/guest/workloads.elf");
 
-    #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("nobody panics while he writes").extend(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn run(name: &str, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
-        let machine = Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound");
-        let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
-        let (out, kept) = (Kept::default(), Kept::default());
-        let stdout = out.clone();
-        let complex = machine.complex.as_ref().expect("these machines have a CPU");
-        let (shared, check) = (complex.shared, complex.join == Join::LastLevel);
-        let make = move |gpus: &Inside| {
-            let mut options = ProcessOptions::new("/guest");
-            options.arguments = words;
-            options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);
-            options.cpus = 4;
-            let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-            let driver = Driver::with_gpus(Settings { policy, ..Settings::default() }, Box::new(gpus.clone()));
-            let usage = driver.usage();
-            options.driver = Box::new(driver);
-            Ok((Process::start(program, options)?, usage))
-        };
-        let options = Options { threads, check, ..Options::default() };
-        let (finish, run) = machine::run(&machine, &options, make).expect("the committed programs are sound");
-        let out = String::from_utf8_lossy(&out.0.lock().expect("the run is over")).into_owned();
-        (finish, run, out)
-    }
-
-    #[track_caller]
-    fn good(name: &str, program: &'static [u8], words: &[&str], threads: usize) -> (String, Run) {
-        let (finish, run, out) = run(name, program, words, threads);
-        assert_eq!(run.outcome, Outcome::Finished, "{name} {words:?}: {out}");
-        assert_eq!(finish.end, End::Exited { code: 0 }, "{name} {words:?}: {out}");
-        (out, run)
+    fn machine(name: &str) -> Machine {
+        Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound")
     }
 
     const MACHINES: [&str; 4] = ["apu-c-l3", "apu-nc-l3", "apu-c-mc", "apu-nc-mc"];
 
     #[test]
     fn a_program_prints() {
-        assert_eq!(good("apu-c-l3", GUESTS, &["hello"], 1).0, "hello, world\n");
+        assert_eq!(good(&machine("apu-c-l3"), GUESTS, &["hello"], 1).0, "hello, world\n");
     }
 
     #[test]
     fn programs_are_right_on_every_machine() {
         for name in MACHINES {
             for words in [&["vecadd", "--size", "1024"][..], &["bfs", "--size", "256"]] {
-                good(name, WORKLOADS, words, 1);
+                good(&machine(name), WORKLOADS, words, 1);
             }
         }
         // One call follows right behind another here.
-        good("apu-c-l3", WORKLOADS, &["lud", "--size", "32"], 1);
+        good(&machine("apu-c-l3"), WORKLOADS, &["lud", "--size", "32"], 1);
     }
 
     #[test]
     fn cores_and_gpu_share_the_work() {
         let words = ["write", "--size", "4096", "--cpu-share", "50", "--threads", "3", "--copies", "none"];
-        good("apu-c-l3", WORKLOADS, &words, 1);
+        good(&machine("apu-c-l3"), WORKLOADS, &words, 1);
     }
 
     #[test]
     fn threads_of_a_program_run_on_cores_of_their_own() {
         for name in ["hotspot", "bfs"] {
-            good("apu-c-l3", OPENMP, &[name, "--threads", "3", "--size", "64"], 1);
+            good(&machine("apu-c-l3"), OPENMP, &[name, "--threads", "3", "--size", "64"], 1);
         }
     }
 
     #[test]
     fn litmus_tests_see_what_total_store_order_allows_and_nothing_else() {
-        good("apu-c-l3", LITMUS, &["SB", "--runs", "300", "--delay", "100", "--expect-relaxed"], 1);
+        good(&machine("apu-c-l3"), LITMUS, &["SB", "--runs", "300", "--delay", "100", "--expect-relaxed"], 1);
         for test in ["SB+mfence", "SB+lock", "MP", "LB", "IRIW", "2+2W", "R+mfence", "S"] {
-            good("apu-c-l3", LITMUS, &[test, "--runs", "20", "--delay", "100"], 1);
+            good(&machine("apu-c-l3"), LITMUS, &[test, "--runs", "20", "--delay", "100"], 1);
         }
     }
 
     #[test]
     fn statistics_do_not_depend_on_threads() {
-        let [one, two] = [1, 2].map(|threads| good("apu-c-l3", WORKLOADS, &["vecadd", "--size", "512"], threads).1);
+        let [one, two] =
+            [1, 2].map(|threads| good(&machine("apu-c-l3"), WORKLOADS, &["vecadd", "--size", "512"], threads).1);
         assert!(one.regions == two.regions && one.end == two.end);
     }
 }

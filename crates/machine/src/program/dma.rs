@@ -180,7 +180,7 @@ impl Dma {
             loaded: VecDeque::new(),
             copies: scope.counter("copies"),
             bytes: scope.counter("bytes"),
-            cycles: scope.phases(&["idle", "busy"]),
+            cycles: scope.scope("cycles").phases(&["idle", "busy"]),
             copy_cycles: scope.histogram("copy_cycles"),
         }
     }

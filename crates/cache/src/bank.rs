@@ -291,8 +291,10 @@ impl Bank {
         self.line(self.find(line), line).data
     }
 
-    /// From now on nobody can take the line away.
+    /// From now on nobody can take the line away. Who locks a line stores to it before he locks another: a locked access stays
+    /// within a line, and a core's threads lock in turn.
     pub fn lock(&mut self, line: LineAddr) {
+        debug_assert!(self.locked.is_none_or(|held| held == line), "{line} is locked while another line is");
         self.locked = Some(line);
     }
 

@@ -69,6 +69,15 @@ pub trait GuestMemory {
         let _ = page;
     }
 
+    /// A device works on this page of physical memory until it is let go: whatever the program does, nobody else gets it before.
+    fn pin(&mut self, page: PhysAddr) {
+        let _ = page;
+    }
+
+    fn unpin(&mut self, page: PhysAddr) {
+        let _ = page;
+    }
+
     /// The memory that [`GuestMemory::physical`] speaks of.
     fn frames(&mut self) -> Option<&mut Frames> {
         None

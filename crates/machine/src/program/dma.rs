@@ -30,8 +30,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Finds the pages of a transfer, as the first access to each would.
-    pub fn new(launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<Self, Fault> {
+    /// Finds the pages of a transfer, as the first access to each would, and pins them. Gives them, too.
+    pub fn new(launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(Self, Vec<PhysAddr>), Fault> {
         let mut pages = BTreeMap::new();
         let bytes = Bytes(transfer.rows.size[0]);
         // Those that are written first: what is read only may lie elsewhere until then.
@@ -44,8 +44,10 @@ impl Order {
             }
         }
         find_pages(&mut pages, guest, transfer.descriptor, false)?;
+        let pinned: Vec<PhysAddr> = pages.values().copied().collect();
+        pinned.iter().for_each(|page| guest.pin(*page));
         let pages = pages.into_iter().map(|(virt, phys)| (VirtAddr(virt), phys, Bytes(PAGE), true));
-        Ok(Self { launch, transfer, map: AddressMap::of_pages(pages) })
+        Ok((Self { launch, transfer, map: AddressMap::of_pages(pages) }, pinned))
     }
 
     /// The descriptor, line by line.

@@ -16,7 +16,7 @@ use os::{
 };
 use std::{
     cell::{Cell, RefCell},
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     future::Future,
     pin::Pin,
     rc::Rc,
@@ -72,6 +72,8 @@ struct Books {
     spec: InsideSpec,
     kernels: RefCell<VecDeque<Run>>,
     transfers: RefCell<VecDeque<dma::Order>>,
+    /// The pages of transfers that are under way, by their numbers.
+    pinned: RefCell<BTreeMap<u64, Vec<PhysAddr>>>,
     /// Orders of a call that is not over: what it wrote for them has not been performed. With each, the kernel's turn in
     /// which it was made, as soon as that is known.
     held: RefCell<Vec<(Option<u64>, Order)>>,
@@ -95,6 +97,7 @@ impl Inside {
             spec,
             kernels: RefCell::default(),
             transfers: RefCell::default(),
+            pinned: RefCell::default(),
             held: RefCell::default(),
             ended: RefCell::default(),
             under_way: Cell::new(0),
@@ -200,12 +203,18 @@ impl Gpus for Inside {
     }
 
     fn transfer(&mut self, launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(), Fault> {
-        self.hold(Order::Transfer(dma::Order::new(launch, transfer, guest)?));
+        let (order, pages) = dma::Order::new(launch, transfer, guest)?;
+        self.0.pinned.borrow_mut().insert(launch, pages);
+        self.hold(Order::Transfer(order));
         Ok(())
     }
 
-    fn work(&mut self, _: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
+    fn work(&mut self, guest: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
         let ended = self.0.ended.take();
+        for ended in &ended {
+            let pages = self.0.pinned.borrow_mut().remove(&ended.launch);
+            pages.into_iter().flatten().for_each(|page| guest.unpin(page));
+        }
         self.0.under_way.set(self.0.under_way.get() - ended.len());
         Done { instructions: 0, ended }
     }

@@ -1,5 +1,7 @@
 //! A CPU and a GPU on one memory: random accesses to few lines, by everybody at once.
 
+mod support;
+
 use engine::{Outcome, Run};
 use machine::{Machine, Options, Stress, stress};
 
@@ -79,107 +81,52 @@ fn every_read_is_right_as_the_machine_is() {
 
 mod program {
     use super::*;
-    use machine::program::{Finish, Inside};
-    use os::{
-        End, Options as ProcessOptions, Process,
-        files::Stdio,
-        opencl::{Driver, PolicyKind, Settings},
-    };
-    use std::{
-        io::{self, Cursor, Write},
-        sync::{Arc, Mutex},
-    };
+    use crate::support::{WORKLOADS, good};
 
     /// Programs that check themselves, of `os`.
     const GUESTS: &[u8] = include_bytes!("../../os/tests/guests/guests");
-    /// The built-in workloads.
+    /// Built-in programs without work for a GPU.
     const LITMUS: &[u8] = include_bytes!("../../workloads/guest/litmus.elf");
     const OPENMP: &[u8] = include_bytes!("../../workloads/guest/openmp.elf");
-    const WORKLOADS: &[u8] = include_bytes!("../../workloads/guest/workloads.elf");
 
-    #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("nobody panics while he writes").extend(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn run(name: &str, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
-        run_on(Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound"), program, words, threads)
-    }
-
-    fn run_on(machine: Machine, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
-        let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
-        let (out, kept) = (Kept::default(), Kept::default());
-        let stdout = out.clone();
-        let complex = machine.complex.as_ref().expect("these machines have a CPU");
-        let shared = complex.shared;
-        let make = move |gpus: &Inside| {
-            let mut options = ProcessOptions::new("/guest");
-            options.arguments = words;
-            options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);
-            options.cpus = 4;
-            let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-            let driver = Driver::with_gpus(Settings { policy, ..Settings::default() }, Box::new(gpus.clone()));
-            let usage = driver.usage();
-            options.driver = Box::new(driver);
-            Ok((Process::start(program, options)?, usage))
-        };
-        let options = Options { threads, check: true, ..Options::default() };
-        let (finish, run) = machine::run(&machine, &options, make).expect("the committed programs are sound");
-        let out = String::from_utf8_lossy(&out.0.lock().expect("the run is over")).into_owned();
-        (finish, run, out)
-    }
-
-    #[track_caller]
-    fn good(name: &str, program: &'static [u8], words: &[&str], threads: usize) -> (String, Run) {
-        let (finish, run, out) = run(name, program, words, threads);
-        assert_eq!(run.outcome, Outcome::Finished, "{name} {words:?}: {out}");
-        assert_eq!(finish.end, End::Exited { code: 0 }, "{name} {words:?}: {out}");
-        (out, run)
+    fn machine(name: &str) -> Machine {
+        Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound")
     }
 
     #[test]
     fn a_program_prints() {
-        assert_eq!(good("apu-c-l3", GUESTS, &["hello"], 1).0, "hello, world\n");
+        assert_eq!(good(&machine("apu-c-l3"), GUESTS, &["hello"], 1).0, "hello, world\n");
     }
 
     #[test]
     fn programs_are_right_on_every_machine() {
         for name in MACHINES {
             for words in [&["vecadd", "--size", "1024"][..], &["bfs", "--size", "256"]] {
-                good(name, WORKLOADS, words, 1);
+                good(&machine(name), WORKLOADS, words, 1);
             }
         }
         // One call follows right behind another here.
-        good("apu-c-l3", WORKLOADS, &["lud", "--size", "32"], 1);
+        good(&machine("apu-c-l3"), WORKLOADS, &["lud", "--size", "32"], 1);
     }
 
     #[test]
     fn cores_and_gpu_share_the_work() {
         let words = ["write", "--size", "4096", "--cpu-share", "50", "--threads", "3", "--copies", "none"];
-        good("apu-c-l3", WORKLOADS, &words, 1);
+        good(&machine("apu-c-l3"), WORKLOADS, &words, 1);
     }
 
     #[test]
     fn threads_of_a_program_run_on_cores_of_their_own() {
         for name in ["hotspot", "bfs"] {
-            good("apu-c-l3", OPENMP, &[name, "--threads", "3", "--size", "64"], 1);
+            good(&machine("apu-c-l3"), OPENMP, &[name, "--threads", "3", "--size", "64"], 1);
         }
     }
 
     #[test]
     fn litmus_tests_see_what_total_store_order_allows_and_nothing_else() {
-        good("apu-c-l3", LITMUS, &["SB", "--runs", "300", "--delay", "100", "--expect-relaxed"], 1);
+        good(&machine("apu-c-l3"), LITMUS, &["SB", "--runs", "300", "--delay", "100", "--expect-relaxed"], 1);
         for test in ["SB+mfence", "SB+lock", "MP", "LB", "IRIW", "2+2W", "R+mfence", "S"] {
-            good("apu-c-l3", LITMUS, &[test, "--runs", "20", "--delay", "100"], 1);
+            good(&machine("apu-c-l3"), LITMUS, &[test, "--runs", "20", "--delay", "100"], 1);
         }
     }
 
@@ -189,13 +136,8 @@ mod program {
             let kinds = [format!("cpu.mmu.kind={cores}"), format!("system.iommu.kind={iommu}"), "cpu.cores=4".into()];
             for (guest, says) in [("remap", "pages"), ("memory", "memory"), ("unprotect", "192 reads")] {
                 let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
-                let (finish, run, out) = run_on(machine, GUESTS, &[guest], 1);
-                assert_eq!(run.outcome, Outcome::Finished, "{guest}");
-                assert!(
-                    finish.end == End::Exited { code: 0 } && out.starts_with(says),
-                    "{guest}: {}: {out}",
-                    finish.end
-                );
+                let (out, run) = good(&machine, GUESTS, &[guest], 1);
+                assert!(out.starts_with(says), "{guest}: {out}");
                 let total = run.total();
                 let shot_down = total.count("cpu.core0.mmu.shootdowns");
                 assert!(shot_down > 4, "{guest}: {shot_down}");
@@ -215,8 +157,7 @@ mod program {
                 format!("gpu.mmu.kind={}", if kind == "none" { kind } else { "iommu" }),
             ];
             let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
-            let (finish, run, _) = run_on(machine, WORKLOADS, &["vecadd", "--size", "4096"], 1);
-            assert_eq!((finish.end, &run.outcome), (End::Exited { code: 0 }, &Outcome::Finished));
+            let run = good(&machine, WORKLOADS, &["vecadd", "--size", "4096"], 1).1;
             let total = run.total();
             let sum = |end: &str| {
                 total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum::<u64>()
@@ -233,7 +174,8 @@ mod program {
 
     #[test]
     fn statistics_do_not_depend_on_threads() {
-        let [one, two] = [1, 2].map(|threads| good("apu-c-l3", WORKLOADS, &["vecadd", "--size", "512"], threads).1);
+        let [one, two] =
+            [1, 2].map(|threads| good(&machine("apu-c-l3"), WORKLOADS, &["vecadd", "--size", "512"], threads).1);
         assert!(one.regions == two.regions && one.end == two.end);
     }
 }

@@ -5,9 +5,11 @@
 //! cpu.core0 - l1d -.
 //!      \---- l1i --+- l2 --.     .-- cpu.l3_0
 //! cpu.core1 ...      l2 ---+ ring +-- cpu.l3_1
-//!                          |     |
+//! dma - l1 --------- l2 ---+     |
 //!   gpu0.l2_0 === hub -----'     '-- system agent -- memory0, memory1, ..
 //! ```
+
+mod dma;
 
 use super::{
     Ends, FLUSHER, Fetches, HISTORY, Layout, Memories, Report,
@@ -27,6 +29,7 @@ use crate::{
 };
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
 use cpu::Core;
+use dma::Engine;
 use dram::{Beside, Memory, MemorySpec, Sides, Timing};
 use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope};
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
@@ -61,6 +64,8 @@ pub struct ComplexPlan {
     pub translated: Vec<HubEnds>,
     /// For each core's data cache, and its instruction cache.
     pub reports: Vec<(Report, Report)>,
+    /// For the first cache of the DMA engine.
+    pub engine: Report,
     /// For whoever puts a program into memory.
     pub loader: Report,
     /// For each channel of memory.
@@ -85,7 +90,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
     let stores: Vec<_> =
         (0..complex.channels.count).map(|n| (memories.channel(n), memories.stores[n].clone())).collect();
     move |partition| {
-        let ComplexPlan { layout, cores, gpus, translated, reports, loader, fetches, clocks } = plan;
+        let ComplexPlan { layout, cores, gpus, translated, reports, engine, loader, fetches, clocks } = plan;
         let scopes = Scopes {
             cpu: partition.scope(clocks.cpu),
             system: partition.scope(clocks.system),
@@ -109,7 +114,9 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
                 builder.testers(stress, ends, tops, flusher, shooter);
             }
             Cores::Program(start, dispatchers) => {
-                builder.program((start, dispatchers), (tops, flusher), (&stores, loader), of_gpu, shooter);
+                let engine = builder.complex.dma.map(|spec| builder.engine(spec, engine));
+                let below = (tops, flusher, engine);
+                builder.program((start, dispatchers), below, (&stores, loader), of_gpu, shooter);
             }
         }
         builder.hub(gpus);
@@ -375,7 +382,7 @@ impl Builder {
     fn program(
         &self,
         (start, dispatchers): (Start, Vec<Vec<DispatcherEnd>>),
-        (tops, flusher): (Vec<Top>, Flusher),
+        (tops, flusher, engine): (Vec<Top>, Flusher, Option<Engine>),
         (stores, loader): (&Stores, Told),
         of_gpu: OfGpu,
         shooter: Option<Rc<Shooter>>,
@@ -418,6 +425,9 @@ impl Builder {
             scope.serve("control", |cx| dispatcher.run(cx));
             (launches, done)
         });
+        if let Some(engine) = engine {
+            engine.start(&inside);
+        }
         let scope = self.scopes.gpu.scope("front_end");
         let caches: Rc<dyn Caches> = if complex.flushes() { Rc::new(flusher) } else { Rc::new(Coherent) };
         let front_end = inside.front_end(gpus.collect(), caches, scope.eventcount("work"));

@@ -251,12 +251,13 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         let loader = reports.wire(&mut model, "loader".to_owned(), None);
         let mut observed = |core, cache| reports.wire(&mut model, format!("cpu.core{core}.{cache}"), Side::Cpu);
         let of_cores = (0..cpu.cores).map(|core| (observed(core, "l1d"), observed(core, "l1i"))).collect();
+        let engine = cpu.dma.and_then(|_| reports.wire(&mut model, "dma.l1".to_owned(), Side::Cpu));
         let apart = cpu.join == Join::Memory;
         let fetches = |channel| if apart { reports.of_memory(&mut model, channel) } else { None };
         let fetches = (0..cpu.channels.count).map(fetches).collect();
         let gpus = askers.drain(..).flatten().collect();
         let cores = leads.cores(machine, &mut model);
-        let plan = ComplexPlan { layout, cores, gpus, translated, reports: of_cores, loader, fetches, clocks };
+        let plan = ComplexPlan { layout, cores, gpus, translated, reports: of_cores, engine, loader, fetches, clocks };
         parts.add_whole(0, complex::build(machine, memories, plan));
     }
     for (channel, askers) in askers.into_iter().enumerate() {

@@ -5,7 +5,7 @@
 //! write-back queue is full. Messages about one line keep their order: all but the first stand in its join queue. Those that
 //! wait are tried again when what held them up has changed. Answers never wait, so whatever is under way comes to its end.
 //! Each of these queues has an end; a request that finds one full stays with its sender, and holds that up
-//! (`003_07d33ec44b25be67.txt`, 3.2.5.1).
+//! (`003_07d33ec44b25be67.txt`, 3.2.5.1), or in protocols that can refuse requests is refused.
 //!
 //! A line takes up a way as long as its protocol says so ([`takes_room`](protocol::Controller::takes_room)). One that was given up and only waits
 //! for its write-back to land, or that was written through without having been here, is kept aside: that is the write-back
@@ -42,6 +42,8 @@ pub enum Offer {
     Taken,
     /// There is no room for it to wait: offer it again later.
     Refused,
+    /// There is none either, and its sender has been told to ask again.
+    Nacked,
 }
 
 /// Why a message waits.
@@ -118,6 +120,8 @@ pub struct Bank {
     waiting: FxHashMap<Slot, Queue>,
     /// Whether probes wait apart from requests.
     apart: bool,
+    /// Whether those above can be told to ask again.
+    nacks: bool,
     /// Queues that are empty, to be used again.
     spare: Vec<Queue>,
     /// How many messages wait, and how many of those for lines whose home is a peer.
@@ -178,6 +182,7 @@ impl Bank {
             busy_away: 0,
             waiting: FxHashMap::default(),
             apart: table.events.iter().any(|event| ["Retry", "CoreFlush"].contains(event)),
+            nacks: table.actions.contains(&"Nack"),
             spare: Vec::new(),
             waits: 0,
             waits_away: 0,
@@ -225,7 +230,7 @@ impl Bank {
         if msg.lane() == Lane::Request && (own_place || self.waits >= self.spec.waiting) {
             // It could be answered at once only if nothing waits before it.
             if self.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
-                return Ok(Offer::Refused);
+                return Ok(self.turn_away(&msg));
             }
             self.count(&msg, if self.began { Came::Miss } else { Came::Hit });
             return Ok(Offer::Taken);
@@ -233,7 +238,7 @@ impl Bank {
         if self.is_awaited(self.slot(&msg)) {
             if msg.lane() == Lane::Request && self.waiting[&self.slot(&msg)].len() >= self.spec.join_queue {
                 self.join_full.increment();
-                return Ok(Offer::Refused);
+                return Ok(self.turn_away(&msg));
             }
             self.count(&msg, Came::Merged);
             self.park(msg);
@@ -248,6 +253,16 @@ impl Bank {
             }
         }
         Ok(Offer::Taken)
+    }
+
+    /// There is no room for a request to wait. Where its sender answers probes about a line only when it knows what has become of its
+    /// request for that, the request must not stay on the wire: others behind it may be those that a probe of this cache waits for.
+    fn turn_away(&mut self, msg: &Msg<LINE>) -> Offer {
+        if !self.nacks {
+            return Offer::Refused;
+        }
+        self.out.push(Msg::new(self.spec.me, msg.from, Kind::Nack, msg.line, Block::EMPTY));
+        Offer::Nacked
     }
 
     /// Counts a request of somebody above.

@@ -41,7 +41,7 @@ struct Top {
 }
 
 /// Nobody: who asks a line to do something on no one's behalf, and is told that it is done.
-const NOBODY: Node = Node(u8::MAX);
+const NOBODY: Node = Node(u16::MAX);
 
 pub struct Cache {
     me: Node,
@@ -279,9 +279,10 @@ impl Cache {
         let mut next = self.ready.first(&[Lane::Coherence], 0);
         while let Some(number) = next {
             let inlet = &self.from[number];
+            // What comes back from above does not wait behind what those below want: that may wait for it.
             if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
                 && msg.line != WHOLE
-                && self.bank.offer(msg)? == Offer::Taken
+                && (self.top.is_none() && self.bank.at_once(&msg)? || self.bank.offer(msg)? == Offer::Taken)
             {
                 inlet.try_recv(Lane::Coherence);
                 return Ok(true);
@@ -382,10 +383,15 @@ impl Cache {
             }
             queue.extend(from.try_recv(Lane::Request));
             return Ok(true);
-        } else if !(coherence.is_some() && self.bank.at_once(&msg)?) && self.bank.offer(msg)? == Offer::Refused {
+        } else if !(coherence.is_some() && self.bank.at_once(&msg)?) {
             // A probe does not wait behind requests for its line if it need not.
-            self.refused.increment();
-            return Ok(false);
+            let offer = self.bank.offer(msg)?;
+            if offer != Offer::Taken {
+                self.refused.increment();
+            }
+            if offer == Offer::Refused {
+                return Ok(false);
+            }
         }
         from.try_recv(lane(&msg));
         Ok(true)

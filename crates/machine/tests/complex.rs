@@ -109,6 +109,48 @@ mod program {
     }
 
     #[test]
+    fn everybody_forgets_pages_that_others_change() {
+        for (cores, iommu) in [("tables", "tables"), ("flat", "flat")] {
+            let kinds = [format!("cpu.mmu.kind={cores}"), format!("system.iommu.kind={iommu}"), "cpu.cores=4".into()];
+            for (guest, says) in [("remap", "pages"), ("memory", "memory"), ("unprotect", "192 reads")] {
+                let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
+                let (out, run) = good(&machine, GUESTS, &[guest], 1);
+                assert!(out.starts_with(says), "{guest}: {out}");
+                let total = run.total();
+                let shot_down = total.count("cpu.core0.mmu.shootdowns");
+                assert!(shot_down > 4, "{guest}: {shot_down}");
+                for who in ["cpu.core3.mmu", "cpu.core3.walkers", "iommu.walkers", "gpu0.array0.cu0.mmu"] {
+                    assert_eq!(total.count(&format!("{who}.shootdowns")), shot_down, "{guest}: {who}");
+                }
+                assert_eq!(total.count("cpu.core0.walkers.entries_read") > 0, cores == "tables");
+            }
+        }
+    }
+
+    #[test]
+    fn a_kernel_finds_its_pages_by_way_of_the_iommu() {
+        let cycles = |kind: &str| {
+            let kinds = [
+                format!("cpu.mmu.kind={kind}"),
+                format!("gpu.mmu.kind={}", if kind == "none" { kind } else { "iommu" }),
+            ];
+            let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
+            let (_, run) = good(&machine, WORKLOADS, &["vecadd", "--size", "4096"], 1);
+            let total = run.total();
+            let sum = |end: &str| {
+                total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum::<u64>()
+            };
+            (run.end, sum("mmu.vector.misses"), total.count("iommu.walkers.entries_read"))
+        };
+        let (without, none, never) = cycles("none");
+        let (with, misses, read) = cycles("tables");
+        assert_eq!((none, never), (0, 0));
+        // Three arrays of four pages: each unit that works on a page asks for it once, and a walk reads four levels.
+        assert!(misses >= 12 && read >= 4 * 12, "{misses} misses, {read} entries");
+        assert!(with > without, "{with} with translation, {without} without");
+    }
+
+    #[test]
     fn statistics_do_not_depend_on_threads() {
         let [one, two] =
             [1, 2].map(|threads| good(&machine("apu-c-l3"), WORKLOADS, &["vecadd", "--size", "512"], threads).1);

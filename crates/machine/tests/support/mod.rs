@@ -6,7 +6,6 @@ use engine::{Outcome, Run};
 use kept::Kept;
 use machine::{
     Machine, Options,
-    complex::Join,
     program::{Finish, Inside},
 };
 use os::{
@@ -19,13 +18,12 @@ use std::io::Cursor;
 /// The built-in workloads.
 pub const WORKLOADS: &[u8] = include_bytes!("../../../workloads/guest/workloads.elf");
 
-/// Runs a program; caches are checked where they are coherent at all times.
+/// Runs a program and checks every read.
 pub fn run(machine: &Machine, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
     let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
     let (out, kept) = (Kept::default(), Kept::default());
     let stdout = out.clone();
-    let complex = machine.complex.as_ref().expect("these machines have a CPU");
-    let (shared, check) = (complex.shared, complex.join == Join::LastLevel);
+    let shared = machine.complex.as_ref().expect("these machines have a CPU").shared;
     let make = move |gpus: &Inside| {
         let mut options = ProcessOptions::new("/guest");
         options.arguments = words;
@@ -37,7 +35,7 @@ pub fn run(machine: &Machine, program: &'static [u8], words: &[&str], threads: u
         options.driver = Box::new(driver);
         Ok((Process::start(program, options)?, usage))
     };
-    let options = Options { threads, check, ..Options::default() };
+    let options = Options { threads, check: true, ..Options::default() };
     let (finish, run) = machine::run(machine, &options, make).expect("the committed programs are sound");
     (finish, run, out.text())
 }

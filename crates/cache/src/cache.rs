@@ -75,6 +75,9 @@ pub enum Acquire {
 /// Whoever is told of every store that is performed.
 pub type Watcher = Rc<dyn Fn(LineAddr, &Block<LINE>)>;
 
+/// Whether a line is among those to be given up.
+pub type Recalled = Rc<dyn Fn(LineAddr) -> bool>;
+
 /// Cores and compute units that ask a first-level cache, and the wires to them.
 pub type Requesters = Vec<(Node, Wire<Request, Reply>)>;
 
@@ -119,6 +122,7 @@ pub struct Cache {
     /// Requests that were refused below, if the protocol has such.
     put_off: Option<PutOff>,
     watcher: Option<Watcher>,
+    recalled: Option<Recalled>,
     fences: Vec<Fence>,
     fenced: u8,
     pending: Pending,
@@ -194,6 +198,7 @@ impl Cache {
             owned: VecDeque::new(),
             put_off,
             watcher: None,
+            recalled: None,
             fences: Vec::new(),
             fenced: 0,
             pending,
@@ -210,6 +215,12 @@ impl Cache {
     /// Has somebody told of every line that has changed.
     pub fn lines_watched_by(mut self, watcher: LineWatcher) -> Self {
         self.bank.watcher = Some(watcher);
+        self
+    }
+
+    /// Has only some lines given up when all are recalled.
+    pub fn recalling(mut self, recalled: Recalled) -> Self {
+        self.recalled = Some(recalled);
         self
     }
 

@@ -82,6 +82,16 @@ impl Rect {
         Bytes(self.size.iter().fold(1, |all: u64, along| all.saturating_mul(*along)))
     }
 
+    /// The ranges that it goes to and comes from, with what lies between rows.
+    pub fn ranges(&self) -> [(VirtAddr, Bytes); 2] {
+        let last = |count: u64, pitch: u64| count.saturating_sub(1).saturating_mul(pitch);
+        let range = |start: VirtAddr, pitch: [u64; 2]| {
+            let behind = last(self.size[1], pitch[0]).saturating_add(last(self.size[2], pitch[1]));
+            (start, Bytes(self.size[0].saturating_add(behind)))
+        };
+        [range(self.to, self.to_pitch), range(self.from, self.from_pitch)]
+    }
+
     /// The rows: where each goes to and comes from.
     pub fn rows(self) -> impl Iterator<Item = (VirtAddr, VirtAddr)> {
         (0..self.size[2]).flat_map(move |slice| {

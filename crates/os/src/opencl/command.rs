@@ -186,6 +186,9 @@ impl Driver {
             if queue.is_some_and(|queue| self.queues.held(queue).is_ok_and(|queue| queue.broken)) {
                 return self.complete(handle, cl::OUT_OF_RESOURCES.0, now);
             }
+            if let Some(Step::Copy(rect) | Step::Fill { rows: rect, .. }) = &step {
+                self.touched.extend(rect.ranges());
+            }
             let done = match step {
                 None => return self.complete(handle, cl::COMPLETE as i32, now),
                 Some(Step::Guest(action)) => {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use engine::Time;
-use mem::VirtAddr;
+use mem::{Bytes, VirtAddr};
 
 use super::{
     Settings, Usage,
@@ -75,6 +75,8 @@ pub struct Driver {
     /// Kernels that have ended and whose text has not come yet from where they printed it.
     pub(super) postponed: Vec<Ended>,
     pub(super) arena: Arena,
+    /// What the host may have touched of what kernels reach, since the last one started.
+    pub(super) touched: Vec<(VirtAddr, Bytes)>,
     pub(super) usage: Rc<RefCell<Usage>>,
     /// The GPUs can't go on.
     pub(super) broken: Option<Broken>,
@@ -116,6 +118,7 @@ impl Driver {
             running: BTreeMap::new(),
             postponed: Vec::new(),
             arena: Arena::default(),
+            touched: Vec::new(),
             usage: Rc::new(RefCell::new(usage)),
             broken: None,
             settings,
@@ -206,6 +209,9 @@ impl Driver {
             Some(action)
         });
         if let Some(action) = next {
+            if let Action::Copy(rect) = &action {
+                self.touched.extend(rect.ranges());
+            }
             let answer = record.set_token(guest, token).and_then(|()| record.set_action(guest, &action));
             self.calls.insert(token, pending);
             return Answer::Return(answer.unwrap_or(abi::REFUSED));

@@ -350,6 +350,15 @@ mod tests {
     }
 
     #[test]
+    fn lanes_that_are_not_put_together_ask_each_for_their_own_bytes() {
+        let op = vector(Kind::Load, 0b1011, |lane| 62 * (lane as u64 / 3) + 4 * (lane as u64 % 3));
+        let lines = op.lines(&everything()).unwrap();
+        let asks: Vec<_> = op.by_lane(&lines).iter().map(|ask| (lines[ask.part].line.0, ask.mask)).collect();
+        let across = [(0, Mask::range(62, 2)), (64, Mask::first(2))];
+        assert_eq!(asks, [[(0, Mask::first(4)), (0, Mask::range(4, 4))], across].concat());
+    }
+
+    #[test]
     fn lanes_that_sleep_ask_for_nothing() {
         assert_eq!(vector(Kind::Load, 0, |_| 0).lines(&everything()), Ok(Vec::new()));
         let lines = vector(Kind::Load, 0b100, |lane| 1000 * lane as u64).lines(&everything()).unwrap();

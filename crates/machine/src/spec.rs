@@ -345,7 +345,7 @@ impl Machine {
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
         }
         if let Some(complex) = &machine.complex
-            && complex.cores + machine.gpus * machine.banks.count > DIRECTORY
+            && complex.stacks() + machine.gpus * machine.banks.count > DIRECTORY
         {
             let reason =
                 format!("the directory knows {DIRECTORY} second-level caches at most, those of the GPU included");

@@ -16,9 +16,9 @@
 use crate::array::{Array, Shape, Way};
 use engine::{Counter, Level, Matrix, Scope};
 use interconnect::WHOLE;
-use mem::{Block, LINE, LineAddr, Stamp};
+use mem::{Block, LINE, LineAddr};
 use protocol::{
-    Access, Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamps, Table, look, perform,
+    Access, Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamp, Stamps, Table, look, perform,
 };
 use rustc_hash::FxHashMap;
 use std::{
@@ -429,6 +429,21 @@ impl Bank {
                 self.sweep.push_back(msg);
             }
         }
+        Ok(())
+    }
+
+    /// Logical time starts anew: every line is told, and whatever waits here forgets the times that it carries. `teller` is told that
+    /// a line has.
+    pub fn start_anew(&mut self, teller: Node) -> Result<(), Box<Impossible>> {
+        let waiting = self.waiting.values_mut().flatten().chain(&mut self.sweep);
+        waiting.for_each(|msg| msg.stamps = Stamps::ZERO);
+        let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
+        lines.sort_unstable();
+        for line in lines {
+            let told = self.at_once(&Msg::new(teller, self.spec.me, Kind::Reset, line, Block::EMPTY))?;
+            assert!(told, "a table with `Reset` lets no line wait for it");
+        }
+        self.nothing.stamps = Stamps::ZERO;
         Ok(())
     }
 

@@ -64,7 +64,7 @@ struct Run {
 
 /// What is to be done for the driver.
 enum Order {
-    Kernel(Run),
+    Kernel(Box<Run>),
     Transfer(dma::Order),
 }
 
@@ -126,7 +126,7 @@ impl Inside {
         for order in ready {
             let bell = match order {
                 Order::Kernel(run) => {
-                    self.0.kernels.borrow_mut().push_back(run);
+                    self.0.kernels.borrow_mut().push_back(*run);
                     &self.0.work
                 }
                 Order::Transfer(order) => {
@@ -194,7 +194,7 @@ impl Gpus for Inside {
             pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| place(guest, page)));
         }
         let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
-        self.hold(Order::Kernel(Run { launch, kernel, map, gpu: ready.gpu }));
+        self.hold(Order::Kernel(Box::new(Run { launch, kernel, map, gpu: ready.gpu })));
         Ok(())
     }
 

@@ -82,6 +82,12 @@ const SMALL_CPU: &[&str] = &[
     "system.hub.capacity=1",
 ];
 
+/// And for whoever translates, in a core and in a compute unit.
+const SMALL_MMU: &[&str] =
+    &["cpu.mmu.entries=1", "cpu.mmu.ways=1", "cpu.mmu.lookups=1", "cpu.mmu.misses=1", "cpu.mmu.waiting=2"];
+const SMALL_GPU_MMU: &[&str] =
+    &["gpu.mmu.entries=1", "gpu.mmu.ways=1", "gpu.mmu.lookups=1", "gpu.mmu.misses=1", "gpu.mmu.waiting=2"];
+
 #[derive(Serialize)]
 struct Report {
     system: String,
@@ -140,8 +146,15 @@ impl Stress {
         let mut sets: Vec<String> = Vec::new();
         if !self.as_is {
             let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
-            let of_cpu = if machine.complex.is_some() { SMALL_CPU } else { &[] };
-            sets.extend(SMALL.iter().chain(of_cpu).map(|&key| key.to_owned()));
+            let cpu = machine.complex.as_ref();
+            let parts = [
+                (SMALL, true),
+                (SMALL_CPU, cpu.is_some()),
+                (SMALL_MMU, cpu.is_some_and(|cpu| cpu.core_mmu.is_some())),
+                (SMALL_GPU_MMU, cpu.is_some_and(|cpu| cpu.gpu_mmu.is_some())),
+            ];
+            let keys = parts.into_iter().filter(|(_, is_there)| *is_there).flat_map(|(keys, _)| keys);
+            sets.extend(keys.map(|&key| key.to_owned()));
             // Eight lines in each bank.
             sets.push(format!("gpu.l2.size={}", machine.banks.count * 8 * mem::LINE));
         }
@@ -197,4 +210,33 @@ fn count(text: &str) -> Result<u64, String> {
     };
     let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(times));
     number.ok_or_else(|| format!("'{text}' is not a count such as 50000, 100k or 10M"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        stress: Stress,
+    }
+
+    #[test]
+    fn counts_and_times_have_units() {
+        assert_eq!((count("50000"), count("100k"), count("10M")), (Ok(50_000), Ok(100_000), Ok(10_000_000)));
+        let minutes = |number: u64| Ok(Duration::from_secs(60 * number));
+        assert_eq!((duration("60s"), duration("10m"), duration("1h")), (minutes(1), minutes(10), minutes(60)));
+        assert!(duration("10").unwrap_err().contains("does not end with a unit"));
+        assert!(duration("h").unwrap_err().contains("whole number") && duration("").is_err());
+    }
+
+    #[test]
+    fn every_machine_can_be_made_small() {
+        for name in machine::shipped() {
+            let Command { stress } = Command::parse_from(["stress", "--system", name]);
+            assert!(stress.machine().is_ok(), "{name}");
+        }
+    }
 }

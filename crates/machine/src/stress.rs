@@ -8,7 +8,7 @@
 
 use crate::{
     golden::Kept,
-    program::Caches,
+    program::{Caches, Translations},
     session::{Options, run_options},
     spec::Machine,
     system::{self, Agents, Memories},
@@ -52,9 +52,12 @@ impl Stress {
 
 /// Runs testers on a machine; how it ended is in the run's outcome.
 pub fn stress(machine: &Machine, stress: Stress, options: &Options) -> Run {
-    let memories = Memories::new(machine);
+    stress_on(machine, &Memories::new(machine), stress, options)
+}
+
+fn stress_on(machine: &Machine, memories: &Memories, stress: Stress, options: &Options) -> Run {
     let kept = options.check.then(Kept::default);
-    let model = system::build(machine, &memories, kept.clone(), Agents::Testers(stress));
+    let model = system::build(machine, memories, kept.clone(), Agents::Testers(stress));
     let mut run = model.run(&run_options(options));
     if run.outcome == Outcome::Finished
         && let Some(Err(message)) = kept.map(|kept| kept.take().compare(&memories.all()))
@@ -171,27 +174,43 @@ impl Conductor {
     }
 }
 
+/// Pages that are shot down in a round.
+const SHOOTDOWNS: u64 = 4;
+const PAGE: u64 = 4096;
+
 /// Stands where the front end of the GPUs stands: has the CPU's caches give up all they hold when it is told to, and now and then while
-/// others play.
+/// others play; then it also has pages forgotten.
 pub(crate) struct FrontEnd {
     stress: Stress,
     random: Pcg64Mcg,
     caches: Rc<dyn Caches>,
+    translations: Option<Rc<dyn Translations>>,
     commands: Inlet<Command>,
     reports: Outlet<Read>,
 }
 
 impl FrontEnd {
-    pub fn new(stress: Stress, end: TesterEnd, caches: Rc<dyn Caches>, scope: &Scope) -> Self {
+    pub fn new(
+        stress: Stress,
+        end: TesterEnd,
+        caches: Rc<dyn Caches>,
+        translations: Option<Rc<dyn Translations>>,
+        scope: &Scope,
+    ) -> Self {
         let random = Pcg64Mcg::seed_from_u64(stress.seed);
-        Self { stress, random, caches, commands: scope.receiver(end.1), reports: scope.sender(end.0) }
+        let (commands, reports) = (scope.receiver(end.1), scope.sender(end.0));
+        Self { stress, random, caches, translations, commands, reports }
     }
 
     pub async fn run(mut self, cx: Context) {
         loop {
             match self.commands.recv(Lane::Request).await {
                 Command::Play => {
-                    cx.pause(1 + self.random.next_u64() % (64 * self.stress.round)).await;
+                    for _ in 0..SHOOTDOWNS {
+                        cx.pause(1 + self.random.next_u64() % (64 * self.stress.round / SHOOTDOWNS).max(1)).await;
+                        let page = self.random.next_u64() % (self.stress.lines * LINE as u64) / PAGE * PAGE;
+                        self.translations.iter().for_each(|all| all.shoot(vec![(page, page + PAGE)]));
+                    }
                     self.caches.flush().await;
                 }
                 Command::Access(Access::Flush, mem::Scope::System, _) => self.caches.flush().await,
@@ -375,5 +394,25 @@ impl Tester {
 
     fn one_in(&mut self, count: u32) -> bool {
         self.below(count) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A byte that memory holds and nobody wrote: as a fetch of a wrong line, or a write that went astray.
+    #[test]
+    fn a_byte_that_is_wrong_in_memory_is_noticed_wherever_cpu_and_gpu_meet() {
+        for (name, who) in [("apu-c-l3", "l1"), ("apu-nc-mc", "memory0, for the ")] {
+            let machine = Machine::load(name, &[]).expect("the machine is sound");
+            let memories = Memories::new(&machine);
+            memories.write(PhysAddr(5), &[1]);
+            let what = Stress { operations: 2_000, seed: 1, lines: 4, round: 100, outstanding: 4 };
+            let run = stress_on(&machine, &memories, what, &Options { check: true, ..Options::default() });
+            let Outcome::Failed { message, .. } = run.outcome else { panic!("{name}: {}", run.outcome) };
+            assert!(message.contains("has 0x01 at 0x5; right would be 0x00"), "{name}: {message}");
+            assert!(message.contains(who), "{name}: {message}");
+        }
     }
 }

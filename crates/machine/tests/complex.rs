@@ -15,6 +15,9 @@ const SMALL: &[&str] = &[
     "cpu.l1d.size=512",
     "cpu.l1d.mshrs=2",
     "cpu.l1d.waiting=2",
+    "cpu.l1i.size=256",
+    "cpu.l1i.mshrs=2",
+    "cpu.l1i.waiting=2",
     "cpu.l2.size=1KiB",
     "cpu.l2.mshrs=2",
     "cpu.l2.waiting=2",
@@ -35,24 +38,45 @@ const SMALL: &[&str] = &[
     "wires.l1_l2.capacity=2",
 ];
 
-fn run(changes: &[&str], operations: u64, threads: usize) -> Run {
+fn run(name: &str, changes: &[&str], operations: u64, threads: usize) -> Run {
     let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/apu-c-l3.toml");
-    let machine = Machine::load(file, &changes).expect("the machine is sound");
+    let machine = Machine::load(name, &changes).expect("the machine is sound");
     let what = Stress { operations, seed: 7, lines: 48, round: 500, outstanding: 12 };
     stress(&machine, what, &Options { threads, check: true, ..Options::default() })
 }
 
+const MACHINES: [&str; 4] = ["apu-c-l3", "apu-nc-l3", "apu-c-mc", "apu-nc-mc"];
+
 #[test]
 fn every_read_is_right_with_the_smallest_caches_and_queues() {
-    let runs = [1, 2].map(|threads| run(SMALL, 8_000, threads));
-    assert_eq!(runs[0].outcome, Outcome::Finished);
-    assert!(runs[0].regions == runs[1].regions, "threads change statistics");
+    for name in MACHINES {
+        let runs = [1, 2].map(|threads| run(name, SMALL, 5_000, threads));
+        assert_eq!(runs[0].outcome, Outcome::Finished, "{name}");
+        assert!(runs[0].regions == runs[1].regions, "{name}: threads change statistics");
+    }
+}
+
+#[test]
+fn every_read_is_right_with_two_gpus_and_a_network_of_any_kind() {
+    for (name, network) in [("apu-c-l3", "crossbar"), ("apu-c-mc", "mesh"), ("apu-nc-mc", "bus")] {
+        let kind = format!("system.network.kind={network}");
+        let more =
+            ["gpus=2", &kind, "system.network.columns=2", "memory.kind=fixed", "cpu.l1d.ways=1", "cpu.l3.ways=1"];
+        assert_eq!(run(name, &[SMALL, &more].concat(), 5_000, 1).outcome, Outcome::Finished, "{name} {network}");
+    }
+}
+
+/// Requests that find no place to wait stay on the wire and hold up others for which the cache's own probes wait, unless they are
+/// refused.
+#[test]
+fn nobody_gets_stuck_where_many_caches_share_a_wire_to_one_that_holds_few_lines() {
+    let many = ["gpu.arrays=4", "gpu.units_per_array=4", "gpu.l2.mshrs=3", "cpu.cores=2"];
+    assert_eq!(run("apu4-c-l3", &[SMALL, &many].concat(), 20_000, 1).outcome, Outcome::Finished);
 }
 
 #[test]
 fn every_read_is_right_as_the_machine_is() {
-    assert_eq!(run(&[], 10_000, 1).outcome, Outcome::Finished);
+    assert_eq!(run("apu-c-l3", &[], 10_000, 1).outcome, Outcome::Finished);
 }
 
 mod program {
@@ -68,8 +92,6 @@ mod program {
     fn machine(name: &str) -> Machine {
         Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound")
     }
-
-    const MACHINES: [&str; 4] = ["apu-c-l3", "apu-nc-l3", "apu-c-mc", "apu-nc-mc"];
 
     #[test]
     fn a_program_prints() {
@@ -135,7 +157,7 @@ mod program {
                 format!("gpu.mmu.kind={}", if kind == "none" { kind } else { "iommu" }),
             ];
             let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
-            let (_, run) = good(&machine, WORKLOADS, &["vecadd", "--size", "4096"], 1);
+            let run = good(&machine, WORKLOADS, &["vecadd", "--size", "4096"], 1).1;
             let total = run.total();
             let sum = |end: &str| {
                 total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum::<u64>()

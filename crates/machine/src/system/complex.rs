@@ -10,22 +10,22 @@
 //! ```
 
 mod dma;
+mod translators;
 
 use super::{
     Ends, FLUSHER, Fetches, HISTORY, Layout, Memories, Report,
     eyes::Eyes,
     memories::put,
-    translation::{self, HubEnds, MmuPlan, Shooter},
+    translation::{HubEnds, Shooter},
     wire,
 };
 use crate::{
     complex::{Complex, Join},
-    program::{Caches, Coherent, Inside, InsideSpec, Software, SoftwareSpec},
+    program::{Caches, Coherent, Inside, InsideSpec, Software, SoftwareSpec, Translations},
     protocols::Roles,
     run::Start,
     spec::{CacheSpec, Machine},
     stress::{self, Port, Stress, Tester, TesterEnd},
-    translation::{CoreMmu, GpuMmu, Pages},
 };
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
 use cpu::Core;
@@ -44,7 +44,7 @@ use protocol::{
     },
 };
 use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
-use vm::{Forgotten, IommuSpec, Roots, Shootdown, Shootdowns, Walk};
+use translators::Translators;
 
 /// Who stands where cores stand.
 pub enum Cores {
@@ -100,8 +100,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
         let eyes = Eyes::new(layout, complex.join == Join::Memory);
         let loader = loader.map(|(who, end)| (who, scopes.cpu.sender(end)));
         let tables = matches!(cores, Cores::Program(..));
-        let kernel = scopes.cpu.scope("kernel");
-        let translators = Translators { roots: Roots::default(), kernel, stages: Default::default(), tables };
+        let translators = Translators::new(scopes.cpu.scope("kernel"), tables);
         let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new(), eyes, translators };
         let place = |report: Report| report.map(|(who, end)| (who, builder.scopes.cpu.sender(end)));
         let reports = reports.into_iter().map(|(data, code)| (place(data), place(code))).collect();
@@ -111,7 +110,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
         let flusher = builder.slices();
         match cores {
             Cores::Testers(stress, ends) => {
-                builder.testers(stress, ends, tops, flusher);
+                builder.testers(stress, ends, tops, flusher, shooter);
             }
             Cores::Program(start, dispatchers) => {
                 let engine = builder.complex.dma.map(|spec| builder.engine(spec, engine));
@@ -137,9 +136,6 @@ struct Top {
     code: Wire<Reply, Request>,
 }
 
-/// How long it takes testers, who have no tables, to find a page.
-const UNTOLD: Cycles = Cycles(40);
-
 /// What the front end must know of GPUs.
 #[derive(Clone, Copy)]
 struct OfGpu {
@@ -164,31 +160,6 @@ struct Builder {
     stations: Vec<Station<Packet>>,
     eyes: Rc<Eyes>,
     translators: Translators,
-}
-
-/// All who translate.
-struct Translators {
-    roots: Roots,
-    /// From where they are told what to forget.
-    kernel: Scope,
-    /// Those whom others ask, and the others.
-    stages: [Vec<Wire<Forgotten, Shootdown>>; 2],
-    /// Whether there are page tables; testers have none.
-    tables: bool,
-}
-
-impl Translators {
-    /// Who makes them forget, if there are any.
-    fn shooter(&mut self) -> Option<Rc<Shooter>> {
-        let stages = std::mem::take(&mut self.stages);
-        if stages.iter().all(Vec::is_empty) {
-            return None;
-        }
-        let shooter = Shooter::new(&self.roots, &self.kernel);
-        let (all, own) = (Shootdowns::new(stages.into(), &self.roots, &self.kernel), Rc::clone(&shooter));
-        self.kernel.serve("shooter", |cx| own.run(all, cx));
-        Some(shooter)
-    }
 }
 
 impl Builder {
@@ -282,82 +253,20 @@ impl Builder {
         scope.serve("control", |cx| cache.run(cx));
     }
 
-    /// What finds pages, and the walkers' way into a cache if they read tables; `cache` makes that.
-    fn walk(
-        &self,
-        pages: Pages,
-        cache: impl FnOnce() -> (Wire<Reply, Request>, Wire<Request, Reply>),
-    ) -> (Walk, Option<Wire<Request, Reply>>) {
-        match pages {
-            Pages::Tables { page_walk_cache } if self.translators.tables => {
-                let (memory, top) = cache();
-                (Walk::Tables { memory, page_walk_cache }, Some(top))
-            }
-            Pages::Tables { .. } => (Walk::Flat { latency: UNTOLD }, None),
-            Pages::Flat(latency) => (Walk::Flat { latency }, None),
-        }
-    }
-
-    /// Puts an MMU between a core and its caches; gives what the core is connected to, and who asks its data cache beside it.
-    fn core_mmu(&mut self, core: usize, mmu: CoreMmu, top: Top) -> (Top, Option<(Node, Wire<Request, Reply>)>) {
-        let (scope, clock) = (self.core_scope(core), self.complex.clock);
-        let (own, walkers) = (scope.scope("mmu"), scope.scope("walkers"));
-        let (below, asked) = translation::asks(mmu.mmu, &own, &walkers);
-        let latency = (self.complex.l1d.latency.0, 1);
-        let cache = || self.pair((&walkers, clock), "to_l1d", (&scope.scope("l1d"), clock), latency);
-        let (walk, reader) = self.walk(mmu.pages, cache);
-        let Translators { roots, kernel, stages, .. } = &mut self.translators;
-        let (order, control) = translation::orders(kernel, &walkers);
-        stages[0].push(order);
-        vm::walkers(mmu.walkers, walk, vec![asked], Some(control), roots, &walkers);
-        let (order, control) = translation::orders(kernel, &own);
-        stages[1].push(order);
-        let plan = MmuPlan { tlb: mmu.tlb, spec: mmu.mmu, below, control, roots };
-        let [data, code] = translation::between([("data", top.data), ("code", top.code)], plan, &own);
-        (Top { data, code }, reader.map(|wire| (self.layout.walkers(core), wire)))
-    }
-
-    /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.
-    fn iommu(&mut self, translated: Vec<HubEnds>) {
-        let Some(GpuMmu { iommu, .. }) = self.complex.gpu_mmu else { return };
-        let (layout, clock, core) = (self.layout, self.complex.clock, self.complex.cores);
-        let scope = self.scopes.gpu.scope("iommu");
-        let caches = self.scopes.cpu.scope("iommu");
-        let (l1, l2) = (caches.scope("l1d"), caches.scope("l2"));
-        let cache = || self.pair((&scope, self.gpu_clock), "to_l1d", (&l1, clock), (iommu.cache.latency.0, 1));
-        let (walk, reader) = self.walk(iommu.pages, cache);
-        if let Some(reader) = reader {
-            let (down, up) = self.pair((&l1, clock), "to_l2", (&l2, clock), (iommu.cache.latency.0, 1));
-            let below = Homes { nodes: vec![layout.core_l2(core)], stride: LINE as u64 };
-            let spec = First { node: layout.l1d(core), controller: &L1D, spec: iommu.cache, below, down };
-            let cache = first(spec, vec![(layout.walkers(core), reader)], None, &l1);
-            l1.serve("control", |cx| cache.run(cx));
-            self.second(core, iommu.cache, vec![(layout.l1d(core), up)], &l2);
-        }
-        let Translators { roots, kernel, stages, .. } = &mut self.translators;
-        let (order, control) = translation::orders(kernel, &scope);
-        stages[0].push(order);
-        let mut askers = Vec::new();
-        for ends in translated {
-            let (asks, forgets) = ends.place(&scope, kernel);
-            askers.push(asks);
-            stages[1].push(forgets);
-        }
-        match iommu.tlb {
-            Some(tlb) => {
-                let spec = IommuSpec { tlb, walkers: iommu.walkers };
-                vm::iommu(spec, walk, askers, Some(control), roots, &scope);
-            }
-            None => vm::walkers(iommu.walkers, walk, askers, Some(control), roots, &scope.scope("walkers")),
-        }
-    }
-
     /// Testers in the places of cores and of the front end.
-    fn testers(&self, stress: Stress, ends: Vec<TesterEnd>, tops: Vec<Top>, flusher: Flusher) {
+    fn testers(
+        &self,
+        stress: Stress,
+        ends: Vec<TesterEnd>,
+        tops: Vec<Top>,
+        flusher: Flusher,
+        shooter: Option<Rc<Shooter>>,
+    ) {
         let mut ends = ends.into_iter();
         let mut next = || ends.next().expect("there is an end for every tester");
         let scope = self.scopes.gpu.scope("front_end");
-        let front_end = stress::FrontEnd::new(stress, next(), Rc::new(flusher), &scope);
+        let translations = shooter.map(|shooter| shooter as Rc<dyn Translations>);
+        let front_end = stress::FrontEnd::new(stress, next(), Rc::new(flusher), translations, &scope);
         scope.serve("control", |cx| front_end.run(cx));
         let layout = self.layout;
         let (data, code): (Vec<_>, Vec<_>) = tops.into_iter().map(|top| (top.data, top.code)).unzip();

@@ -16,7 +16,7 @@ use os::{
     guest::{Fault, GuestMemory},
     opencl::gpu::Transfer,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
 
 const PAGE: u64 = 4096;
 const IDLE: usize = 0;
@@ -103,10 +103,9 @@ fn find_pages(
 ) -> Result<(), Fault> {
     let end = start.0.saturating_add(size.0);
     for page in (start.0 / PAGE * PAGE..end).step_by(PAGE as usize) {
-        if !pages.contains_key(&page) {
-            let fault = Fault { address: VirtAddr(page.max(start.0)), write };
+        if let Entry::Vacant(entry) = pages.entry(page) {
             let place = guest.physical(VirtAddr(page), write).and_then(Result::ok);
-            pages.insert(page, place.ok_or(fault)?);
+            entry.insert(place.ok_or(Fault { address: VirtAddr(page.max(start.0)), write })?);
         }
     }
     Ok(())

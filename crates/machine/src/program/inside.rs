@@ -67,7 +67,7 @@ struct Run {
 
 /// What is to be done for the driver.
 enum Order {
-    Kernel(Run),
+    Kernel(Box<Run>),
     Transfer(dma::Order),
 }
 
@@ -129,7 +129,7 @@ impl Inside {
         for order in ready {
             let bell = match order {
                 Order::Kernel(run) => {
-                    self.0.kernels.borrow_mut().push_back(run);
+                    self.0.kernels.borrow_mut().push_back(*run);
                     &self.0.work
                 }
                 Order::Transfer(order) => {
@@ -202,7 +202,7 @@ impl Gpus for Inside {
         };
         let touched = pages.iter().filter(|(at, ..)| is_touched(*at)).map(|(_, place, ..)| *place).collect();
         let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
-        self.hold(Order::Kernel(Run { launch, kernel, map, touched, gpu: ready.gpu }));
+        self.hold(Order::Kernel(Box::new(Run { launch, kernel, map, touched, gpu: ready.gpu })));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Runs a job: a program inside a machine with a CPU, on its cores and GPU.
 
 use crate::{Job, Measured};
-use engine::{Monitor, Outcome, Region, Value};
+use engine::{Monitor, Outcome, Pressure, Region, Value};
 use machine::{
     Machine, MachineError,
     program::{Finish, Inside},
@@ -107,7 +107,9 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         _ if monitor.is_stopped() => return Err(RunError::Interrupted),
         _ => return Err(RunError::Failed { end: broken(), output: output.text() }),
     }
-    let region = run.regions.iter().find(|region| region.name == "region_of_interest");
+    let number = run.regions.iter().position(|region| region.name == "region_of_interest");
+    let region = number.map(|number| &run.regions[number]);
+    let pressure = number.map_or(Pressure { events: run.events, most: 0 }, |number| run.pressure[number]);
     let cpu_clock = machine.complex.as_ref().map_or(1, |complex| complex.clock.0);
     Ok(Measured {
         region_fs: totals.region.unwrap_or(totals.time).0,
@@ -115,6 +117,8 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         gpu_fs: region.map_or(0, |region| longest(region, "issue", machine.clock.0)),
         end_fs: run.end.0,
         events: run.events,
+        region_events: pressure.events,
+        region_most_events: pressure.most,
         cpu_instructions: totals.instructions,
         cpu_hertz: cpu_clock,
         host_seconds,

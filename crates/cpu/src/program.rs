@@ -38,6 +38,8 @@ pub enum Fetch {
     System { cycles: u64, stores: Vec<Touch> },
     /// There is nothing to run. The core asks again when its bell has rung.
     Idle,
+    /// The kernel waits for others. The core asks again when its bell has rung.
+    Waiting,
 }
 
 /// An instruction, or a part of a repeated string instruction, that was executed.

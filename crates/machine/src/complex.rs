@@ -5,6 +5,7 @@ use crate::{
     file::{File, MachineError},
     network,
     spec::{Banks, CacheSpec, at_least_one, l1, wire},
+    translation::{self, CoreMmu, GpuMmu},
     units::{Duration, Frequency, Size},
 };
 use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers};
@@ -39,12 +40,20 @@ pub struct Complex {
     /// From the GPU's L2 to the hub.
     pub hub: LinkSpec,
     pub channels: Banks,
+    /// What translation takes a core, and a compute unit.
+    pub core_mmu: Option<CoreMmu>,
+    pub gpu_mmu: Option<GpuMmu>,
     pub join: Join,
     /// Whether host and GPU use the same bytes; otherwise buffers are copied.
     pub shared: bool,
 }
 
 impl Complex {
+    /// Who has private caches over the last-level cache: cores, and an IOMMU that reads page tables.
+    pub fn stacks(&self) -> usize {
+        self.cores + usize::from(self.gpu_mmu.is_some_and(|mmu| mmu.iommu.reads()))
+    }
+
     /// Whether caches are flushed at the borders of kernels: where CPU and GPU meet only in memory, and where they use
     /// addresses of their own (4.2).
     pub fn flushes(&self) -> bool {
@@ -180,6 +189,8 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
         network,
         hub: wire(file, "system.hub")?,
         channels: Banks { count: system.channels, interleave },
+        core_mmu: translation::of_cores(file)?,
+        gpu_mmu: translation::of_gpus(file)?,
         join,
         shared,
     }))

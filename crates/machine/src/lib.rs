@@ -21,6 +21,7 @@ pub mod spec;
 pub mod staged;
 pub mod stress;
 mod system;
+pub mod translation;
 pub mod units;
 
 pub use file::{File, MachineError, shipped};

@@ -352,7 +352,7 @@ impl Machine {
             return Err(file.wrong("gpu.l2", Some("banks"), reason));
         }
         if let Some(complex) = &machine.complex
-            && complex.cores + machine.gpus * machine.banks.count > DIRECTORY
+            && complex.stacks() + machine.gpus * machine.banks.count > DIRECTORY
         {
             let reason =
                 format!("the directory knows {DIRECTORY} second-level caches at most, those of the GPU included");

@@ -9,13 +9,12 @@
 //! - a [`SharedTlb`] answers many: the second level of a core, or the TLB of an IOMMU with its limited bandwidth;
 //! - [`walkers`] read the page tables, which lie in simulated memory, through whatever cache they are wired to.
 //!
-//! An [`iommu`] is the last two behind one door; a [`Passage`] asks it for whatever comes out of virtually addressed caches. How long a look-up or a way takes is in the latency of the wires. [`Shootdowns`]
-//! make all of them forget a page and wait until all have.
+//! An [`iommu`] is the last two behind one door; a [`Passage`] asks it for whatever comes out of virtually addressed caches. How long
+//! a look-up or a way takes is in the latency of the wires. [`Shootdowns`] make all of them forget a page and wait until all have.
 #![forbid(unsafe_code)]
 
 mod entry;
 mod error;
-mod fault;
 mod iommu;
 mod message;
 mod misses;
@@ -30,7 +29,6 @@ mod tlb;
 mod walker;
 
 pub use error::{Mistranslation, ShapeError};
-pub use fault::{FaultSpec, Faults};
 pub use iommu::{IommuSpec, iommu};
 pub use message::{Translate, Translated, TranslationId};
 pub use mmu::{Mmu, MmuPort, MmuSpec};

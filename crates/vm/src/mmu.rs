@@ -195,7 +195,7 @@ impl Mmu {
             return Ok(false);
         }
         let forgetting = self.orders.cover(asid, virt);
-        let known = known(&mut port.tlb, &front, || forgetting || self.roots.is_changing(asid))?;
+        let known = known(&mut port.tlb, &front, || forgetting || self.roots.may_differ(asid, virt))?;
         drop(front);
         let passes = known.is_some() && (queue.waiting.is_empty() || !has_order(lane));
         if !passes && queue.waiting.len() >= self.spec.waiting {
@@ -234,7 +234,8 @@ impl Mmu {
     fn answered(&mut self, answer: &Translated, now: u64) -> Result<(), Mistranslation> {
         let miss = self.misses.get(answer.id);
         // While its tables change, a request may be older or newer than what was found.
-        let may_differ = miss.void || self.orders.cover(miss.asid, miss.page) || self.roots.is_changing(miss.asid);
+        let may_differ =
+            miss.void || self.orders.cover(miss.asid, miss.page) || self.roots.may_differ(miss.asid, miss.page);
         let mut writer = None;
         for port in &mut self.ports {
             let mut remember = None;
@@ -276,6 +277,7 @@ impl Mmu {
     }
 
     fn forget(&mut self, what: &Shootdown) {
+        self.roots.shot_down(*what);
         let dropped: usize = self.ports.iter_mut().map(|port| port.tlb.forget(*what)).sum();
         self.ports.iter_mut().for_each(|port| port.before_order = Lane::ALL.map(|lane| port.from.len(lane)));
         self.orders.dropped.add(dropped as u64);
@@ -332,12 +334,12 @@ impl Port {
 fn known(
     tlb: &mut Tlb,
     request: &Request,
-    is_changing: impl Fn() -> bool,
+    may_differ: impl Fn() -> bool,
 ) -> Result<Option<Translation>, Mistranslation> {
     let Some(found) = tlb.look_up(request.asid, request.virt) else { return Ok(None) };
     match found.admits(request) {
         Ok(()) => Ok(Some(found)),
-        Err(wrong @ Mistranslation::Differs { .. }) if !is_changing() => Err(wrong),
+        Err(wrong @ Mistranslation::Differs { .. }) if !may_differ() => Err(wrong),
         Err(_) => {
             tlb.forget(Shootdown::Page { asid: request.asid, virt: request.virt });
             Ok(None)

@@ -110,6 +110,7 @@ impl Shootdowns {
         if let Some(asid) = asid {
             self.roots.begin_change(asid);
         }
+        self.roots.shot_down(what);
         let since = self.scope.now().0;
         self.turn.acquire().await;
         for stage in &self.stages {

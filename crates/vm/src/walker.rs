@@ -135,10 +135,13 @@ impl Walker {
                 }
                 Method::Tables(tables) => self.walk(tables, &question).await,
             };
+            let Translate { asid, virt, phys, .. } = question;
+            let may_differ = || self.shared.roots.may_differ(asid, virt);
             let found = match found {
+                // Whoever asks goes by what was there before, or by what has not been written yet.
+                Ok(found) if phys.is_some_and(|phys| found.place(virt) != phys) && may_differ() => None,
                 Ok(found) => Some(found),
-                // The page is just being taken away.
-                Err(_) if self.shared.roots.is_changing(question.asid) => None,
+                Err(_) if may_differ() => None,
                 Err(wrong) => return cx.fail(wrong.to_string()),
             };
             self.shared.walk_cycles.record(cx.now().0 - since);

@@ -70,7 +70,7 @@ fn reason(thread: &Thread) -> Phase {
     }
     match thread.front {
         _ if thread.lacks_stores => Phase::WriteStall,
-        Front::System(_) => Phase::System,
+        Front::System(_) | Front::Waiting(_) => Phase::System,
         Front::Idle(_) => Phase::Idle,
         Front::Missing => Phase::ReadStall,
         Front::Turn | Front::Lock => Phase::WriteStall,

@@ -48,7 +48,7 @@ impl Pipeline {
         let goes_on = match thread.front {
             Front::From(cycle) => cycle <= now,
             Front::Drain => thread.is_quiet(),
-            Front::Idle(heard) => heard < rung,
+            Front::Idle(heard) | Front::Waiting(heard) => heard < rung,
             Front::Branch(_) | Front::Decode(_) | Front::Turn | Front::Lock | Front::Missing | Front::System(_) => {
                 false
             }
@@ -97,7 +97,7 @@ impl Pipeline {
 
     /// Fetch can't go on with the next instruction.
     fn wait(&mut self, t: usize, fetched: Fetch, rung: u64, now: u64) {
-        self.active |= fetched != Fetch::Idle;
+        self.active |= !matches!(fetched, Fetch::Idle | Fetch::Waiting);
         let front = match fetched {
             Fetch::Executed => Front::From(now),
             Fetch::Drain => {
@@ -132,6 +132,10 @@ impl Pipeline {
             Fetch::Idle => {
                 self.let_go(t, now);
                 Front::Idle(rung)
+            }
+            Fetch::Waiting => {
+                self.let_go(t, now);
+                Front::Waiting(rung)
             }
         };
         self.threads[t].front = front;

@@ -199,7 +199,7 @@ impl Pipeline {
     }
 
     fn has_idle(&self) -> bool {
-        self.threads.iter().any(|thread| matches!(thread.front, Front::Idle(_)))
+        self.threads.iter().any(|thread| matches!(thread.front, Front::Idle(_) | Front::Waiting(_)))
     }
 
     /// The order in which threads are served in this cycle.

@@ -63,6 +63,8 @@ pub enum Front {
     System(u64),
     /// Work; the bell had rung so often.
     Idle(u64),
+    /// The same in the kernel, for others.
+    Waiting(u64),
 }
 
 /// An instruction in the fetch queue.

@@ -14,5 +14,5 @@ mod warden;
 pub use guest::Guest;
 pub use inside::{Caches, Coherent, FrontEnd, Inside, InsideSpec};
 pub use schedule::Schedule;
-pub use software::{Finish, Software, SoftwareSpec};
+pub use software::{Finish, Software, SoftwareSpec, Translations};
 pub use warden::Warden;

@@ -35,8 +35,14 @@ pub struct Finish {
     pub usage: Usage,
 }
 
-/// Ranges of virtual addresses whose translation has changed, for whoever keeps translations.
-pub type Shootdown = Box<dyn Fn(&[(u64, u64)])>;
+/// Hardware that remembers translations, as the kernel sees it.
+pub trait Translations {
+    /// The kernel is entered, or left: what it writes may be page tables.
+    fn in_kernel(&self, entered: bool);
+    /// The translation of these ranges of addresses has changed. When all have been forgotten,
+    /// [`Software::shot_down`] is to be called.
+    fn shoot(&self, ranges: Vec<(u64, u64)>);
+}
 
 /// A process on cores. Clones are the same process.
 #[derive(Clone)]
@@ -54,7 +60,8 @@ pub(super) struct State {
     /// The warden's: something has changed that it looks at.
     pub alert: EventCount,
     gpus: Option<Inside>,
-    shootdown: Option<Shootdown>,
+    translations: Option<Rc<dyn Translations>>,
+    in_kernel: bool,
     /// Marks of the region of interest that have been passed: begin, end.
     pub marks: [bool; 2],
     seen: (u64, Time),
@@ -82,7 +89,8 @@ impl Software {
             bells,
             alert,
             gpus: None,
-            shootdown: None,
+            translations: None,
+            in_kernel: false,
             marks: [false; 2],
             seen: (0, Time::NEVER),
             usage: Rc::default(),
@@ -106,9 +114,18 @@ impl Software {
         }
     }
 
-    /// Whom to tell of translations that have changed.
-    pub fn set_shootdown(&self, shootdown: Shootdown) {
-        self.state.borrow_mut().shootdown = Some(shootdown);
+    /// Whom to tell of translations that change. To be called before anything runs.
+    pub fn set_translations(&self, translations: Rc<dyn Translations>) {
+        let mut state = self.state.borrow_mut();
+        state.driven.keep_tlbs();
+        state.translations = Some(translations);
+    }
+
+    /// What has changed of translations has been forgotten everywhere.
+    pub fn shot_down(&self) {
+        let mut state = self.state.borrow_mut();
+        state.driven.shot_down();
+        state.bells.iter().for_each(EventCount::advance);
     }
 
     /// What a core runs.
@@ -211,7 +228,8 @@ impl State {
                     Some(_) => continue,
                     None => Fetch::Idle,
                 },
-                (Advanced::Busy, _) => Fetch::Idle,
+                (Advanced::Busy, Some(_)) | (Advanced::Waiting, _) => Fetch::Waiting,
+                (Advanced::Busy, None) => Fetch::Idle,
                 (Advanced::Ended, _) => {
                     self.end();
                     Fetch::Idle
@@ -229,11 +247,16 @@ impl State {
         if let Some(gpus) = &self.gpus {
             gpus.release(now.0);
         }
-        if turned {
-            let changed = self.driven.take_shootdowns();
-            if let Some(shootdown) = self.shootdown.as_ref().filter(|_| !changed.is_empty()) {
-                shootdown(&changed);
+        if let Some(translations) = &self.translations {
+            let in_kernel = self.driven.is_in_kernel();
+            if std::mem::replace(&mut self.in_kernel, in_kernel) != in_kernel {
+                translations.in_kernel(in_kernel);
             }
+            if let Some(ranges) = self.driven.take_shootdown() {
+                translations.shoot(ranges);
+            }
+        }
+        if turned {
             self.bells.iter().for_each(EventCount::advance);
         }
         if turned || begin || end {

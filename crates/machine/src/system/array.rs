@@ -1,10 +1,15 @@
 //! An array: compute units with their vector caches, and the caches of code and scalars that they share.
 
-use super::{Agent, Ends, HISTORY, Layout, Parts, Report, wire};
+use super::{
+    Agent, Ends, HISTORY, Layout, Parts, Report,
+    translation::{self, MmuPlan, UnitEnds},
+    wire,
+};
 use crate::{
     protocols::Roles,
     spec::{Banks, CacheSpec, Machine},
     stress::Tester,
+    translation::GpuMmu,
 };
 use cache::{Atomics, BankSpec, Cache, Homes, Requesters};
 use engine::{Cycles, Inlet, Outlet, PortSpec, Scope};
@@ -12,6 +17,7 @@ use gpu::{Caches, ComputeUnit};
 use interconnect::{Packet, Side, Wire, deal};
 use mem::{Observation, Observer, Reply, Request};
 use protocol::Node;
+use vm::Roots;
 
 /// What an array is connected to.
 pub struct ArrayPlan {
@@ -22,6 +28,8 @@ pub struct ArrayPlan {
     pub below: Vec<(Vec<Node>, Ends)>,
     pub agents: Vec<Agent>,
     pub reports: Vec<Report>,
+    /// Of each compute unit, if translation takes time.
+    pub mmus: Vec<(GpuMmu, UnitEnds)>,
 }
 
 pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Parts) {
@@ -35,6 +43,7 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
         let (s_scope, i_scope) = (scope.scope("l1s"), scope.scope("l1i"));
         let (mut s_top, mut i_top) = (Vec::new(), Vec::new());
         let mut built = Vec::new();
+        let mut mmus = plan.mmus.into_iter();
         for (number, (agent, report)) in plan.agents.into_iter().zip(plan.reports).enumerate() {
             let unit = array * per_array + number;
             let me = layout.unit(gpu, unit);
@@ -43,15 +52,19 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
             let (vector, v_side) = port_pair(&unit_scope, "to_l1v", l1v, &v_scope);
             let observer = report.map(|(observer, end)| (observer, v_scope.sender(end)));
             caches.add(layout.l1v(gpu, unit), l1v, vec![(me, v_side)], observer, &v_scope);
+            let mmu = mmus.next();
             match agent {
                 Agent::Unit(end) => {
                     let (scalar, s_side) = port_pair(&unit_scope, "to_l1s", l1s, &s_scope);
                     let (code, i_side) = port_pair(&unit_scope, "to_l1i", l1i, &i_scope);
                     s_top.push((me, s_side));
                     i_top.push((me, i_side));
+                    let caches = [("vector", vector), ("scalar", scalar), ("code", code)];
+                    let [vector, scalar, code] = translate(caches, mmu, &unit_scope);
                     built.push((unit, number, end, Caches { vector, scalar, code }, unit_scope));
                 }
                 Agent::Tester(stress, end) => {
+                    let [vector] = translate([("vector", vector)], mmu, &unit_scope);
                     let tester = Tester::new(stress, me.0.into(), end, vector, &unit_scope);
                     unit_scope.serve("control", |cx| tester.run(cx));
                 }
@@ -69,6 +82,20 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
         }
         caches.deal(&scope);
     });
+}
+
+/// Puts the MMU of a compute unit before its caches, if it has one.
+fn translate<const N: usize>(
+    caches: [(&str, Wire<Reply, Request>); N],
+    mmu: Option<(GpuMmu, UnitEnds)>,
+    unit: &Scope,
+) -> [Wire<Reply, Request>; N] {
+    let Some((GpuMmu { tlb, mmu: spec, .. }, ends)) = mmu else { return caches.map(|(_, wire)| wire) };
+    let scope = unit.scope("mmu");
+    let (below, control) = ends.place(&scope);
+    // The tables are far away: what changes there, orders say.
+    let plan = MmuPlan { tlb, spec, below, control, roots: &Roots::default() };
+    translation::between(caches, plan, &scope)
 }
 
 /// The first-level caches of an array: they share the ways to the banks; what comes back is dealt.

@@ -9,7 +9,13 @@
 //!   gpu0.l2_0 === hub -----'     '-- system agent -- memory0, memory1, ..
 //! ```
 
-use super::{Ends, FLUSHER, HISTORY, Layout, Memories, Report, eyes::Eyes, memories::put, wire};
+use super::{
+    Ends, FLUSHER, HISTORY, Layout, Memories, Report,
+    eyes::Eyes,
+    memories::put,
+    translation::{self, HubEnds, MmuPlan, Shooter},
+    wire,
+};
 use crate::{
     complex::{Complex, Join},
     program::{Caches, Coherent, Inside, InsideSpec, Software, SoftwareSpec},
@@ -17,6 +23,7 @@ use crate::{
     run::Start,
     spec::{CacheSpec, Machine},
     stress::{Stress, Tester, TesterEnd},
+    translation::{CoreMmu, GpuMmu, Pages},
 };
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
 use cpu::Core;
@@ -34,6 +41,7 @@ use protocol::{
     },
 };
 use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
+use vm::{Forgotten, IommuSpec, Roots, Shootdown, Shootdowns, Walk};
 
 /// Who stands where cores stand.
 pub enum Cores {
@@ -48,6 +56,8 @@ pub struct ComplexPlan {
     pub cores: Cores,
     /// The banks of GPUs' second-level caches.
     pub gpus: Vec<(Node, Ends)>,
+    /// The MMUs of compute units.
+    pub translated: Vec<HubEnds>,
     /// For each core's data cache.
     pub reports: Vec<Report>,
     /// For whoever puts a program into memory.
@@ -72,7 +82,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
     let stores: Vec<_> =
         (0..complex.channels.count).map(|n| (memories.channel(n), memories.stores[n].clone())).collect();
     move |partition| {
-        let ComplexPlan { layout, cores, gpus, reports, loader, clocks } = plan;
+        let ComplexPlan { layout, cores, gpus, translated, reports, loader, clocks } = plan;
         let scopes = Scopes {
             cpu: partition.scope(clocks.cpu),
             system: partition.scope(clocks.system),
@@ -81,9 +91,14 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
         };
         let eyes = Eyes::new(layout, complex.join == Join::Memory);
         let loader = loader.map(|(who, end)| (who, scopes.cpu.sender(end)));
-        let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new(), eyes };
+        let tables = matches!(cores, Cores::Program(..));
+        let kernel = scopes.cpu.scope("kernel");
+        let translators = Translators { roots: Roots::default(), kernel, stages: Default::default(), tables };
+        let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new(), eyes, translators };
         let reports = reports.into_iter().map(|report| report.map(|(who, end)| (who, builder.scopes.cpu.sender(end))));
         let tops = builder.cores(reports.collect());
+        builder.iommu(translated);
+        let shooter = builder.translators.shooter();
         let flusher = builder.slices();
         match cores {
             Cores::Testers(stress, ends) => {
@@ -94,7 +109,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
                 }
             }
             Cores::Program(start, dispatchers) => {
-                builder.program((start, dispatchers), (tops, flusher), (&stores, loader), of_gpu);
+                builder.program((start, dispatchers), (tops, flusher), (&stores, loader), of_gpu, shooter);
             }
         }
         builder.hub(gpus);
@@ -112,6 +127,9 @@ struct Top {
     data: Wire<Reply, Request>,
     code: Wire<Reply, Request>,
 }
+
+/// How long it takes testers, who have no tables, to find a page.
+const UNTOLD: Cycles = Cycles(40);
 
 /// What the front end must know of GPUs.
 #[derive(Clone, Copy)]
@@ -136,6 +154,32 @@ struct Builder {
     /// What is attached to the network so far.
     stations: Vec<Station<Packet>>,
     eyes: Rc<Eyes>,
+    translators: Translators,
+}
+
+/// All who translate.
+struct Translators {
+    roots: Roots,
+    /// From where they are told what to forget.
+    kernel: Scope,
+    /// Those whom others ask, and the others.
+    stages: [Vec<Wire<Forgotten, Shootdown>>; 2],
+    /// Whether there are page tables; testers have none.
+    tables: bool,
+}
+
+impl Translators {
+    /// Who makes them forget, if there are any.
+    fn shooter(&mut self) -> Option<Rc<Shooter>> {
+        let stages = std::mem::take(&mut self.stages);
+        if stages.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let shooter = Shooter::new(&self.roots, &self.kernel);
+        let (all, own) = (Shootdowns::new(stages.into(), &self.roots, &self.kernel), Rc::clone(&shooter));
+        self.kernel.serve("shooter", |cx| own.run(all, cx));
+        Some(shooter)
+    }
 }
 
 impl Builder {
@@ -189,29 +233,114 @@ impl Builder {
             let (code, i_top) = self.pair((&scope, clock), "to_l1i", (&i, clock), (complex.l1i.latency.0, 1));
             let (d_down, d_up) = self.pair((&d, clock), "to_l2", (&l2, clock), (complex.l2.latency.0, 1));
             let (i_down, i_up) = self.pair((&i, clock), "to_l2", (&l2, clock), (complex.l2.latency.0, 1));
-            let (me, asker) = (layout.core_l2(core), layout.core(core));
-            let below = Homes { nodes: vec![me], stride: LINE as u64 };
+            let asker = layout.core(core);
+            let below = Homes { nodes: vec![layout.core_l2(core)], stride: LINE as u64 };
             let l1 =
                 |node, controller, spec: CacheSpec, down| First { node, controller, spec, below: below.clone(), down };
-            let l1d = first(l1(layout.l1d(core), &L1D, complex.l1d, d_down), vec![(asker, d_top)], report, &d);
+            let (mut top, mut requesters) = (Top { data, code }, vec![(asker, d_top)]);
+            if let Some(mmu) = complex.core_mmu {
+                let walkers;
+                (top, walkers) = self.core_mmu(core, mmu, top);
+                requesters.extend(walkers);
+            }
+            let l1d = first(l1(layout.l1d(core), &L1D, complex.l1d, d_down), requesters, report, &d);
             let l1d = l1d.watched_by(self.eyes.of_stores(core));
             d.serve("control", |cx| l1d.run(cx));
             let l1i = first(l1(layout.code(core), &L1I, complex.l1i, i_down), vec![(asker, i_top)], None, &i);
             i.serve("control", |cx| l1i.run(cx));
-            let out = self.attach(vec![me], &l2, clock, 0);
-            let (from, to) = (vec![d_up.from, i_up.from, out.from], out.to);
-            let others = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
-            let to =
-                vec![(vec![layout.l1d(core)], d_up.to), (vec![layout.code(core)], i_up.to), (others.collect(), to)];
-            let homes =
-                Homes { nodes: (0..complex.slices).map(|slice| layout.l3(slice)).collect(), stride: LINE as u64 };
-            let spec = cache_spec(complex.l2, &L2, me, homes, layout.l1d(core), false);
-            let cache = Cache::new(spec, Vec::new(), Side { from, to }, None, &l2);
-            let cache = cache.lines_watched_by(self.eyes.of_core_l2());
-            l2.serve("control", |cx| cache.run(cx));
-            tops.push(Top { data, code });
+            self.second(core, complex.l2, vec![(layout.l1d(core), d_up), (layout.code(core), i_up)], &l2);
+            tops.push(top);
         }
         tops
+    }
+
+    /// A second-level cache on the network, under these.
+    fn second(&mut self, core: usize, spec: CacheSpec, above: Vec<(Node, Wire<Packet, Packet>)>, scope: &Scope) {
+        let (layout, me) = (self.layout, self.layout.core_l2(core));
+        let out = self.attach(vec![me], scope, self.complex.clock, 0);
+        let others = layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me);
+        let mut side = Side { from: Vec::new(), to: Vec::new() };
+        for (node, wire) in above {
+            side.from.push(wire.from);
+            side.to.push((vec![node], wire.to));
+        }
+        side.from.push(out.from);
+        side.to.push((others.collect(), out.to));
+        let slices = (0..self.complex.slices).map(|slice| layout.l3(slice));
+        let homes = Homes { nodes: slices.collect(), stride: LINE as u64 };
+        let spec = cache_spec(spec, &L2, me, homes, layout.l1d(core), false);
+        let cache = Cache::new(spec, Vec::new(), side, None, scope).lines_watched_by(self.eyes.of_core_l2());
+        scope.serve("control", |cx| cache.run(cx));
+    }
+
+    /// What finds pages, and the walkers' way into a cache if they read tables; `cache` makes that.
+    fn walk(
+        &self,
+        pages: Pages,
+        cache: impl FnOnce() -> (Wire<Reply, Request>, Wire<Request, Reply>),
+    ) -> (Walk, Option<Wire<Request, Reply>>) {
+        match pages {
+            Pages::Tables { page_walk_cache } if self.translators.tables => {
+                let (memory, top) = cache();
+                (Walk::Tables { memory, page_walk_cache }, Some(top))
+            }
+            Pages::Tables { .. } => (Walk::Flat { latency: UNTOLD }, None),
+            Pages::Flat(latency) => (Walk::Flat { latency }, None),
+        }
+    }
+
+    /// Puts an MMU between a core and its caches; gives what the core is connected to, and who asks its data cache beside it.
+    fn core_mmu(&mut self, core: usize, mmu: CoreMmu, top: Top) -> (Top, Option<(Node, Wire<Request, Reply>)>) {
+        let (scope, clock) = (self.core_scope(core), self.complex.clock);
+        let (own, walkers) = (scope.scope("mmu"), scope.scope("walkers"));
+        let (below, asked) = translation::asks(mmu.mmu, &own, &walkers);
+        let latency = (self.complex.l1d.latency.0, 1);
+        let cache = || self.pair((&walkers, clock), "to_l1d", (&scope.scope("l1d"), clock), latency);
+        let (walk, reader) = self.walk(mmu.pages, cache);
+        let Translators { roots, kernel, stages, .. } = &mut self.translators;
+        let (order, control) = translation::orders(kernel, &walkers);
+        stages[0].push(order);
+        vm::walkers(mmu.walkers, walk, vec![asked], Some(control), roots, &walkers);
+        let (order, control) = translation::orders(kernel, &own);
+        stages[1].push(order);
+        let plan = MmuPlan { tlb: mmu.tlb, spec: mmu.mmu, below, control, roots };
+        let [data, code] = translation::between([("data", top.data), ("code", top.code)], plan, &own);
+        (Top { data, code }, reader.map(|wire| (self.layout.walkers(core), wire)))
+    }
+
+    /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.
+    fn iommu(&mut self, translated: Vec<HubEnds>) {
+        let Some(GpuMmu { iommu, .. }) = self.complex.gpu_mmu else { return };
+        let (layout, clock, core) = (self.layout, self.complex.clock, self.complex.cores);
+        let scope = self.scopes.gpu.scope("iommu");
+        let caches = self.scopes.cpu.scope("iommu");
+        let (l1, l2) = (caches.scope("l1d"), caches.scope("l2"));
+        let cache = || self.pair((&scope, self.gpu_clock), "to_l1d", (&l1, clock), (iommu.cache.latency.0, 1));
+        let (walk, reader) = self.walk(iommu.pages, cache);
+        if let Some(reader) = reader {
+            let (down, up) = self.pair((&l1, clock), "to_l2", (&l2, clock), (iommu.cache.latency.0, 1));
+            let below = Homes { nodes: vec![layout.core_l2(core)], stride: LINE as u64 };
+            let spec = First { node: layout.l1d(core), controller: &L1D, spec: iommu.cache, below, down };
+            let cache = first(spec, vec![(layout.walkers(core), reader)], None, &l1);
+            l1.serve("control", |cx| cache.run(cx));
+            self.second(core, iommu.cache, vec![(layout.l1d(core), up)], &l2);
+        }
+        let Translators { roots, kernel, stages, .. } = &mut self.translators;
+        let (order, control) = translation::orders(kernel, &scope);
+        stages[0].push(order);
+        let mut askers = Vec::new();
+        for ends in translated {
+            let (asks, forgets) = ends.place(&scope, kernel);
+            askers.push(asks);
+            stages[1].push(forgets);
+        }
+        match iommu.tlb {
+            Some(tlb) => {
+                let spec = IommuSpec { tlb, walkers: iommu.walkers };
+                vm::iommu(spec, walk, askers, Some(control), roots, &scope);
+            }
+            None => vm::walkers(iommu.walkers, walk, askers, Some(control), roots, &scope.scope("walkers")),
+        }
     }
 
     /// Cores, the program on them, and the front end of the GPUs that its driver uses.
@@ -221,6 +350,7 @@ impl Builder {
         (tops, flusher): (Vec<Top>, Flusher),
         (stores, loader): (&Stores, Loader),
         of_gpu: OfGpu,
+        shooter: Option<Rc<Shooter>>,
     ) {
         let complex = &self.complex;
         let inside = Inside::new(InsideSpec {
@@ -241,6 +371,9 @@ impl Builder {
         software.attach(&inside, usage);
         software.set_look(self.eyes.look());
         self.eyes.open(software.clone());
+        if let Some(shooter) = shooter {
+            shooter.obey(&software);
+        }
         for (core, (bell, top)) in bells.into_iter().zip(tops).enumerate() {
             let scope = self.core_scope(core);
             let guest = Rc::new(RefCell::new(software.guest(core)));

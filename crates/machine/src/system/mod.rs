@@ -17,6 +17,7 @@ mod eyes;
 mod levels;
 mod memories;
 mod node;
+mod translation;
 
 pub(crate) use memories::Memories;
 pub(crate) use node::{FLUSHER, Layout, MOST};
@@ -178,6 +179,8 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
     let mut askers: Vec<Vec<(protocol::Node, Ends)>> = (0..banks).map(|_| Vec::new()).collect();
     let below_l2 = machine.complex.as_ref().map_or(machine.wires.l2_memory, |complex| complex.hub);
     let mut peers = peers(machine, &mut model);
+    let gpu_mmu = machine.complex.as_ref().and_then(|complex| complex.gpu_mmu);
+    let mut translated = Vec::new();
     for gpu in 0..machine.gpus {
         let name = format!("gpu{gpu}");
         let mut agents = leads.gpu(machine, &name, &mut model).into_iter();
@@ -187,7 +190,16 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             let agents: Vec<Agent> = agents.by_ref().take(machine.units_per_array).collect();
             let observed = |number| reports.wire(&mut model, format!("{name}.array{array}.cu{number}.l1v"));
             let reports = (0..agents.len()).map(observed).collect();
-            let plan = ArrayPlan { layout, gpu, array, below, agents, reports };
+            let mut mmus = Vec::new();
+            if let Some(mmu) = gpu_mmu {
+                for number in 0..agents.len() {
+                    let name = format!("{name}_array{array}_cu{number}");
+                    let (unit, hub) = translation::link(&mut model, &name, mmu.iommu.wire);
+                    mmus.push((mmu, unit));
+                    translated.push(hub);
+                }
+            }
+            let plan = ArrayPlan { layout, gpu, array, below, agents, reports, mmus };
             array::part(machine, plan, array_partition(gpu, array), &mut parts);
         }
         for (bank, above) in above.into_iter().enumerate() {
@@ -218,7 +230,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         let reports = (0..cpu.cores).map(observed).collect();
         let gpus = askers.drain(..).flatten().collect();
         let cores = leads.cores(machine, &mut model);
-        let plan = ComplexPlan { layout, cores, gpus, reports, loader, clocks };
+        let plan = ComplexPlan { layout, cores, gpus, translated, reports, loader, clocks };
         parts.add_whole(0, complex::build(machine, memories, plan));
     }
     for (channel, askers) in askers.into_iter().enumerate() {

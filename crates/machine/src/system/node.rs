@@ -14,7 +14,7 @@ pub struct Layout {
     units: usize,
     arrays: usize,
     banks: usize,
-    /// Of the CPU, if there is one.
+    /// Of the CPU, if there is one; and of the IOMMU, which stands where a core could.
     cores: usize,
     slices: usize,
     channels: usize,
@@ -30,7 +30,7 @@ impl Layout {
             units: machine.compute_units(),
             arrays: machine.arrays,
             banks: machine.banks.count,
-            cores: cpu.map_or(0, |cpu| cpu.cores),
+            cores: cpu.map_or(0, |cpu| cpu.stacks()),
             slices: cpu.map_or(0, |cpu| cpu.slices),
             channels: machine.channels().count,
             levels: machine.levels.is_some(),
@@ -78,25 +78,30 @@ impl Layout {
         self.gpu_second_level() + self.gpus * self.banks
     }
 
-    /// Of each core: the core itself, which stands for who asks; its data cache, and right after that its instruction cache.
+    /// Of each core: the core itself, which stands for who asks; its data cache, and right after that its instruction cache; who
+    /// walks its page tables.
     fn cores(&self) -> usize {
         self.slices() + self.slices
     }
 
     fn memories(&self) -> usize {
-        self.cores() + 3 * self.cores
+        self.cores() + 4 * self.cores
     }
 
     pub fn core(&self, core: usize) -> Node {
-        node(self.cores() + 3 * core)
+        node(self.cores() + 4 * core)
     }
 
     pub fn l1d(&self, core: usize) -> Node {
-        node(self.cores() + 3 * core + 1)
+        node(self.cores() + 4 * core + 1)
     }
 
     pub fn code(&self, core: usize) -> Node {
-        node(self.cores() + 3 * core + 2)
+        node(self.cores() + 4 * core + 2)
+    }
+
+    pub fn walkers(&self, core: usize) -> Node {
+        node(self.cores() + 4 * core + 3)
     }
 
     pub fn core_l2(&self, core: usize) -> Node {

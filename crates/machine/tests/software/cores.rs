@@ -213,8 +213,8 @@ impl FakeCore {
                     self.stores.extend(stores);
                     drains = true;
                 }
-                Fetch::Idle if quiet => self.bell.wait(seen + 1).await,
-                Fetch::Idle => drains = true,
+                Fetch::Idle | Fetch::Waiting if quiet => self.bell.wait(seen + 1).await,
+                Fetch::Idle | Fetch::Waiting => drains = true,
             }
         }
     }

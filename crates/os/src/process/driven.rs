@@ -71,6 +71,9 @@ pub enum Advanced {
     System { cycles: u64, stores: Vec<Touch> },
     /// Somebody else is in the kernel: ask again when he has left ([`Driven::turn`] changes then).
     Busy,
+    /// The agent can't leave the kernel before what it has changed in the tables has been forgotten everywhere: ask again when
+    /// [`Driven::shot_down`] has been called.
+    Waiting,
     /// It waits, or (asked of no thread) there is nothing to be done.
     Blocked,
     /// The thread has ended.
@@ -86,6 +89,21 @@ enum Entry {
     SplitLock(usize, u64),
     Signal(usize),
     Interrupt,
+}
+
+/// Ranges of addresses whose translation has changed.
+type Ranges = Vec<(u64, u64)>;
+
+/// How far it has come that hardware forgets what the kernel has changed.
+enum Shootdown {
+    /// It is not known yet what has changed.
+    Open,
+    /// Somebody is to be told of these.
+    Wanted(Ranges),
+    /// He has been told.
+    UnderWay,
+    /// All has been forgotten.
+    Over,
 }
 
 /// A process whose threads are driven one by one.
@@ -104,8 +122,10 @@ pub struct Driven {
     deadline: Time,
     /// A device wants the driver's attention.
     interrupt: bool,
-    /// Translations that have changed and that hardware may remember.
-    shootdowns: Vec<(u64, u64)>,
+    /// Whether hardware remembers translations.
+    has_tlbs: bool,
+    /// What has become of translations that it must forget before the kernel is left.
+    shootdown: Shootdown,
     /// Devices did something when the kernel was entered last.
     worked: bool,
     /// The end, when it is there for good.
@@ -126,7 +146,8 @@ impl Driven {
             turn: 0,
             deadline: Time::NEVER,
             interrupt: false,
-            shootdowns: Vec::new(),
+            has_tlbs: false,
+            shootdown: Shootdown::Open,
             worked: false,
             end: None,
         }
@@ -170,9 +191,31 @@ impl Driven {
         self.interrupt = true;
     }
 
-    /// Takes the ranges of addresses whose translation has changed.
-    pub fn take_shootdowns(&mut self) -> Vec<(u64, u64)> {
-        std::mem::take(&mut self.shootdowns)
+    /// There is hardware that remembers translations: whatever the kernel changes, [`Driven::take_shootdown`] will say.
+    pub fn keep_tlbs(&mut self) {
+        self.has_tlbs = true;
+    }
+
+    /// Takes the ranges of addresses whose translation has changed, once: all are to forget them, and when they have,
+    /// [`Driven::shot_down`] is to be called.
+    pub fn take_shootdown(&mut self) -> Option<Vec<(u64, u64)>> {
+        match std::mem::replace(&mut self.shootdown, Shootdown::UnderWay) {
+            Shootdown::Wanted(ranges) => Some(ranges),
+            other => {
+                self.shootdown = other;
+                None
+            }
+        }
+    }
+
+    /// All have forgotten.
+    pub fn shot_down(&mut self) {
+        self.shootdown = Shootdown::Over;
+    }
+
+    /// Whether somebody is in the kernel, and may be changing the tables.
+    pub fn is_in_kernel(&self) -> bool {
+        self.holder.is_some()
     }
 
     /// The threads that can run, by number.
@@ -300,6 +343,9 @@ impl Driven {
             if !quiet {
                 return Err(Advanced::Drain);
             }
+            if self.has_tlbs && !self.may_leave() {
+                return Err(Advanced::Waiting);
+            }
             self.leave();
             self.turn += 1;
         }
@@ -400,12 +446,21 @@ impl Driven {
         (!stored).then_some(missing)
     }
 
-    /// All that the kernel wrote has been performed.
+    /// All that the kernel wrote has been performed: whether all who remember translations have forgotten what has changed.
+    fn may_leave(&mut self) -> bool {
+        if matches!(self.shootdown, Shootdown::Open) {
+            let changed = self.process.space.leave_kernel();
+            self.shootdown = if changed.is_empty() { Shootdown::Over } else { Shootdown::Wanted(changed) };
+        }
+        matches!(self.shootdown, Shootdown::Over)
+    }
+
     fn leave(&mut self) {
         self.holder = None;
         self.held.clear();
+        self.shootdown = Shootdown::Open;
         let process = &mut self.process;
-        self.shootdowns.extend(process.space.leave_kernel());
+        process.space.leave_kernel();
         self.deadline = process.next_deadline();
         self.end = self.end.take().or_else(|| process.end.take());
     }

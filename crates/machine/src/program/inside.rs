@@ -5,7 +5,7 @@
 //! the program's own code. What a machine without coherence needs around a kernel, its front end orders: the caches of the CPU
 //! are flushed before a kernel, and after it (4.1 and 4.2 of `003_07d33ec44b25be67.txt`).
 
-use engine::{Context, EventCount, Queue, Time};
+use engine::{Context, EventCount, Histogram, Queue, Scope, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
 use gpu::{AddressMap, Forget, Kernel, Work};
 use mem::{Bytes, PhysAddr, VirtAddr};
@@ -15,7 +15,7 @@ use os::{
 };
 use std::{
     cell::{Cell, RefCell},
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     future::Future,
     pin::Pin,
     rc::Rc,
@@ -122,16 +122,19 @@ impl Inside {
         self.0.attention.take()
     }
 
-    /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `work`
+    /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `scope`
     /// belongs to the dispatchers' clock domain.
-    pub fn front_end(
-        &self,
-        gpus: Vec<(Queue<Work>, EventCount)>,
-        caches: Rc<dyn Caches>,
-        work: EventCount,
-    ) -> FrontEnd {
+    pub fn front_end(&self, gpus: Vec<(Queue<Work>, EventCount)>, caches: Rc<dyn Caches>, scope: &Scope) -> FrontEnd {
+        let work = scope.eventcount("work");
         *self.0.work.borrow_mut() = Some(work.clone());
-        FrontEnd { books: Rc::clone(&self.0), gpus, caches, work }
+        FrontEnd {
+            books: Rc::clone(&self.0),
+            gpus,
+            caches,
+            work,
+            kernels: scope.scope("kernels"),
+            times: BTreeMap::new(),
+        }
     }
 }
 
@@ -187,10 +190,13 @@ pub struct FrontEnd {
     gpus: Vec<(Queue<Work>, EventCount)>,
     caches: Rc<dyn Caches>,
     work: EventCount,
+    /// How long kernels of each name took, and where that is counted.
+    kernels: Scope,
+    times: BTreeMap<String, Histogram>,
 }
 
 impl FrontEnd {
-    pub async fn run(self, cx: Context) {
+    pub async fn run(mut self, cx: Context) {
         let spec = self.books.spec;
         let mut given = vec![0; self.gpus.len()];
         loop {
@@ -204,6 +210,7 @@ impl FrontEnd {
             if spec.flush_before {
                 self.caches.flush().await;
             }
+            let (name, given_at) = (kernel.dispatch.kernel().name.clone(), cx.now());
             let chosen: Vec<usize> = gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
@@ -211,6 +218,9 @@ impl FrontEnd {
                 self.give(gpu, Work::Launch(Box::new(launch)), &mut given).await;
             }
             self.wait(&chosen, &given).await;
+            let times = self.times.entry(name);
+            let times = times.or_insert_with_key(|name| self.kernels.scope(name.as_str()).histogram("cycles"));
+            times.record(cx.now().0 - given_at.0);
             if self.gpus.len() > 1 {
                 // What one wrote may lie with another that is its home.
                 let all: Vec<usize> = (0..self.gpus.len()).collect();

@@ -167,6 +167,9 @@ impl<T> Outlet<T> {
     }
 }
 
+/// Takes an item of a lane, or gives it back.
+type AtOnce<T> = Box<dyn Fn(Lane, T) -> Option<T>>;
+
 /// The receiving end of a port or link.
 pub struct Inlet<T>(pub(crate) Rc<InletInner<T>>);
 
@@ -187,6 +190,8 @@ pub(crate) struct InletInner<T> {
     pub(crate) arrivals: EventCount,
     /// Advanced with `arrivals`, for an element that serves several inlets.
     bell: RefCell<Option<EventCount>>,
+    /// Who takes items as they come, if he can.
+    at_once: OnceCell<AtOnce<T>>,
     /// Where it is noted which lanes have something to take, and this inlet's number there.
     ready: OnceCell<(Ready, usize)>,
     back: Rc<dyn Back>,
@@ -205,6 +210,7 @@ impl<T: 'static> Inlet<T> {
             scope: scope.clone(),
             arrivals: scope.eventcount("items"),
             bell: RefCell::default(),
+            at_once: OnceCell::new(),
             ready: OnceCell::new(),
             back,
             has_consumer: Cell::new(false),
@@ -274,6 +280,16 @@ impl<T: 'static> Inlet<T> {
     /// one bell that all of them ring.
     pub fn ring(&self, bell: &EventCount) {
         self.0.bell.replace(Some(bell.clone()));
+    }
+
+    /// From now on, items that come in the cycle in which they are sent, and find nobody before them in their lane, are first
+    /// shown to `take`, while their sender runs: what it takes needs no context to wake up, what it gives back waits as usual.
+    /// Only ports of latency 0 bring such items. Once for each inlet.
+    ///
+    /// # Panics
+    /// If somebody is shown them already.
+    pub fn take_at_once(&self, take: impl Fn(Lane, T) -> Option<T> + 'static) {
+        assert!(self.0.at_once.set(Box::new(take)).is_ok(), "one takes items as they come");
     }
 
     /// From now on, notes in `ready`, as number `number`, which lanes have something to take. Once for each inlet.
@@ -350,6 +366,19 @@ impl Ready {
 }
 
 impl<T> InletInner<T> {
+    /// Shows an item to whoever may take it at once, if it comes at once.
+    fn take_at_once(&self, lane: Lane, item: T, comes: bool) -> Option<T> {
+        let Some(take) = self.at_once.get().filter(|_| comes && self.here[lane as usize].get() == 0) else {
+            return Some(item);
+        };
+        let left = take(lane, item);
+        if left.is_none() {
+            self.passed.increment();
+            self.back.credit(lane);
+        }
+        left
+    }
+
     /// Takes over an item that is on the wire from now on.
     pub(crate) fn sent(&self, lane: Lane, item: T) {
         self.lanes[lane as usize].borrow_mut().push_back(item);
@@ -386,6 +415,10 @@ struct LocalWire<T> {
 impl<T: 'static> Forward<T> for LocalWire<T> {
     fn put(&self, lane: Lane, item: T, cycle: u64) {
         let inlet = &self.inlet.0;
+        let item = match inlet.take_at_once(lane, item, cycle + self.latency == self.from.core.cycle()) {
+            Some(item) => item,
+            None => return,
+        };
         inlet.arrivals.0.expected.set(self.from.core.running().who);
         inlet.sent(lane, item);
         let (from, to) = (&self.from.core, &inlet.scope.core);

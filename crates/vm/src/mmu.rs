@@ -17,7 +17,11 @@ use crate::{
 use engine::{Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Outlet, RoundRobin, Scope};
 use interconnect::{HEADER, Pending, Sender, Wire};
 use mem::{Access, Request};
-use std::collections::VecDeque;
+use std::{
+    cell::{RefCell, RefMut},
+    collections::VecDeque,
+    rc::Rc,
+};
 
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +50,7 @@ pub struct MmuPort {
 /// The memory management unit of a core or compute unit.
 pub struct Mmu {
     spec: MmuSpec,
-    ports: Vec<Port>,
+    ports: Vec<Rc<RefCell<Port>>>,
     misses: Misses,
     answers: Inlet<Translated>,
     below: Sender<Translate>,
@@ -57,6 +61,10 @@ pub struct Mmu {
 
 struct Port {
     tlb: Tlb,
+    /// Look-ups in a cycle.
+    lookups: usize,
+    /// Whether the unit is busy forgetting.
+    is_busy: bool,
     from: Inlet<Request>,
     lanes: [Queue; 3],
     turns: RoundRobin,
@@ -104,7 +112,7 @@ impl Mmu {
     ) -> Mmu {
         let bell = scope.eventcount("work");
         below.from.ring(&bell);
-        let ports = ports.into_iter().map(|port| Port::new(port, scope, &bell)).collect();
+        let ports = ports.into_iter().map(|port| Port::open(port, spec.lookups, scope, &bell)).collect();
         Mmu {
             spec,
             ports,
@@ -126,7 +134,9 @@ impl Mmu {
             };
             if let Some(order) = self.orders.next() {
                 self.forget(&order);
+                self.each_port(|port| port.is_busy = true);
                 cx.pause(self.spec.shootdown).await;
+                self.each_port(|port| port.is_busy = false);
                 continue;
             }
             match more {
@@ -147,28 +157,30 @@ impl Mmu {
         }
         // Requests that had come before an order go by what is to be forgotten.
         let ports = &self.ports;
-        self.orders.answer(|_| self.misses.has_void() || ports.iter().any(|port| port.before_order != [0; 3]));
+        self.orders.answer(|_| self.misses.has_void() || ports.iter().any(|port| port.borrow().before_order != [0; 3]));
         Ok(more)
     }
 
+    fn each_port(&self, f: impl Fn(&mut RefMut<'_, Port>)) {
+        self.ports.iter().for_each(|port| f(&mut port.borrow_mut()));
+    }
+
     /// Looks up what a port has, as much as it can in a cycle; says whether that was the limit.
-    fn look_up(&mut self, port: usize, now: u64) -> Result<bool, Mistranslation> {
-        if self.ports[port].looked_up.0 != now {
-            self.ports[port].looked_up = (now, 0);
-        }
-        while !self.ports[port].from.is_empty() {
-            if self.ports[port].looked_up.1 == self.spec.lookups {
+    fn look_up(&mut self, number: usize, now: u64) -> Result<bool, Mistranslation> {
+        let port = Rc::clone(&self.ports[number]);
+        let mut port = port.borrow_mut();
+        while !port.from.is_empty() {
+            if !port.may_look_up(now) {
                 return Ok(true);
             }
             let mut taken = None;
-            for lane in self.ports[port].turns.order() {
-                if self.take(port, Lane::ALL[lane], now)? {
+            for lane in port.turns.order() {
+                if self.take(&mut port, Lane::ALL[lane], now)? {
                     taken = Some(lane);
                     break;
                 }
             }
             let Some(taken) = taken else { break };
-            let port = &mut self.ports[port];
             port.turns.grant(|lane| lane == taken);
             port.looked_up.1 += 1;
             port.before_order[taken] = port.before_order[taken].saturating_sub(1);
@@ -177,8 +189,7 @@ impl Mmu {
     }
 
     /// Takes the next request of a lane, if there is one and it can be taken.
-    fn take(&mut self, number: usize, lane: Lane, now: u64) -> Result<bool, Mistranslation> {
-        let port = &mut self.ports[number];
+    fn take(&mut self, port: &mut Port, lane: Lane, now: u64) -> Result<bool, Mistranslation> {
         let queue = &mut port.lanes[lane as usize];
         let Some(front) = port.from.front(lane) else { return Ok(false) };
         if !queue.pending.is_clear() {
@@ -237,7 +248,8 @@ impl Mmu {
         let may_differ =
             miss.void || self.orders.cover(miss.asid, miss.page) || self.roots.may_differ(miss.asid, miss.page);
         let mut writer = None;
-        for port in &mut self.ports {
+        for port in &self.ports {
+            let port = &mut *port.borrow_mut();
             let mut remember = None;
             for queue in &mut port.lanes {
                 for waiting in queue.waiting.iter_mut().filter(|waiting| waiting.page == Some(answer.id)) {
@@ -278,15 +290,15 @@ impl Mmu {
 
     fn forget(&mut self, what: &Shootdown) {
         self.roots.shot_down(*what);
-        let dropped: usize = self.ports.iter_mut().map(|port| port.tlb.forget(*what)).sum();
-        self.ports.iter_mut().for_each(|port| port.before_order = Lane::ALL.map(|lane| port.from.len(lane)));
+        let dropped: usize = self.ports.iter().map(|port| port.borrow_mut().tlb.forget(*what)).sum();
+        self.each_port(|port| port.before_order = Lane::ALL.map(|lane| port.from.len(lane)));
         self.orders.dropped.add(dropped as u64);
         self.misses.void(what);
     }
 }
 
 impl Port {
-    fn new(port: MmuPort, scope: &Scope, bell: &EventCount) -> Port {
+    fn open(port: MmuPort, lookups: usize, scope: &Scope, bell: &EventCount) -> Rc<RefCell<Port>> {
         let scope = scope.scope(&port.name);
         port.from.ring(bell);
         let lanes = Lane::ALL.map(|lane| {
@@ -294,8 +306,11 @@ impl Port {
             let to = Sender::new(port.to.clone(), &pending, &scope.scope(name), bell);
             Queue { waiting: VecDeque::new(), to, pending }
         });
-        Port {
+        let from = port.from.clone();
+        let port = Rc::new(RefCell::new(Port {
             tlb: Tlb::new(port.tlb),
+            lookups,
+            is_busy: false,
             from: port.from,
             lanes,
             turns: RoundRobin::new(Lane::ALL.len()),
@@ -306,7 +321,38 @@ impl Port {
             merged: scope.counter("merged"),
             evictions: scope.counter("evictions"),
             miss_cycles: scope.histogram("miss_cycles"),
+        }));
+        // Most requests hit: they go on while the requester runs.
+        let of_port = Rc::downgrade(&port);
+        from.take_at_once(move |lane, request| match of_port.upgrade() {
+            Some(port) => port.borrow_mut().pass(lane, request, scope.now().0),
+            None => Some(request),
+        });
+        port
+    }
+
+    /// Whether there is a look-up left in this cycle.
+    fn may_look_up(&mut self, now: u64) -> bool {
+        if self.looked_up.0 != now {
+            self.looked_up = (now, 0);
         }
+        self.looked_up.1 < self.lookups
+    }
+
+    /// Sends a request on that hits and that nothing is in the way of; gives others back.
+    fn pass(&mut self, lane: Lane, mut request: Request, now: u64) -> Option<Request> {
+        let queue = &self.lanes[lane as usize];
+        let held_up = self.is_busy || !queue.pending.is_clear() || has_order(lane) && !queue.waiting.is_empty();
+        if held_up || matches!(request.access, Access::Invalidate | Access::Flush) || !self.may_look_up(now) {
+            return Some(request);
+        }
+        let found = self.tlb.look_up(request.asid, request.virt).filter(|found| found.admits(&request).is_ok());
+        let Some(found) = found else { return Some(request) };
+        self.looked_up.1 += 1;
+        self.hits.increment();
+        request.phys = Some(found.place(request.virt));
+        self.lanes[lane as usize].send(request, lane);
+        None
     }
 
     /// Sends on whoever need not wait any more.

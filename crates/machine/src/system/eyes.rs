@@ -60,6 +60,16 @@ impl Eyes {
         })
     }
 
+    /// For the first cache of a DMA engine, whose stores are nobody's on a core.
+    pub fn of_transfers(self: &Rc<Self>) -> Watcher {
+        let eyes = Rc::clone(self);
+        Rc::new(move |line, data| {
+            if let Some(software) = eyes.software.get() {
+                software.arrived(line, data);
+            }
+        })
+    }
+
     /// For a slice of the last-level cache: who may write a line now.
     pub fn of_directory(self: &Rc<Self>) -> LineWatcher {
         let eyes = Rc::clone(self);

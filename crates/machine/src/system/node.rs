@@ -14,7 +14,7 @@ pub struct Layout {
     units: usize,
     arrays: usize,
     banks: usize,
-    /// Of the CPU, if there is one; and of the IOMMU, which stands where a core could.
+    /// Of the CPU, if there is one; and of the IOMMU and the DMA engine, which stand where cores could.
     cores: usize,
     slices: usize,
     channels: usize,

@@ -52,7 +52,7 @@ protocol! { l2 actions(PutS PutClnX PutX Nack Return Ask AnswerS AnswerClnX Answ
  S_Upgrade_Acks      { x                                x                               z                              x                                   x                           }
  S_Inval             { [S_Inval Nack]                   x                               z                              x                                   x                           }
  S_Evict             { [S_Evict Nack]                   x                               z                              x                                   x                           }
- S_Inval_Fetch       { z                                x                               z                              x                                   x                           }
+ S_Inval_Fetch       { [S_Inval_Fetch Nack]             x                               z                              x                                   x                           }
  I                   { x                                x                               x                              x                                   x                           }
  I_GetS              { x                                x                               z                              x                                   x                           }
  I_GetS_Retry        { x                                x                               z                              x                                   [I_GetS GetS]               }

@@ -53,9 +53,10 @@ pub(crate) fn by_number(path: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// The level of a cache: `gpu.l2_3` is one of `l2`, `gpu.array0.cu1.l1v` of `l1v`. Those of the IOMMU are apart.
+/// The level of a cache: `gpu.l2_3` is one of `l2`, `gpu.array0.cu1.l1v` of `l1v`. Those of the IOMMU and of a DMA engine
+/// are apart.
 pub(crate) fn level(path: &str) -> &str {
-    if path.starts_with("iommu.") {
+    if path.starts_with("iommu.") || path.starts_with("dma.") {
         return path;
     }
     let name = path.rsplit('.').next().unwrap_or(path);

@@ -53,7 +53,7 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
         .map(|kind| Machine::load("skeleton", &[format!("gpu.network.kind={kind}")]).expect("the machine is sound"));
     let gpus = [machine("r9nano"), machine("r9nano-hbm")].into_iter().chain(networks);
     let gpus = gpus.map(|machine| Sums { count: 256, launches: 1 }.run(&machine, &options(1)));
-    let cpus = [("apu-c-l3", &[][..]), ("apu-nc-mc", &["system.network.kind=crossbar"])];
+    let cpus = [("apu-c-l3", &[][..]), ("apu-nc-mc", &["system.network.kind=crossbar", "system.copies=dma"])];
     let cpus = cpus.map(|(name, changes)| collaboration::edges(&collaboration::machine(name, changes)).0);
     for run in gpus.chain(cpus) {
         for (path, value) in run.total().0 {

@@ -52,6 +52,8 @@ pub struct Measured {
     /// The same in the region, and the most at one time there.
     pub region_events: u64,
     pub region_most_events: u64,
+    /// Cycles there in which cores had a thread, of all cores together.
+    pub region_core_cycles: u64,
     pub cpu_instructions: u64,
     /// Of the machine's cores.
     pub cpu_hertz: u64,
@@ -69,6 +71,11 @@ impl Measured {
     pub fn events_per_cycle(&self) -> f64 {
         let cycles = self.region_fs as f64 * self.cpu_hertz as f64 / 1e15;
         if cycles > 0.0 { self.region_events as f64 / cycles } else { 0.0 }
+    }
+
+    /// Events for each cycle of a core that had a thread.
+    pub fn events_per_core_cycle(&self) -> f64 {
+        ratio(self.region_events, self.region_core_cycles)
     }
 }
 
@@ -90,6 +97,7 @@ mod tests {
             events: 100,
             region_events: 26,
             region_most_events: 7,
+            region_core_cycles: 13,
             cpu_instructions: 0,
             cpu_hertz: 4_000_000_000,
             host_seconds: 0.0,
@@ -106,6 +114,7 @@ mod tests {
         // 2 ns are 8 cycles of 4 GHz.
         assert_eq!(measured(2_000_000).events_per_cycle(), 3.25);
         assert_eq!(measured(0).events_per_cycle(), 0.0);
+        assert_eq!(measured(0).events_per_core_cycle(), 2.0);
     }
 
     #[test]

@@ -119,6 +119,7 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         events: run.events,
         region_events: pressure.events,
         region_most_events: pressure.most,
+        region_core_cycles: region.map_or(0, |region| at_work(region, "fetch_stall").iter().sum()),
         cpu_instructions: totals.instructions,
         cpu_hertz: cpu_clock,
         host_seconds,
@@ -130,6 +131,12 @@ const IDLE: [&str; 3] = ["idle", "no_wave", "launch"];
 
 /// Of the elements that account for their cycles and know this reason: the most time that one of them was not idle.
 fn longest(region: &Region, reason: &str, hertz: u64) -> u64 {
+    let cycles = at_work(region, reason).into_iter().max().unwrap_or(0);
+    (u128::from(cycles) * 1_000_000_000_000_000 / u128::from(hertz)) as u64
+}
+
+/// The cycles in which each of them was not idle.
+fn at_work(region: &Region, reason: &str) -> Vec<u64> {
     let statistics = &region.statistics.0;
     let count = |value: &Value| if let Value::Count(n) = value { *n } else { 0 };
     let elements = statistics.keys().filter_map(|path| path.strip_suffix(reason)?.strip_suffix(".cycles."));
@@ -139,8 +146,7 @@ fn longest(region: &Region, reason: &str, hertz: u64) -> u64 {
         let idle = |path: &str| IDLE.iter().any(|reason| path.strip_prefix(&own) == Some(reason));
         phases.filter(|(path, _)| !idle(path)).map(|(_, value)| count(value)).sum::<u64>()
     });
-    let cycles = busy.max().unwrap_or(0);
-    (u128::from(cycles) * 1_000_000_000_000_000 / u128::from(hertz)) as u64
+    busy.collect()
 }
 
 /// What this thread has taken of a processor.

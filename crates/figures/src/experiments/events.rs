@@ -39,7 +39,11 @@ fn job(cores: u32, quick: bool) -> Job {
 
 fn plan(Options { quick, .. }: Options) -> Plan {
     let rate = native::tsc_hertz();
-    let mut notes = vec!["of the parallel section of hotspot-omp; a cycle is one of the cores' clock".to_owned()];
+    let mut notes = vec![
+        "of the parallel section of hotspot-omp; a cycle is one of the cores' clock".to_owned(),
+        "many threads take long to start, one after another, and cores without a thread have no events here".to_owned(),
+        "`if all were busy`: events for each cycle of a core that has a thread, times cores".to_owned(),
+    ];
     if rate.is_none() {
         notes.push("the rate of this computer's time-stamp counter is not known: no cycles".into());
     }
@@ -60,6 +64,8 @@ fn rows(results: &Results, quick: bool, rate: Option<f64>) -> Vec<Row> {
         times.push(nanoseconds);
         rows.push(Row::new(format!("{cores} cores, events a cycle"), paper, run.events_per_cycle()));
         rows.push(Row::new(format!("{cores} cores, most in a cycle"), paper_most, run.region_most_events as f64));
+        let all_busy = run.events_per_core_cycle() * f64::from(cores);
+        rows.push(Row::new(format!("{cores} cores, if all were busy"), None, all_busy));
         rows.push(Row::new(format!("{cores} cores, ns an event"), None, nanoseconds));
     }
     let cycles = mean(&times).zip(rate).map(|(nanoseconds, rate)| nanoseconds * 1e-9 * rate);

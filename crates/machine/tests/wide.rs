@@ -27,12 +27,12 @@ fn lines_that_128_cores_and_a_gpu_share_hold_what_was_written_last() {
 fn more_caches_than_a_directory_knows_are_refused() {
     // The IOMMU has one, and the GPU's L2 two banks.
     wide(189, &[]).expect("192 caches are allowed");
-    let error = wide(190, &[]).expect_err("193 caches are too many").to_string();
+    let error = wide(190, &[]).err().expect("193 caches are too many").to_string();
     assert!(error.contains("cores") && error.contains("192 second-level caches at most"), "{error}");
 }
 
 #[test]
 fn more_elements_than_there_are_numbers_for_are_refused() {
-    let error = wide(1, &["gpu.arrays=64", "gpu.units_per_array=64"]).expect_err("these are too many").to_string();
+    let error = wide(1, &["gpu.arrays=64", "gpu.units_per_array=64"]).err().expect("these are too many").to_string();
     assert!(error.contains("can be 4096 together"), "{error}");
 }

@@ -25,7 +25,11 @@ impl fmt::Display for Comparison {
         let of_gpu = has_kernels || !has_cores;
         let mut heads = vec!["system", "total", "speedup"];
         if of_gpu {
-            heads.extend(["kernels", "speedup", "L1V hit", if has_cores { "GPU L2" } else { "L2 hit" }]);
+            heads.extend(if has_cores {
+                &["kernels", "L1V", "GPU L2"][..]
+            } else {
+                &["kernels", "speedup", "L1V hit", "L2 hit"]
+            });
         }
         if has_cores {
             heads.extend(["IPC", "L1D hit", "L2 hit", "L3 hit"]);
@@ -38,7 +42,9 @@ impl fmt::Display for Comparison {
             let mut row = vec![run.system.clone(), Time(summary.total_fs).to_string(), times(run.speedup)];
             if of_gpu {
                 let hit = |level| told(hit_rate(&summary.caches, level));
-                row.extend([Time(summary.kernel_fs).to_string(), times(run.kernel_speedup), hit("l1v"), hit("l2")]);
+                row.push(Time(summary.kernel_fs).to_string());
+                row.extend((!has_cores).then(|| times(run.kernel_speedup)));
+                row.extend([hit("l1v"), hit("l2")]);
             }
             if has_cores {
                 let cores = summary.cores.as_ref();

@@ -201,7 +201,7 @@ fn cores(cores: &Cores, found: &mut Vec<Bottleneck>) {
         (
             "read_stall",
             "cores wait {} of their cycles for loads",
-            format!("{} of reads; a load takes {load:.0} cycles", misses(&["l1d", "l2", "l3"])),
+            format!("{} of reads; a load takes {load:.1} cycles", misses(&["l1d", "l2", "l3"])),
         ),
         ("write_stall", "cores wait {} of their cycles for stores", misses(&["l2", "l3"])),
         (

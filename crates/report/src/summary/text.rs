@@ -207,9 +207,8 @@ fn memory_text(memory: &Memory, span: &str, f: &mut fmt::Formatter<'_>) -> fmt::
 
 fn network_text(network: &Network, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let Network { switches, packets, rate, blocked } = network;
-    writeln!(
-        f,
-        "\n  network: {} packets through {switches} {}, {:.3} a cycle each ({:.3} to {:.3}); blocked in {} of cycles ({} to {})",
+    let text = format!(
+        "network: {} packets through {switches} {}, {:.3} a cycle each ({:.3} to {:.3}); blocked in {} of cycles ({} to {})",
         count(*packets),
         if *switches == 1 { "switch" } else { "switches" },
         rate.mean,
@@ -218,7 +217,8 @@ fn network_text(network: &Network, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         percent(blocked.mean),
         percent(blocked.min),
         percent(blocked.max)
-    )
+    );
+    writeln!(f, "\n  {}", wrap(&text, WIDTH - 4, 4))
 }
 
 fn wires_text(wires: &[Wires], f: &mut fmt::Formatter<'_>) -> fmt::Result {

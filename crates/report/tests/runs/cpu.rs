@@ -29,7 +29,7 @@ fn cores_kernels_caches_and_the_network_are_in_a_report_on_a_collaborative_progr
     assert!((memory.bandwidth / bandwidth - 1.0).abs() < 0.01, "{} is not {bandwidth}", memory.bandwidth);
     assert!(summary.wires.iter().all(|wires| wires.held_up <= 1.0), "{:?}", summary.wires);
     let text = summary.to_string();
-    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("collaboration");
     write(&folder, &subject).expect("the folder can be written to");
@@ -68,6 +68,6 @@ fn machines_with_a_cpu_are_compared_by_what_their_cores_did() {
     for part in ["IPC", "L1D hit", "L3 hit", "cycles of cores with a thread", "cycles of compute units", "apu-nc-mc"] {
         assert!(text.contains(part), "{text}");
     }
-    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(comparison.html().contains("what cores did while they had a thread"));
 }

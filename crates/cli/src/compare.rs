@@ -10,7 +10,7 @@ use miette::{IntoDiagnostic, bail};
 use os::End;
 use report::Comparison;
 
-/// Run a program on several machines and compare them: time, speedup, and where compute units' cycles went.
+/// Run a program on several machines and compare them: time, speedup, and where the cycles of cores and compute units went.
 ///
 /// The exit code is 0 only if the program ended well, by its own account, on every machine.
 #[derive(clap::Args)]

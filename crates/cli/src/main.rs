@@ -32,6 +32,8 @@ const EXAMPLES: &str = "\
 Examples:
   cohesim compare matmul                 a program on several machines, side by side
   cohesim run matmul --system r9nano     the same on one, in time; where the time went
+  cohesim run edge --system apu-c-l3 -- --cpu-share 50 --threads 4
+                                         cores and GPU of one machine at the same work, all of it in time
   cohesim run ./program --functional     an x86-64 Linux program, whole, without time
   cohesim list workloads                 the programs that are built in
   cohesim run matmul --functional -- --size 128

@@ -14,8 +14,9 @@ use serde::Serialize;
 
 /// Run a program: a built-in workload, or an x86-64 Linux program, statically linked.
 ///
-/// Its kernels run on a machine, in time; its host code executes an instruction a nanosecond. With --functional nothing has
-/// time but instructions.
+/// On a machine with a CPU (apu-c-l3 and its like) all of it runs in time: host code, system calls and copies on the machine's
+/// cores, kernels on its GPU. On one without, kernels run in time and host code executes an instruction a nanosecond. With --functional
+/// nothing has time but instructions.
 ///
 /// The program sees the folder it is started in and those given with --mount, read-only unless said otherwise, and nothing
 /// else of this computer. Its exit code is the command's; a program that a signal ended gives 128 plus the signal's number.

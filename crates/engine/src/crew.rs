@@ -11,6 +11,7 @@ use crate::{
     link::Placed,
     model::{Build, Model, Outcome, Run, RunOptions},
     partition::{Letterbox, Partition, PartitionSpec, Window},
+    pressure::Pressure,
     report::{Knowledge, WaitReport},
     stats::{Region, Statistics},
     time::{Clock, Cycles, Hertz, Time},
@@ -92,7 +93,8 @@ struct Gathered {
     end: Time,
     knowledge: Vec<Knowledge>,
     trace: Vec<(Time, TraceEvent)>,
-    events: u64,
+    /// Of each region.
+    pressure: Vec<Pressure>,
 }
 
 /// How a run is to end, as every thread finds for itself from the same notices.
@@ -138,7 +140,11 @@ impl<'a> Crew<'a> {
             links: &model.links,
             window: model.shortest_link.unwrap_or_else(|| Clock::new(fastest).span(CYCLES_WITHOUT_LINKS)),
             incidents: Mutex::default(),
-            gathered: Mutex::new(Gathered { regions: vec![start], ..Gathered::default() }),
+            gathered: Mutex::new(Gathered {
+                regions: vec![start],
+                pressure: vec![Pressure::default()],
+                ..Gathered::default()
+            }),
         }
     }
 
@@ -258,14 +264,17 @@ impl<'a> Crew<'a> {
         let mut measured = Vec::new();
         partitions.iter_mut().for_each(|partition| partition.read_statistics(boundary, &mut measured));
         let mut gathered = lock(&self.gathered);
+        let gathered = &mut *gathered;
         // Which region this thread's partitions are in: they all have passed the same number of boundaries.
         let current = partitions.first().map_or(0, |partition| partition.boundaries() - 1);
         let old = &mut gathered.regions[current];
         old.statistics.gather(measured);
         old.end = boundary;
+        partitions.iter_mut().for_each(|partition| gathered.pressure[current].add(partition.pressure()));
         if gathered.regions.len() == current + 1 {
             let (name, statistics) = (name.to_owned(), Statistics::default());
             gathered.regions.push(Region { name, start: boundary, end: boundary, statistics });
+            gathered.pressure.push(Pressure::default());
         }
     }
 
@@ -286,6 +295,8 @@ impl<'a> Crew<'a> {
             let last = gathered.regions.last_mut().expect("there is always a region");
             last.statistics.gather(measured);
             last.end = end;
+            let pressure = gathered.pressure.last_mut().expect("every region has one");
+            partitions.iter_mut().for_each(|partition| pressure.add(partition.pressure()));
             gathered.knowledge.extend(partitions.iter().map(Partition::knowledge));
         }
         self.barrier.meet(me, window, Notice::NOTHING)?;
@@ -305,7 +316,6 @@ impl<'a> Crew<'a> {
     fn hand_in(&self, partitions: &[Partition]) {
         let mut gathered = lock(&self.gathered);
         for partition in partitions {
-            gathered.events += partition.events();
             gathered.trace.append(&mut partition.trace());
         }
     }
@@ -318,7 +328,8 @@ impl<'a> Crew<'a> {
             end: gathered.end,
             regions: gathered.regions,
             trace: trace::merge(gathered.trace, self.options.trace.map_or(0, |trace| trace.events)),
-            events: gathered.events,
+            events: gathered.pressure.iter().map(|pressure| pressure.events).sum(),
+            pressure: gathered.pressure,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     calendar::{Calendar, NOBODY},
     core::{Arrival, BIRTH, Birth, Core, Due, Task, WIRE, request},
     name::Name,
+    pressure::Tally,
     trace::Mark,
 };
 use std::{
@@ -61,6 +62,8 @@ pub(crate) struct Domain {
     restless: BTreeSet<Name>,
     /// How many times a context has run.
     pub(crate) events: u64,
+    /// The same, cycle by cycle, since [`run`](Domain::run) was called last.
+    pub(crate) tally: Tally,
     /// Busy cycles of ended contexts.
     ended: BTreeMap<Name, u64>,
     delta_limit: usize,
@@ -77,6 +80,7 @@ impl Domain {
             free: Vec::new(),
             restless: BTreeSet::new(),
             events: 0,
+            tally: Tally::default(),
             ended: BTreeMap::new(),
             delta_limit,
             due: Vec::new(),
@@ -94,6 +98,7 @@ impl Domain {
     pub(crate) fn run(&mut self, until: u64, deliver: &dyn Fn(u32)) -> Ran {
         self.core.shared.domain.set(self.core.index);
         self.core.running.set(true);
+        self.tally = Tally::default();
         let ran = match self.core.shared.recorder {
             Some(_) => self.cycles::<true>(until, deliver),
             None => self.cycles::<false>(until, deliver),
@@ -111,6 +116,7 @@ impl Domain {
             if core.alarm.get() == now {
                 self.deliveries(now, deliver);
             }
+            let before = self.events;
             self.events += self.batch.len() as u64;
             self.batch.run::<TRACE>(&core, &mut self.filing, now);
             if self.filing.calendar.next() == now {
@@ -125,6 +131,7 @@ impl Domain {
             if !self.filing.ended.is_empty() {
                 self.bury(now);
             }
+            self.tally.cycle(self.events - before);
             now = if self.batch.is_empty() { self.next_cycle() } else { now + 1 };
             if core.shared.interrupt.get() {
                 break;

@@ -4,6 +4,7 @@ use crate::{
     crew,
     link::{self, LinkReceiver, LinkSender, LinkSpec, Placed},
     partition::Partition,
+    pressure::Pressure,
     report::WaitReport,
     stats::{Region, Statistics},
     time::{Clock, Hertz, Time},
@@ -174,6 +175,8 @@ pub struct Run {
     pub trace: Vec<TraceEvent>,
     /// How many times a context has run.
     pub events: u64,
+    /// The same of each region.
+    pub pressure: Vec<Pressure>,
 }
 
 impl Run {

@@ -10,6 +10,7 @@ use crate::{
     domain::{Domain, Ran},
     model::{ClockId, Monitor},
     name::Name,
+    pressure::{Peak, Pressure},
     report::{Knowledge, Waiting},
     stats::Value,
     time::{Clock, Hertz, Time},
@@ -52,6 +53,9 @@ pub struct Partition {
     letters: RefCell<Vec<Vec<u32>>>,
     /// How many regions have ended.
     boundaries: Cell<usize>,
+    /// The most that ran at one time in this region, and how much had run before it.
+    peak: Peak,
+    told: u64,
 }
 
 /// What a window brought.
@@ -73,6 +77,8 @@ impl Partition {
             domains: RefCell::default(),
             letters: RefCell::new(letters),
             boundaries: Cell::new(0),
+            peak: Peak::default(),
+            told: 0,
         }
     }
 
@@ -178,7 +184,9 @@ impl Partition {
             }
             self.shared.interrupt.set(false);
             let ran = domain.run(until, &deliver);
-            self.shared.note_reached(clock.edge(domain.core.now.get()));
+            let reached = clock.edge(domain.core.now.get());
+            self.shared.note_reached(reached);
+            self.peak.note(edges.get(earliest).copied(), reached, domain.tally);
             if ran == Ran::Livelock {
                 return Some(domain.livelock().map(|name| self.shared.path(name)).collect());
             }
@@ -197,8 +205,12 @@ impl Partition {
         self.shared.progress.get()
     }
 
-    pub(crate) fn events(&self) -> u64 {
-        self.domains.borrow().iter().map(|domain| domain.events).sum()
+    /// What has run since it was asked last.
+    pub(crate) fn pressure(&mut self) -> Pressure {
+        let events = self.domains.get_mut().iter().map(|domain| domain.events).sum();
+        let pressure = Pressure { events: events - self.told, most: self.peak.most };
+        (self.told, self.peak.most) = (events, 0);
+        pressure
     }
 
     /// How many regions have ended.

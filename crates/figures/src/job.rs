@@ -49,6 +49,11 @@ pub struct Measured {
     pub end_fs: u64,
     /// How many times a context of the model has run.
     pub events: u64,
+    /// The same in the region, and the most at one time there.
+    pub region_events: u64,
+    pub region_most_events: u64,
+    /// Cycles there in which cores had a thread, of all cores together.
+    pub region_core_cycles: u64,
     pub cpu_instructions: u64,
     /// Of the machine's cores.
     pub cpu_hertz: u64,
@@ -62,10 +67,15 @@ impl Measured {
         ratio(other.region_fs, self.region_fs)
     }
 
-    /// Events in a cycle of the cores, on average.
+    /// Events in a cycle of the cores, on average over the region.
     pub fn events_per_cycle(&self) -> f64 {
-        let cycles = self.end_fs as f64 * self.cpu_hertz as f64 / 1e15;
-        if cycles > 0.0 { self.events as f64 / cycles } else { 0.0 }
+        let cycles = self.region_fs as f64 * self.cpu_hertz as f64 / 1e15;
+        if cycles > 0.0 { self.region_events as f64 / cycles } else { 0.0 }
+    }
+
+    /// Events for each cycle of a core that had a thread.
+    pub fn events_per_core_cycle(&self) -> f64 {
+        ratio(self.region_events, self.region_core_cycles)
     }
 }
 
@@ -79,8 +89,19 @@ mod tests {
     use super::*;
 
     fn measured(region_fs: u64) -> Measured {
-        let (end_fs, events, cpu_hertz) = (2_000_000, 26, 4_000_000_000);
-        Measured { region_fs, cpu_fs: 0, gpu_fs: 0, end_fs, events, cpu_instructions: 0, cpu_hertz, host_seconds: 0.0 }
+        Measured {
+            region_fs,
+            cpu_fs: 0,
+            gpu_fs: 0,
+            end_fs: 9_000_000,
+            events: 100,
+            region_events: 26,
+            region_most_events: 7,
+            region_core_cycles: 13,
+            cpu_instructions: 0,
+            cpu_hertz: 4_000_000_000,
+            host_seconds: 0.0,
+        }
     }
 
     #[test]
@@ -91,7 +112,9 @@ mod tests {
     #[test]
     fn events_are_counted_against_cycles_of_the_cores() {
         // 2 ns are 8 cycles of 4 GHz.
-        assert_eq!(measured(0).events_per_cycle(), 3.25);
+        assert_eq!(measured(2_000_000).events_per_cycle(), 3.25);
+        assert_eq!(measured(0).events_per_cycle(), 0.0);
+        assert_eq!(measured(0).events_per_core_cycle(), 2.0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Runs a job: a program inside a machine with a CPU, on its cores and GPU.
 
 use crate::{Job, Measured};
-use engine::{Monitor, Outcome, Region, Value};
+use engine::{Monitor, Outcome, Pressure, Region, Value};
 use machine::{
     Machine, MachineError,
     program::{Finish, Inside},
@@ -107,7 +107,9 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         _ if monitor.is_stopped() => return Err(RunError::Interrupted),
         _ => return Err(RunError::Failed { end: broken(), output: output.text() }),
     }
-    let region = run.regions.iter().find(|region| region.name == "region_of_interest");
+    let number = run.regions.iter().position(|region| region.name == "region_of_interest");
+    let region = number.map(|number| &run.regions[number]);
+    let pressure = number.map_or(Pressure { events: run.events, most: 0 }, |number| run.pressure[number]);
     let cpu_clock = machine.complex.as_ref().map_or(1, |complex| complex.clock.0);
     Ok(Measured {
         region_fs: totals.region.unwrap_or(totals.time).0,
@@ -115,6 +117,9 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         gpu_fs: region.map_or(0, |region| longest(region, "issue", machine.clock.0)),
         end_fs: run.end.0,
         events: run.events,
+        region_events: pressure.events,
+        region_most_events: pressure.most,
+        region_core_cycles: region.map_or(0, |region| at_work(region, "fetch_stall").iter().sum()),
         cpu_instructions: totals.instructions,
         cpu_hertz: cpu_clock,
         host_seconds,
@@ -126,6 +131,12 @@ const IDLE: [&str; 3] = ["idle", "no_wave", "launch"];
 
 /// Of the elements that account for their cycles and know this reason: the most time that one of them was not idle.
 fn longest(region: &Region, reason: &str, hertz: u64) -> u64 {
+    let cycles = at_work(region, reason).into_iter().max().unwrap_or(0);
+    (u128::from(cycles) * 1_000_000_000_000_000 / u128::from(hertz)) as u64
+}
+
+/// The cycles in which each of them was not idle.
+fn at_work(region: &Region, reason: &str) -> Vec<u64> {
     let statistics = &region.statistics.0;
     let count = |value: &Value| if let Value::Count(n) = value { *n } else { 0 };
     let elements = statistics.keys().filter_map(|path| path.strip_suffix(reason)?.strip_suffix(".cycles."));
@@ -135,8 +146,7 @@ fn longest(region: &Region, reason: &str, hertz: u64) -> u64 {
         let idle = |path: &str| IDLE.iter().any(|reason| path.strip_prefix(&own) == Some(reason));
         phases.filter(|(path, _)| !idle(path)).map(|(_, value)| count(value)).sum::<u64>()
     });
-    let cycles = busy.max().unwrap_or(0);
-    (u128::from(cycles) * 1_000_000_000_000_000 / u128::from(hertz)) as u64
+    busy.collect()
 }
 
 /// What this thread has taken of a processor.

@@ -357,7 +357,7 @@ impl Machine {
             machine.check_levels(&file)?;
         }
         if Layout::new(&machine).count() > MOST {
-            let reason = format!("compute units, caches and channels of all GPUs can be {MOST} together");
+            let reason = format!("compute units, cores, caches and channels can be {MOST} together");
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
         }
         let l2_is_directory = machine.complex.is_some() || machine.levels.is_some();

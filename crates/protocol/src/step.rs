@@ -6,10 +6,13 @@
 
 use crate::{Block, Cell, Kind, Lane, Mask, Msg, Node, Sharers, Stamps, Table};
 use mem::{LineAddr, Scope};
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    hash::{Hash, Hasher},
+};
 
 /// A line in a controller: everything that is known of it there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line<const N: usize> {
     /// Index into the states of the controller's table.
     pub state: u8,
@@ -52,6 +55,16 @@ pub struct Granted {
 
 impl Granted {
     pub const NOTHING: Self = Self { readers: Sharers::NONE, writers: Sharers::NONE };
+}
+
+impl<const N: usize> Hash for Line<N> {
+    /// All of it; whether somebody waits and who is one number, as the checker hashes lines more than anything else.
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Self { state, data, dirty, in_flight, acks, asked, sharers, join, early, part, stamps } = self;
+        let number = |node: &Option<Node>| node.map_or(0, |node| node.0.wrapping_add(1));
+        (*state, *early, *part, *acks, number(asked), number(join)).hash(hasher);
+        (data, dirty, in_flight, sharers, stamps).hash(hasher);
+    }
 }
 
 impl<const N: usize> Line<N> {

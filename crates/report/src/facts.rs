@@ -9,6 +9,8 @@ pub(crate) struct Facts {
     pub(crate) clock: Hertz,
     /// Of the CPU; of a machine without one, the GPU's.
     pub(crate) cpu_clock: Hertz,
+    /// Of the network; of a machine without a CPU, the GPU's.
+    pub(crate) network_clock: Hertz,
     /// Wavefronts that a compute unit can hold.
     pub(crate) wave_slots: u64,
     /// Bytes a second of all channels together.
@@ -20,9 +22,11 @@ impl Facts {
         let (channels, clock) = (machine.channels().count as f64, machine.clock);
         let per_channel = machine.memory.peak(clock);
         let cpu_clock = machine.complex.as_ref().map_or(clock, |complex| complex.clock);
+        let network_clock = machine.complex.as_ref().map_or(clock, |complex| complex.system_clock);
         Self {
             clock,
             cpu_clock,
+            network_clock,
             wave_slots: machine.compute_unit.wavefronts() as u64,
             memory_peak: channels * per_channel,
         }
@@ -34,16 +38,17 @@ impl Facts {
     }
 
     pub(crate) fn to_cycles(self, femtoseconds: u64) -> u64 {
-        (u128::from(femtoseconds) * u128::from(self.clock.0)).div_ceil(FEMTOSECONDS) as u64
-    }
-
-    pub(crate) fn to_cpu_cycles(self, femtoseconds: u64) -> u64 {
-        (u128::from(femtoseconds) * u128::from(self.cpu_clock.0)).div_ceil(FEMTOSECONDS) as u64
+        cycles_of(self.clock, femtoseconds)
     }
 
     pub(crate) fn to_femtoseconds(self, cycles: u64) -> u64 {
         (u128::from(cycles) * FEMTOSECONDS / u128::from(self.clock.0)) as u64
     }
+}
+
+/// Cycles of a clock that begin in a time.
+pub(crate) fn cycles_of(clock: Hertz, femtoseconds: u64) -> u64 {
+    (u128::from(femtoseconds) * u128::from(clock.0)).div_ceil(FEMTOSECONDS) as u64
 }
 
 const FEMTOSECONDS: u128 = 1_000_000_000_000_000;

@@ -24,4 +24,7 @@ pub use comparison::{Compared, Comparison};
 pub use files::{ReportError, write};
 pub use findings::{findings_text, write_findings};
 pub use subject::{Digest, HostFacts, Identity, Input, Program, Subject, VERSION};
-pub use summary::{Accesses, Bottleneck, CacheLevel, KernelTime, Memory, Rows, Share, Spread, Summary, Units, Wires};
+pub use summary::{
+    Accesses, Bottleneck, CacheLevel, Core, Cores, KernelTime, Memory, Network, Rows, Share, Spread, Summary, Units,
+    Wires,
+};

@@ -7,7 +7,7 @@
 //! `003_07d33ec44b25be67.txt`): of what the host has handed over since the last one, as M2S-CGM does it buffer by buffer.
 
 use super::dma;
-use engine::{Context, EventCount, Queue, Time};
+use engine::{Context, EventCount, Histogram, Queue, Scope, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
 use gpu::{AddressMap, Forget, Kernel, Work};
 use mem::{Bytes, PhysAddr, VirtAddr};
@@ -169,16 +169,12 @@ impl Inside {
         self.0.attention.take()
     }
 
-    /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `work`
+    /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `scope`
     /// belongs to the dispatchers' clock domain.
-    pub fn front_end(
-        &self,
-        gpus: Vec<(Queue<Work>, EventCount)>,
-        caches: Rc<dyn Caches>,
-        work: EventCount,
-    ) -> FrontEnd {
+    pub fn front_end(&self, gpus: Vec<(Queue<Work>, EventCount)>, caches: Rc<dyn Caches>, scope: &Scope) -> FrontEnd {
+        let work = scope.eventcount("work");
         *self.0.work.borrow_mut() = Some(work.clone());
-        FrontEnd { inside: self.clone(), gpus, caches, work }
+        FrontEnd { inside: self.clone(), gpus, caches, work, kernels: scope.scope("kernels"), times: BTreeMap::new() }
     }
 }
 
@@ -253,10 +249,13 @@ pub struct FrontEnd {
     gpus: Vec<(Queue<Work>, EventCount)>,
     caches: Rc<dyn Caches>,
     work: EventCount,
+    /// How long kernels of each name took, and where that is counted.
+    kernels: Scope,
+    times: BTreeMap<String, Histogram>,
 }
 
 impl FrontEnd {
-    pub async fn run(self, cx: Context) {
+    pub async fn run(mut self, cx: Context) {
         let spec = self.inside.0.spec;
         let mut given = vec![0; self.gpus.len()];
         loop {
@@ -270,6 +269,7 @@ impl FrontEnd {
             if spec.flush_before {
                 self.caches.flush(&touched).await;
             }
+            let (name, given_at) = (kernel.dispatch.kernel().name.clone(), cx.now());
             let chosen: Vec<usize> = gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
@@ -277,6 +277,9 @@ impl FrontEnd {
                 self.give(gpu, Work::Launch(Box::new(launch)), &mut given).await;
             }
             self.wait(&chosen, &given).await;
+            let times = self.times.entry(name);
+            let times = times.or_insert_with_key(|name| self.kernels.scope(name.as_str()).histogram("cycles"));
+            times.record(cx.now().0 - given_at.0);
             if self.gpus.len() > 1 {
                 // What one wrote may lie with another that is its home.
                 let all: Vec<usize> = (0..self.gpus.len()).collect();

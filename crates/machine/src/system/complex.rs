@@ -361,7 +361,7 @@ impl Builder {
         }
         let scope = self.scopes.gpu.scope("front_end");
         let caches: Rc<dyn Caches> = if complex.flushes() { Rc::new(flusher) } else { Rc::new(Coherent) };
-        let front_end = inside.front_end(gpus.collect(), caches, scope.eventcount("work"));
+        let front_end = inside.front_end(gpus.collect(), caches, &scope);
         scope.serve("control", |cx| front_end.run(cx));
     }
 

@@ -305,6 +305,9 @@ impl Renaming {
     }
 
     fn sharers(&self, above: u16, new_above: u16, sharers: Sharers) -> Sharers {
+        if sharers.is_empty() {
+            return sharers;
+        }
         let renamed = sharers.numbers().map(|number| Sharers::one(self.node(Node(above + number)).0 - new_above));
         renamed.fold(Sharers::NONE, Sharers::or)
     }

@@ -4,7 +4,7 @@ use super::Comparison;
 use crate::{
     figures::percent,
     files::{ReportError, file, json},
-    html::{document, escaped, legend, section, stacked_rows},
+    html::{CORES, UNITS, document, escaped, legend, section, stacked_rows},
     summary::REASONS,
 };
 use engine::Time;
@@ -22,8 +22,9 @@ impl Comparison {
     pub fn html(&self) -> String {
         let title = format!("{} on {} machines", self.program, self.runs.len());
         let mut body = format!("<h1>{}</h1>\n", escaped(&title));
+        self.cores_section(&mut body);
         let longest = self.summaries().map(|(_, summary)| summary.kernel_fs).max().unwrap_or(0).max(1);
-        let rows = self.summaries().map(|(run, summary)| {
+        let rows = self.summaries().filter(|(_, summary)| summary.kernel_fs > 0).map(|(run, summary)| {
             let shares = summary
                 .units
                 .as_ref()
@@ -34,12 +35,29 @@ impl Comparison {
         });
         let rows: Vec<_> = rows.collect();
         if !rows.is_empty() {
-            let chart = format!("{}{}", legend(), stacked_rows(&rows));
+            let chart = format!("{}{}", legend(&UNITS), stacked_rows(&rows, &UNITS));
             section(&mut body, "Kernel time, and what compute units did meanwhile", &chart);
             section(&mut body, "Shares of kernel time", &self.shares());
         }
         section(&mut body, "In text", &format!("<pre>{}</pre>", escaped(&self.to_string())));
         document(&title, &body)
+    }
+
+    /// What cores did with the time of the run, where there are any.
+    fn cores_section(&self, body: &mut String) {
+        let longest = self.summaries().map(|(_, summary)| summary.total_fs).max().unwrap_or(0).max(1);
+        let rows = self.summaries().filter_map(|(run, summary)| {
+            let cores = summary.cores.as_ref()?;
+            let shares = cores.phases.iter().map(|(name, _)| if name == "idle" { 0.0 } else { cores.share(name) });
+            let speedup = run.speedup.map_or(String::new(), |times| format!(", {times:.2}x"));
+            let note = format!("{}{speedup}", Time(summary.total_fs));
+            Some((run.system.clone(), summary.total_fs as f64 / longest as f64, note, shares.collect()))
+        });
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            let chart = format!("{}{}", legend(&CORES), stacked_rows(&rows, &CORES));
+            section(body, "Total time, and what cores did while they had a thread", &chart);
+        }
     }
 
     fn shares(&self) -> String {

@@ -1,10 +1,10 @@
-//! A comparison as text: a table, and a bar for each machine whose length is its kernel time.
+//! A comparison as text: a table, and for each machine a bar whose length is its kernel time, or with cores its total time.
 
 use super::Comparison;
 use crate::{
-    Summary,
+    CacheLevel, Summary,
     figures::{bandwidth, percent},
-    summary::REASONS,
+    summary::{PHASES, REASONS},
     text::{Table, wrap},
 };
 use engine::Time;
@@ -13,31 +13,59 @@ use std::fmt;
 const BAR: usize = 72;
 /// A letter for each reason, in their order.
 const LETTERS: [char; 9] = ['I', 'V', 'M', 's', 'l', 'c', 'b', '.', 'K'];
+/// The same of what cores do while they have a thread.
+const CORE_LETTERS: [char; 5] = ['X', 'L', 'S', 'f', 'k'];
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let program = std::iter::once(&self.program).chain(&self.arguments).map(String::as_str);
         writeln!(f, "{}", program.collect::<Vec<_>>().join(" "))?;
-        let mut table = Table::new(["system", "total", "speedup", "kernels", "speedup", "L1V hit", "L2 hit", "memory"]);
+        let has_kernels = self.summaries().any(|(_, summary)| summary.kernel_fs > 0);
+        let has_cores = self.summaries().any(|(_, summary)| summary.cores.is_some());
+        let of_gpu = has_kernels || !has_cores;
+        let mut heads = vec!["system", "total", "speedup"];
+        if of_gpu {
+            heads.extend(if has_cores {
+                &["kernels", "L1V", "GPU L2"][..]
+            } else {
+                &["kernels", "speedup", "L1V hit", "L2 hit"]
+            });
+        }
+        if has_cores {
+            heads.extend(["IPC", "L1D hit", "L2 hit", "L3 hit"]);
+        }
+        heads.push("memory");
+        let mut table = Table::new(heads);
         for (run, summary) in self.summaries() {
             let times = |speedup: Option<f64>| speedup.map_or("-".to_owned(), |times| format!("{times:.2}x"));
-            let hit = |level| hit_rate(summary, level).map_or("-".to_owned(), percent);
-            let memory = summary.memory.as_ref().map_or("-".to_owned(), |memory| bandwidth(memory.bandwidth));
-            table.row([
-                run.system.clone(),
-                Time(summary.total_fs).to_string(),
-                times(run.speedup),
-                Time(summary.kernel_fs).to_string(),
-                times(run.kernel_speedup),
-                hit("l1v"),
-                hit("l2"),
-                memory,
-            ]);
+            let told = |rate: Option<f64>| rate.map_or("-".to_owned(), percent);
+            let mut row = vec![run.system.clone(), Time(summary.total_fs).to_string(), times(run.speedup)];
+            if of_gpu {
+                let hit = |level| told(hit_rate(&summary.caches, level));
+                row.push(Time(summary.kernel_fs).to_string());
+                row.extend((!has_cores).then(|| times(run.kernel_speedup)));
+                row.extend([hit("l1v"), hit("l2")]);
+            }
+            if has_cores {
+                let cores = summary.cores.as_ref();
+                row.push(cores.map_or("-".to_owned(), |cores| format!("{:.2}", cores.per_cycle())));
+                row.extend(
+                    ["l1d", "l2", "l3"].map(|level| told(cores.and_then(|cores| hit_rate(&cores.caches, level)))),
+                );
+            }
+            row.push(summary.memory.as_ref().map_or("-".to_owned(), |memory| bandwidth(memory.bandwidth)));
+            table.row(row);
         }
         if !table.is_empty() {
             write!(f, "\n{}", table.render())?;
-            self.bars(f)?;
-            self.breakdown(f)?;
+            if has_cores {
+                self.core_bars(f)?;
+                self.core_breakdown(f)?;
+            }
+            if of_gpu {
+                self.bars(f)?;
+                self.breakdown(f)?;
+            }
         }
         for run in &self.runs {
             if let Some(error) = &run.error {
@@ -48,11 +76,38 @@ impl fmt::Display for Comparison {
     }
 }
 
-fn hit_rate(summary: &Summary, level: &str) -> Option<f64> {
-    summary.caches.iter().find(|cache| cache.level == level)?.reads.hit_rate()
+fn hit_rate(caches: &[CacheLevel], level: &str) -> Option<f64> {
+    caches.iter().find(|cache| cache.level == level)?.reads.hit_rate()
 }
 
 impl Comparison {
+    /// Total time, made of what cores did while they had a thread.
+    fn core_bars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let longest = self.summaries().map(|(_, summary)| summary.total_fs).max().unwrap_or(0);
+        let name = self.runs.iter().map(|run| run.system.chars().count()).max().unwrap_or(0);
+        writeln!(f, "\n  total time, and what cores did while they had a thread:")?;
+        for (run, summary) in self.summaries() {
+            let Some(cores) = &summary.cores else { continue };
+            let width = BAR as f64 * summary.total_fs as f64 / longest.max(1) as f64;
+            let shares = PHASES.iter().map(|(phase, _)| cores.share(phase));
+            writeln!(f, "  {:name$} |{}", run.system, stacked(CORE_LETTERS.into_iter().zip(shares), width))?;
+        }
+        let legend: Vec<String> =
+            CORE_LETTERS.iter().zip(PHASES).map(|(letter, (_, told))| format!("{letter} {told}")).collect();
+        writeln!(f, "  {}", wrap(&legend.join(", "), 98, 2))
+    }
+
+    fn core_breakdown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with_cores = || self.summaries().filter_map(|(run, summary)| Some((run, summary.cores.as_ref()?)));
+        let systems = with_cores().map(|(run, _)| run.system.clone());
+        let mut table = Table::new(std::iter::once("cycles of cores with a thread".to_owned()).chain(systems));
+        for (phase, told) in PHASES.iter().filter(|(phase, _)| *phase != "idle") {
+            let shares = with_cores().map(|(_, cores)| percent(cores.share(phase)));
+            table.row(std::iter::once((*told).to_owned()).chain(shares));
+        }
+        write!(f, "\n{}", table.render())
+    }
+
     /// Kernel time, made of what units did with it.
     fn bars(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let longest = self.summaries().map(|(_, summary)| summary.kernel_fs).max().unwrap_or(0);
@@ -60,7 +115,13 @@ impl Comparison {
         writeln!(f, "\n  kernel time, and what compute units did meanwhile:")?;
         for (run, summary) in self.summaries() {
             let width = BAR as f64 * summary.kernel_fs as f64 / longest.max(1) as f64;
-            writeln!(f, "  {:name$} |{}", run.system, stacked(summary, width))?;
+            let bar = match &summary.units {
+                Some(units) => {
+                    stacked(LETTERS.into_iter().zip(units.breakdown.iter().map(|share| share.share.mean)), width)
+                }
+                None => "#".repeat(width.round() as usize),
+            };
+            writeln!(f, "  {:name$} |{bar}", run.system)?;
         }
         let legend: Vec<String> =
             LETTERS.iter().zip(REASONS).map(|(letter, (_, told))| format!("{letter} {told}")).collect();
@@ -81,13 +142,12 @@ impl Comparison {
 }
 
 /// A bar of letters; where a reason ends is rounded, so that the whole bar is as long as it should be.
-fn stacked(summary: &Summary, width: f64) -> String {
-    let Some(units) = &summary.units else { return "#".repeat(width.round() as usize) };
+fn stacked(shares: impl Iterator<Item = (char, f64)>, width: f64) -> String {
     let (mut bar, mut until) = (String::new(), 0.0);
-    for (letter, share) in LETTERS.iter().zip(&units.breakdown) {
-        until += share.share.mean * width;
+    for (letter, share) in shares {
+        until += share * width;
         while bar.len() < until.round() as usize {
-            bar.push(*letter);
+            bar.push(letter);
         }
     }
     bar

@@ -1,40 +1,60 @@
-//! Stacked bars of what compute units did.
+//! Stacked bars of what compute units and cores did.
 
 use super::{STRING, escaped};
-use crate::{Units, figures::percent, summary::REASONS};
+use crate::{
+    figures::percent,
+    summary::{PHASES, REASONS},
+};
 use std::fmt::Write;
 
 const WIDTH: f64 = 940.0;
 const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 40.0;
 
+/// Reasons for cycles, as they are told, each with the number of its colour.
+pub(crate) struct Palette {
+    reasons: &'static [(&'static str, &'static str)],
+    colours: &'static [usize],
+}
+
+pub(crate) const UNITS: Palette = Palette { reasons: &REASONS, colours: &[0, 1, 2, 3, 4, 5, 6, 7, 8] };
+/// What a core does has the colour of what is most like it in a unit.
+pub(crate) const CORES: Palette = Palette { reasons: &PHASES, colours: &[0, 2, 3, 5, 8, 7] };
+
+impl Palette {
+    fn parts<'a>(&self, shares: &'a [f64]) -> impl Iterator<Item = (f64, &'static str, usize)> + use<'a> {
+        let told = self.reasons.iter().zip(self.colours);
+        shares.iter().zip(told).map(|(share, ((_, told), colour))| (*share, *told, *colour))
+    }
+}
+
 /// What the colours mean.
-pub(crate) fn legend() -> String {
-    let entries = REASONS
+pub(crate) fn legend(palette: &Palette) -> String {
+    let entries = palette
+        .reasons
         .iter()
-        .enumerate()
-        .map(|(at, (_, told))| format!("<span><i style=\"background:var(--c{at})\"></i>{told}</span>"));
+        .zip(palette.colours)
+        .map(|((_, told), colour)| format!("<span><i style=\"background:var(--c{colour})\"></i>{told}</span>"));
     format!("<div class=legend>{}</div>\n", entries.collect::<String>())
 }
 
-/// A bar for each unit.
-pub(super) fn by_unit(units: &Units) -> String {
-    let (step, bottom) = ((WIDTH - LEFT) / units.each.len() as f64, HEIGHT + 10.0);
-    let mut svg =
-        format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=img aria-label=\"cycles by compute unit\">", HEIGHT + 40.0);
+/// A bar for each unit or core: its path, and its shares.
+pub(super) fn by_element(each: &[(&str, &[f64])], palette: &Palette) -> String {
+    let (step, bottom) = ((WIDTH - LEFT) / each.len() as f64, HEIGHT + 10.0);
+    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=img aria-label=\"cycles by element\">", HEIGHT + 40.0);
     for quarter in 0..=4 {
         let y = bottom - HEIGHT * f64::from(quarter) / 4.0;
         let x = LEFT - 6.0;
         write!(svg, "<path class=axis d=\"M{LEFT} {y}H{WIDTH}\"/>").expect(STRING);
         write!(svg, "<text class=faint x={x} y={} text-anchor=end>{}%</text>", y + 4.0, quarter * 25).expect(STRING);
     }
-    for (number, (path, shares)) in units.each.iter().enumerate() {
+    for (number, (path, shares)) in each.iter().enumerate() {
         let (x, width) = (LEFT + step * number as f64, (step - 1.0).clamp(1.0, 60.0));
         let mut y = bottom;
-        for (at, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+        for (share, told, at) in palette.parts(shares).filter(|(share, ..)| *share > 0.0) {
             let height = share * HEIGHT;
             y -= height;
-            let told = format!("{}: {} {}", path, REASONS[at].1, percent(*share));
+            let told = format!("{path}: {told} {}", percent(share));
             write!(
                 svg,
                 "<rect x={x:.2} y={y:.2} width={width:.2} height={height:.2} fill=\"var(--c{at})\"><title>{}</title></rect>",
@@ -43,11 +63,11 @@ pub(super) fn by_unit(units: &Units) -> String {
             .expect(STRING);
         }
     }
-    let (first, last) = (units.each.first(), units.each.last());
+    let (first, last) = (each.first(), each.last());
     if let (Some((first, _)), Some((last, _))) = (first, last) {
         let y = bottom + 18.0;
         write!(svg, "<text class=faint x={LEFT} y={y}>{}</text>", escaped(first)).expect(STRING);
-        if units.each.len() > 1 {
+        if each.len() > 1 {
             write!(svg, "<text class=faint x={WIDTH} y={y} text-anchor=end>{}</text>", escaped(last)).expect(STRING);
         }
     }
@@ -55,17 +75,16 @@ pub(super) fn by_unit(units: &Units) -> String {
 }
 
 /// A bar for each of several runs: its name, its length from 0 to 1, what is written behind it, and its shares.
-pub(crate) fn stacked_rows(rows: &[(String, f64, String, Vec<f64>)]) -> String {
+pub(crate) fn stacked_rows(rows: &[(String, f64, String, Vec<f64>)], palette: &Palette) -> String {
     let (left, room, step) = (160.0, 620.0, 30.0);
-    let mut svg =
-        format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=img aria-label=\"kernel time\">", step * rows.len() as f64);
+    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=img aria-label=time>", step * rows.len() as f64);
     for (number, (name, length, note, shares)) in rows.iter().enumerate() {
         let y = step * number as f64 + 4.0;
         write!(svg, "<text x={} y={} text-anchor=end>{}</text>", left - 8.0, y + 15.0, escaped(name)).expect(STRING);
         let mut x = left;
-        for (at, share) in shares.iter().enumerate() {
+        for (share, told, at) in palette.parts(shares) {
             let width = share * length * room;
-            let told = format!("{name}: {} {}", REASONS[at].1, percent(*share));
+            let told = format!("{name}: {told} {}", percent(share));
             write!(
                 svg,
                 "<rect x={x:.2} y={y} width={width:.2} height=22 fill=\"var(--c{at})\"><title>{}</title></rect>",

@@ -4,10 +4,11 @@
 //! without it everything else still works.
 
 mod charts;
+mod cpu;
 mod table;
 mod timeline;
 
-pub(crate) use charts::{legend, stacked_rows};
+pub(crate) use charts::{CORES, UNITS, legend, stacked_rows};
 
 use crate::{
     Summary, drawing,
@@ -39,12 +40,27 @@ pub(crate) fn page(subject: &Subject, summary: &Summary) -> String {
     body.push_str("</dl>\n");
     body.push_str(&cards(summary));
     section(&mut body, "What held it up most", &bottlenecks(summary));
-    if let Some(units) = &summary.units {
-        let note = "Every cycle of kernel time has one reason; each bar is a compute unit.";
-        let charts = format!("<p>{note}</p>{}{}", legend(), charts::by_unit(units));
-        section(&mut body, "Where the cycles of each compute unit went", &charts);
+    if let Some(cores) = &summary.cores {
+        let note = "Every cycle of the run has one reason; each bar is a core.";
+        let each: Vec<(&str, &[f64])> = cores.each.iter().map(|core| (core.name.as_str(), &core.shares[..])).collect();
+        let charts = format!("<p>{note}</p>{}{}", legend(&CORES), charts::by_element(&each, &CORES));
+        section(&mut body, "Where the cycles of each core went", &charts);
+        section(&mut body, "Cores", &cpu::cores(cores));
+        section(&mut body, "Caches of the CPU", &cpu::caches(&cores.caches));
     }
-    section(&mut body, "Over kernel time", &timeline::charts(subject, summary));
+    if let Some(units) = summary.units.as_ref().filter(|_| summary.kernel_fs > 0) {
+        let note = "Every cycle of kernel time has one reason; each bar is a compute unit.";
+        let each: Vec<(&str, &[f64])> = units.each.iter().map(|(path, shares)| (path.as_str(), &shares[..])).collect();
+        let charts = format!("<p>{note}</p>{}{}", legend(&UNITS), charts::by_element(&each, &UNITS));
+        section(&mut body, "Where the cycles of each compute unit went", &charts);
+        section(&mut body, "Caches of the GPU", &cpu::caches(&summary.caches));
+    }
+    if summary.cores.is_some() {
+        section(&mut body, "Kernels", &cpu::kernels(summary));
+        section(&mut body, "Network", &summary.network.as_ref().map_or(String::new(), cpu::network));
+    }
+    let over = if summary.cores.is_some() { "Over time" } else { "Over kernel time" };
+    section(&mut body, over, &timeline::charts(subject, summary));
     section(&mut body, "The machine", &drawing::svg(subject.machine));
     section(&mut body, "Summary", &format!("<pre>{}</pre>", escaped(&summary.to_string())));
     section(&mut body, "Every statistic", &table::of(&total));
@@ -68,22 +84,43 @@ pub(crate) fn section(body: &mut String, title: &str, content: &str) {
 }
 
 fn cards(summary: &Summary) -> String {
-    let mut cards = vec![
-        ("kernel time", Time(summary.kernel_fs).to_string(), format!("{} cycles", count(summary.kernel_cycles))),
-        ("total time", Time(summary.total_fs).to_string(), format!("clock {}", Hertz(summary.clock_hz))),
-        (
-            "instructions a cycle",
-            format!("{:.2}", summary.instructions_per_cycle()),
-            format!("{} by wavefronts", count(summary.wave_instructions)),
-        ),
-    ];
-    if let Some(units) = &summary.units {
+    let mut cards = Vec::new();
+    let kernels = summary.kernel_fs > 0 || summary.cores.is_none();
+    let total = ("total time", Time(summary.total_fs).to_string(), format!("clock {}", Hertz(summary.clock_hz)));
+    if let Some(cores) = &summary.cores {
+        let executed = format!("{} on {} of {} cores", count(cores.instructions), cores.used, cores.count);
+        cards.push(("total time", Time(summary.total_fs).to_string(), summary.system.clone()));
+        cards.push(("instructions a cycle of a core", format!("{:.2}", cores.per_cycle()), executed));
+        for (level, name) in [("l1d", "L1D read hits"), ("l2", "CPU L2 read hits"), ("l3", "L3 read hits")] {
+            let Some(reads) = cores.level(level).map(|cache| cache.reads) else { continue };
+            if let Some(rate) = reads.hit_rate() {
+                cards.push((name, percent(rate), format!("of {} reads", count(reads.total()))));
+            }
+        }
+    }
+    if kernels {
+        let cycles = format!("{} cycles", count(summary.kernel_cycles));
+        cards.push(("kernel time", Time(summary.kernel_fs).to_string(), cycles));
+    }
+    if summary.cores.is_none() {
+        cards.push(total);
+    }
+    if kernels {
+        let name = if summary.cores.is_some() { "GPU instructions a cycle" } else { "instructions a cycle" };
+        let by_wavefronts = format!("{} by wavefronts", count(summary.wave_instructions));
+        cards.push((name, format!("{:.2}", summary.instructions_per_cycle()), by_wavefronts));
+    }
+    if let Some(units) = summary.units.as_ref().filter(|_| kernels) {
         let slots = format!("of {} in each of {} units", units.wave_slots, units.count);
         cards.push(("wavefront slots filled", format!("{:.1}", units.waves.mean), slots));
     }
-    for cache in summary.caches.iter().filter(|cache| matches!(cache.level.as_str(), "l1v" | "l2")) {
+    for cache in summary.caches.iter().filter(|cache| kernels && matches!(cache.level.as_str(), "l1v" | "l2")) {
         if let Some(rate) = cache.reads.hit_rate() {
-            let name = if cache.level == "l2" { "L2 read hits" } else { "L1V read hits" };
+            let name = match (cache.level.as_str(), summary.cores.is_some()) {
+                ("l2", true) => "GPU L2 read hits",
+                ("l2", false) => "L2 read hits",
+                _ => "L1V read hits",
+            };
             cards.push((name, percent(rate), format!("of {} reads", count(cache.reads.total()))));
         }
     }

@@ -1,6 +1,7 @@
 //! What happened when: curves of the whole machine, and a map of how full each compute unit was.
 //!
-//! The axis is kernel time: kernels side by side, without what lies between them. Series have spans of many lengths, of
+//! The axis is kernel time: kernels side by side, without what lies between them; on a machine with a CPU it is the time of the run,
+//! with the regions that the program marks. Series have spans of many lengths, of
 //! clocks of many rates; for the page they are all poured into columns of one width.
 
 use super::{STRING, escaped};
@@ -27,7 +28,7 @@ const NAMED: usize = 6;
 /// Shades of the map.
 const SHADES: f64 = 8.0;
 
-/// A kernel on the axis: when it began on the machine and how long it took, in cycles of the GPU; where it begins on the axis.
+/// A kernel on the axis, or a region of a program: when it began on the machine and how long it took, in cycles of the GPU; where it begins on the axis.
 struct Kernel<'a> {
     region: &'a Region,
     start: f64,
@@ -54,9 +55,13 @@ impl<'a> Axis<'a> {
     fn of(subject: &Subject<'a>, facts: Facts) -> Self {
         let (mut kernels, mut at) = (Vec::new(), 0.0);
         for region in &subject.run.regions {
-            let length = busiest(&region.statistics) as f64;
+            let start = facts.to_cycles(region.start.0);
+            let length = match subject.machine.complex {
+                Some(_) => (facts.to_cycles(region.end.0) - start) as f64,
+                None => busiest(&region.statistics) as f64,
+            };
             if length > 0.0 {
-                kernels.push(Kernel { region, start: facts.to_cycles(region.start.0) as f64, length, at });
+                kernels.push(Kernel { region, start: start as f64, length, at });
                 at += length;
             }
         }

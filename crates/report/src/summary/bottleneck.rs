@@ -1,10 +1,11 @@
 //! Bottlenecks in words, each with its evidence.
 //!
-//! Every rule looks at one resource and says how much of kernel time it explains: the share of cycles that units lost to it,
-//! or for which it was taken. The three that explain most are told, if they explain anything worth telling.
+//! Every rule looks at one resource and says how much of kernel time it explains, on a machine with a CPU of the run: the share of
+//! cycles that units or cores lost to it, or for which it was taken. The three that explain most are told, if they explain anything
+//! worth telling.
 
-use super::{CacheLevel, Summary, Units};
-use crate::figures::{bandwidth, count, percent};
+use super::{CacheLevel, Cores, Summary, Units};
+use crate::figures::{bandwidth, count, percent, ratio};
 use serde::Serialize;
 
 /// Something that kept the program from running faster.
@@ -14,7 +15,7 @@ pub struct Bottleneck {
     pub what: String,
     /// What else speaks for it.
     pub evidence: String,
-    /// How much of kernel time it explains, from 0 to 1.
+    /// How much of that time it explains, from 0 to 1.
     pub weight: f64,
 }
 
@@ -26,14 +27,22 @@ const TOLD: usize = 3;
 
 pub(super) fn worst(of: &Summary) -> Vec<Bottleneck> {
     let mut found = Vec::new();
-    memory_channels(of, &mut found);
-    crowded_caches(of, &mut found);
-    if let Some(units) = &of.units {
-        vector_memory(of, units, &mut found);
-        compute(units, &mut found);
-        waits(of, units, &mut found);
-        empty(units, &mut found);
+    if of.kernel_fs > 0 {
+        crowded_caches(of, &mut found);
+        if let Some(units) = &of.units {
+            vector_memory(of, units, &mut found);
+            compute(units, &mut found);
+            waits(of, units, &mut found);
+            empty(units, &mut found);
+        }
     }
+    if let Some(of_cores) = &of.cores {
+        // So far everything is of kernel time.
+        let kernels = ratio(of.kernel_fs as f64, of.total_fs as f64).min(1.0);
+        found.iter_mut().for_each(|bottleneck| bottleneck.weight *= kernels);
+        cores(of_cores, &mut found);
+    }
+    memory_channels(of, &mut found);
     wires(of, &mut found);
     found.retain(|bottleneck| bottleneck.weight >= LEAST);
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
@@ -52,8 +61,9 @@ fn memory_channels(of: &Summary, found: &mut Vec<Bottleneck>) {
     let which = if uneven { "the busiest memory channel is" } else { "memory channels are" };
     found.push(Bottleneck {
         what: format!(
-            "{which} busy {} of kernel time (peak {}, used {})",
+            "{which} busy {} of {} (peak {}, used {})",
             percent(busy),
+            of.span(),
             bandwidth(memory.peak_bandwidth),
             bandwidth(memory.bandwidth)
         ),
@@ -171,10 +181,46 @@ fn empty(units: &Units, found: &mut Vec<Bottleneck>) {
     found.push(Bottleneck { what, evidence, weight: empty.share.mean });
 }
 
+/// What cores did while they had a thread.
+fn cores(cores: &Cores, found: &mut Vec<Bottleneck>) {
+    let misses = |names: &[&str]| -> String {
+        let told = names.iter().filter_map(|name| {
+            let rate = cores.level(name)?.reads.miss_rate()?;
+            Some(format!("{} misses {}", name.to_uppercase(), percent(rate)))
+        });
+        told.collect::<Vec<_>>().join(", ")
+    };
+    let mispredicted = ratio(cores.mispredictions as f64, cores.branches as f64);
+    let load = cores.level("l1d").map_or(0.0, |cache| cache.load_cycles);
+    let rows = [
+        (
+            "busy",
+            "cores execute in {} of their cycles with a thread",
+            format!("{:.2} instructions a cycle", cores.per_cycle()),
+        ),
+        (
+            "read_stall",
+            "cores wait {} of their cycles for loads",
+            format!("{} of reads; a load takes {load:.1} cycles", misses(&["l1d", "l2", "l3"])),
+        ),
+        ("write_stall", "cores wait {} of their cycles for stores", misses(&["l2", "l3"])),
+        (
+            "fetch_stall",
+            "cores have nothing fetched in {} of their cycles",
+            format!("{} of fetches; {} of branches are mispredicted", misses(&["l1i"]), percent(mispredicted)),
+        ),
+        ("system", "cores are in the kernel for {} of their cycles", String::new()),
+    ];
+    for (phase, what, evidence) in rows {
+        let share = cores.share(phase);
+        found.push(Bottleneck { what: what.replace("{}", &percent(share)), evidence, weight: share });
+    }
+}
+
 fn wires(of: &Summary, found: &mut Vec<Bottleneck>) {
     let Some(worst) = of.wires.first() else { return };
     found.push(Bottleneck {
-        what: format!("senders wait {} of kernel time for room on {}", percent(worst.held_up), worst.name),
+        what: format!("senders wait {} of {} for room on {}", percent(worst.held_up), of.span(), worst.name),
         evidence: format!("{} messages on {} wires", count(worst.messages), worst.count),
         weight: worst.held_up,
     });

@@ -2,7 +2,7 @@
 
 use super::{
     caches::{self, CacheLevel},
-    elements::Elements,
+    elements::{Elements, by_number},
 };
 use crate::figures::ratio;
 use engine::Statistics;
@@ -33,30 +33,58 @@ pub struct Cores {
     pub branches: u64,
     pub mispredictions: u64,
     pub caches: Vec<CacheLevel>,
+    /// One by one, in the order of their numbers.
+    pub each: Vec<Core>,
+}
+
+/// A core.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Core {
+    /// Its path: `cpu.core0`.
+    pub name: String,
+    pub instructions: u64,
+    /// Cycles in which it had a thread.
+    pub cycles: u64,
+    /// Shares of all of its cycles by what they were spent on, in the order of [`Cores::phases`].
+    pub shares: Vec<f64>,
+}
+
+impl Core {
+    /// Instructions in a cycle in which it has a thread.
+    pub fn per_cycle(&self) -> f64 {
+        ratio(self.instructions as f64, self.cycles as f64)
+    }
 }
 
 impl Cores {
     /// None if the machine has no CPU. `cycles` of its clock passed.
     pub(super) fn of(total: &Statistics, cycles: u64) -> Option<Self> {
-        let cores: Vec<&str> = total.0.keys().filter_map(|path| path.strip_suffix(".cycles.read_stall")).collect();
+        let mut cores: Vec<&str> = total.0.keys().filter_map(|path| path.strip_suffix(".cycles.read_stall")).collect();
         if cores.is_empty() {
             return None;
         }
+        cores.sort_by_key(|core| by_number(core));
         let sum = |name: &str| cores.iter().map(|core| total.count(&format!("{core}.{name}"))).sum::<u64>();
         let phases: Vec<(String, u64)> =
             PHASES.iter().map(|(name, _)| ((*name).to_owned(), sum(&format!("cycles.{name}")))).collect();
-        let with_thread = |core: &&str| {
-            let all = PHASES.iter().map(|(name, _)| total.count(&format!("{core}.cycles.{name}"))).sum::<u64>();
-            all - total.count(&format!("{core}.cycles.idle"))
+        let each = |core: &&str| {
+            let of = PHASES.map(|(name, _)| total.count(&format!("{core}.cycles.{name}")));
+            let all: u64 = of.iter().sum();
+            Core {
+                name: (*core).to_owned(),
+                instructions: total.count(&format!("{core}.instructions")),
+                cycles: all - total.count(&format!("{core}.cycles.idle")),
+                shares: of.map(|cycles| ratio(cycles as f64, all as f64)).to_vec(),
+            }
         };
-        let with_thread: Vec<u64> = cores.iter().map(with_thread).collect();
+        let each: Vec<Core> = cores.iter().map(each).collect();
         Some(Self {
             count: cores.len(),
-            used: with_thread.iter().filter(|cycles| **cycles > 0).count(),
+            used: each.iter().filter(|core| core.cycles > 0).count(),
             instructions: sum("instructions"),
             micro_ops: sum("micro_ops"),
-            cycles: with_thread.iter().sum(),
-            longest: with_thread.iter().copied().max().unwrap_or(0),
+            cycles: each.iter().map(|core| core.cycles).sum(),
+            longest: each.iter().map(|core| core.cycles).max().unwrap_or(0),
             phases,
             branches: sum("branches"),
             mispredictions: ["direction", "target", "return"]
@@ -64,7 +92,19 @@ impl Cores {
                 .iter()
                 .sum(),
             caches: caches::levels(&Elements::of(total), total, cycles),
+            each,
         })
+    }
+
+    /// The share of a reason, of the cycles in which cores had a thread.
+    pub fn share(&self, phase: &str) -> f64 {
+        let cycles = self.phases.iter().find(|(name, _)| name == phase).map_or(0, |(_, cycles)| *cycles);
+        ratio(cycles as f64, self.cycles as f64)
+    }
+
+    /// What reads find in a level of the CPU's caches, if there are any.
+    pub fn level(&self, name: &str) -> Option<&CacheLevel> {
+        self.caches.iter().find(|cache| cache.level == name)
     }
 
     /// Instructions in a cycle of a core that has a thread.

@@ -19,10 +19,11 @@ impl Elements {
             paths.sort_by_key(|path| by_number(path));
             paths
         };
+        let is_cache = |path: &str| matches!(statistics.0[&format!("{path}.accesses")], Value::Matrix { .. });
         let memories = with(".reads").into_iter().filter(|path| statistics.0.contains_key(&format!("{path}.writes")));
         Self {
             units: with(".cycles.issue"),
-            caches: with(".accesses"),
+            caches: with(".accesses").into_iter().filter(|path| is_cache(path)).collect(),
             memories: memories.collect(),
             channels: with(".bus_busy_cycles"),
         }
@@ -52,8 +53,12 @@ pub(crate) fn by_number(path: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// The level of a cache: `gpu.l2_3` is one of `l2`, `gpu.array0.cu1.l1v` of `l1v`.
+/// The level of a cache: `gpu.l2_3` is one of `l2`, `gpu.array0.cu1.l1v` of `l1v`. Those of the IOMMU and of a DMA engine
+/// are apart.
 pub(crate) fn level(path: &str) -> &str {
+    if path.starts_with("iommu.") || path.starts_with("dma.") {
+        return path;
+    }
     let name = path.rsplit('.').next().unwrap_or(path);
     match name.rsplit_once('_') {
         Some((level, number)) if number.bytes().all(|c| c.is_ascii_digit()) => level,
@@ -75,5 +80,6 @@ mod tests {
     #[test]
     fn a_bank_belongs_to_its_level() {
         assert_eq!([level("gpu.l2_12"), level("gpu0.array3.cu1.l1v"), level("l3")], ["l2", "l1v", "l3"]);
+        assert_eq!(level("iommu.l2"), "iommu.l2");
     }
 }

@@ -17,10 +17,10 @@ pub struct Memory {
     pub reads: u64,
     pub writes: u64,
     pub bytes: u64,
-    /// Over kernel time, in bytes a second.
+    /// Over kernel time, or on a machine with a CPU over the run; in bytes a second.
     pub bandwidth: f64,
     pub peak_bandwidth: f64,
-    /// Share of kernel time in which a channel could take nothing else, or a DRAM's data bus was taken.
+    /// Share of that time in which a channel could take nothing else, or a DRAM's data bus was taken.
     pub busy: Spread,
     /// Of DRAM only.
     pub rows: Option<Rows>,
@@ -42,7 +42,7 @@ impl Rows {
 }
 
 impl Memory {
-    /// `cycles` of the run, of which kernels ran for `kernel_cycles`.
+    /// `cycles` of the run, of which `kernel_cycles` count.
     pub(super) fn of(
         elements: &Elements,
         total: &Statistics,

@@ -1,8 +1,8 @@
 //! Where the time went, in numbers and in words.
 //!
-//! Elements are found by what they count: whoever has `cycles.issue` is a compute unit, whoever has `accesses` a cache. All
-//! figures are of kernel time, from the command that starts a kernel until everything it wrote has arrived, and of all
-//! kernels of the run together.
+//! Elements are found by what they count: whoever has `cycles.issue` is a compute unit, whoever has `accesses` a cache. Figures
+//! of GPUs are of kernel time, from the command that starts a kernel until everything it wrote has arrived, and of all kernels of the
+//! run together. Figures of a CPU are of the whole run, and so are those of what it shares with a GPU: memory, network and wires.
 
 mod bottleneck;
 mod caches;
@@ -16,17 +16,22 @@ mod wires;
 
 pub use bottleneck::Bottleneck;
 pub use caches::{Accesses, CacheLevel};
-pub use cores::Cores;
+pub(crate) use cores::PHASES;
+pub use cores::{Core, Cores};
 pub use memory::{Memory, Rows};
 pub use network::Network;
 pub(crate) use units::REASONS;
 pub use units::{Share, Units};
 pub use wires::Wires;
 
-use crate::{facts::Facts, figures::ratio, subject::Subject};
+use crate::{
+    facts::{Facts, cycles_of},
+    figures::ratio,
+    subject::Subject,
+};
 use elements::Elements;
 pub(crate) use elements::{by_number, own_cycles};
-use engine::Statistics;
+use engine::{Statistics, Value};
 use serde::Serialize;
 
 /// What a run comes down to.
@@ -91,10 +96,14 @@ impl Summary {
         let (cpu, total) = subject.run.total().0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
         let (cpu, total) = (Statistics(cpu), Statistics(total));
         let elements = Elements::of(&total);
-        let kernels = kernels(subject, facts);
+        let has_cpu = subject.machine.complex.is_some();
+        let kernels = if has_cpu { named_kernels(&total, facts) } else { kernels(subject, facts) };
         let kernel_fs = kernels.iter().map(|kernel| kernel.time_fs).sum();
         let kernel_cycles = facts.to_cycles(kernel_fs);
         let cycles = facts.cycles(subject.run);
+        // What a CPU shares with the GPU works all the time.
+        let shared = if has_cpu { cycles } else { kernel_cycles };
+        let of_network = cycles_of(facts.network_clock, if has_cpu { subject.run.end.0 } else { kernel_fs });
         let units = Units::of(&elements, &total, facts, cycles, kernel_cycles);
         let mut summary = Self {
             program: subject.program.name.clone(),
@@ -111,16 +120,21 @@ impl Summary {
                 .iter()
                 .map(|unit| total.count(&format!("{unit}.wave_instructions")))
                 .sum(),
-            cores: Cores::of(&cpu, facts.to_cpu_cycles(subject.run.end.0)),
+            cores: Cores::of(&cpu, cycles_of(facts.cpu_clock, subject.run.end.0)),
             units,
             caches: caches::levels(&elements, &total, kernel_cycles),
-            memory: Memory::of(&elements, &total, facts, cycles, kernel_cycles),
-            network: Network::of(&total, kernel_cycles),
-            wires: wires::alike(&total, kernel_cycles),
+            memory: Memory::of(&elements, &total, facts, cycles, shared),
+            network: Network::of(&total, of_network),
+            wires: wires::alike(&total, (!has_cpu).then_some(kernel_cycles)),
             bottlenecks: Vec::new(),
         };
         summary.bottlenecks = bottleneck::worst(&summary);
         summary
+    }
+
+    /// What memory, network and wires are measured over.
+    pub(crate) fn span(&self) -> &'static str {
+        if self.cores.is_some() { "the run" } else { "kernel time" }
     }
 
     /// Wavefront instructions a cycle, of all units together.
@@ -144,6 +158,16 @@ fn kernels(subject: &Subject, facts: Facts) -> Vec<KernelTime> {
         }
     }
     kernels
+}
+
+/// Kernels by name, where a program on the machine's own CPU starts them: regions are the program's there.
+fn named_kernels(total: &Statistics, facts: Facts) -> Vec<KernelTime> {
+    let named = total.0.iter().filter_map(|(path, value)| {
+        let name = path.strip_prefix("front_end.kernels.")?.strip_suffix(".cycles")?;
+        let Value::Histogram { count, sum, .. } = value else { return None };
+        Some(KernelTime { name: name.to_owned(), launches: *count, time_fs: facts.to_femtoseconds(*sum) })
+    });
+    named.filter(|kernel| kernel.launches > 0).collect()
 }
 
 /// Cycles for which the dispatcher that worked longest had a kernel.

@@ -24,31 +24,35 @@ impl fmt::Display for Summary {
         writeln!(f, " on {}: {}", self.system, self.outcome)?;
         let (kernel, total) = (Time(self.kernel_fs), Time(self.total_fs));
         let (cycles, clock) = (count(self.kernel_cycles), Hertz(self.clock_hz));
-        writeln!(f, "\n  kernel time  {kernel} ({cycles} cycles at {clock})")?;
+        let has_kernels = !self.kernels.is_empty() || self.cores.is_none();
+        writeln!(f)?;
+        if has_kernels {
+            writeln!(f, "  kernel time  {kernel} ({cycles} cycles at {clock})")?;
+        }
         writeln!(f, "  total time   {total}")?;
-        let (instructions, rate) = (count(self.wave_instructions), self.instructions_per_cycle());
-        writeln!(f, "  executed     {instructions} wavefront instructions, {rate:.2} a cycle")?;
         if let Some(cores) = &self.cores {
-            let (instructions, rate) = (count(cores.instructions), cores.per_cycle());
-            writeln!(
-                f,
-                "               {instructions} instructions on {} cores, {rate:.2} a cycle of a core",
-                cores.used
-            )?;
+            let (instructions, rate, used) = (count(cores.instructions), cores.per_cycle(), cores.used);
+            writeln!(f, "  executed     {instructions} instructions on {used} cores, {rate:.2} a cycle of a core")?;
+        }
+        if has_kernels {
+            let executed = if self.cores.is_some() { "" } else { "executed" };
+            let (instructions, rate) = (count(self.wave_instructions), self.instructions_per_cycle());
+            writeln!(f, "  {executed:12} {instructions} wavefront instructions, {rate:.2} a cycle")?;
         }
         self.kernel_times(f)?;
         if let Some(cores) = &self.cores {
             cores_text(cores, f)?;
         }
-        if self.kernels.is_empty() {
+        if !self.kernels.is_empty() {
+            if let Some(units) = &self.units {
+                units_text(units, f)?;
+            }
+            caches_text(&self.caches, f)?;
+        } else if self.cores.is_none() {
             return Ok(());
         }
-        if let Some(units) = &self.units {
-            units_text(units, f)?;
-        }
-        caches_text(&self.caches, f)?;
         if let Some(memory) = &self.memory {
-            memory_text(memory, f)?;
+            memory_text(memory, self.span(), f)?;
         }
         if let Some(network) = &self.network {
             network_text(network, f)?;
@@ -60,7 +64,8 @@ impl fmt::Display for Summary {
 
 impl Summary {
     fn kernel_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.kernels.len() < 2 {
+        let least = if self.cores.is_some() { 1 } else { 2 };
+        if self.kernels.len() < least {
             return Ok(());
         }
         let mut table = Table::new(["kernel", "launches", "time", "share"]);
@@ -112,6 +117,9 @@ fn cores_text(cores: &Cores, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         count(cores.branches),
         percent(missed)
     )?;
+    let each: Vec<String> =
+        cores.each.iter().filter(|core| core.cycles > 0).map(|core| format!("{:.2}", core.per_cycle())).collect();
+    writeln!(f, "  instructions a cycle of each core that had a thread: {}", wrap(&each.join(" "), WIDTH - 55, 4))?;
     caches_text(&cores.caches, f)
 }
 
@@ -166,7 +174,7 @@ fn caches_text(caches: &[CacheLevel], f: &mut fmt::Formatter<'_>) -> fmt::Result
     write!(f, "\n{}", table.render())
 }
 
-fn memory_text(memory: &Memory, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn memory_text(memory: &Memory, span: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(
         f,
         "\n  memory: {} lines read, {} written ({}) over {} channels",
@@ -177,7 +185,7 @@ fn memory_text(memory: &Memory, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     )?;
     writeln!(
         f,
-        "  bandwidth: {} of {} ({}); channels busy {} of kernel time ({} to {})",
+        "  bandwidth: {} of {} ({}); channels busy {} of {span} ({} to {})",
         bandwidth(memory.bandwidth),
         bandwidth(memory.peak_bandwidth),
         percent(memory.used()),
@@ -199,9 +207,8 @@ fn memory_text(memory: &Memory, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 fn network_text(network: &Network, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let Network { switches, packets, rate, blocked } = network;
-    writeln!(
-        f,
-        "\n  network: {} packets through {switches} {}, {:.3} a cycle each ({:.3} to {:.3}); blocked in {} of cycles ({} to {})",
+    let text = format!(
+        "network: {} packets through {switches} {}, {:.3} a cycle each ({:.3} to {:.3}); blocked in {} of cycles ({} to {})",
         count(*packets),
         if *switches == 1 { "switch" } else { "switches" },
         rate.mean,
@@ -210,7 +217,8 @@ fn network_text(network: &Network, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         percent(blocked.mean),
         percent(blocked.min),
         percent(blocked.max)
-    )
+    );
+    writeln!(f, "\n  {}", wrap(&text, WIDTH - 4, 4))
 }
 
 fn wires_text(wires: &[Wires], f: &mut fmt::Formatter<'_>) -> fmt::Result {

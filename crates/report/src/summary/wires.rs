@@ -21,29 +21,31 @@ pub struct Wires {
     pub most_waiting: u64,
 }
 
-/// Wires with something on them, those that held up others longest first.
-pub(super) fn alike(total: &Statistics, kernel_cycles: u64) -> Vec<Wires> {
-    let mut groups: BTreeMap<String, Wires> = BTreeMap::new();
+/// Wires with something on them, those that held up others longest first; over so many cycles, or all that passed on each.
+pub(super) fn alike(total: &Statistics, cycles: Option<u64>) -> Vec<Wires> {
+    let mut groups: BTreeMap<String, (Wires, u64)> = BTreeMap::new();
     for (path, value) in &total.0 {
         let Some((wire, what)) = split(path) else { continue };
         let name = pattern(wire);
-        let group = groups.entry(name.clone()).or_insert_with(|| Wires { name, ..Wires::default() });
+        let (group, passed) = groups.entry(name.clone()).or_insert_with(|| (Wires { name, ..Wires::default() }, 0));
         match (what, value) {
             ("passed", Value::Count(n)) => (group.count, group.messages) = (group.count + 1, group.messages + n),
             ("wait_cycles", Value::Count(n)) => group.held_up += *n as f64,
             ("level", Value::Level { cycles, area, max }) => {
+                *passed += cycles;
                 group.waiting += ratio(*area as f64, *cycles as f64);
                 group.most_waiting = group.most_waiting.max(*max);
             }
             _ => {}
         }
     }
-    let mut wires: Vec<Wires> = groups.into_values().filter(|group| group.messages > 0).collect();
-    for group in &mut wires {
-        let cycles = kernel_cycles as f64 * group.count as f64;
+    let mut wires = Vec::new();
+    for (mut group, passed) in groups.into_values().filter(|(group, _)| group.messages > 0) {
+        let cycles = cycles.map_or(passed as f64, |cycles| cycles as f64 * group.count as f64);
         group.rate = ratio(group.messages as f64, cycles);
         group.held_up = ratio(group.held_up, cycles);
         group.waiting = ratio(group.waiting, group.count as f64);
+        wires.push(group);
     }
     wires.sort_by(|a, b| b.held_up.total_cmp(&a.held_up).then_with(|| b.rate.total_cmp(&a.rate)));
     wires

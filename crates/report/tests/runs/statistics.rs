@@ -1,6 +1,9 @@
 //! Every statistic is explained in `docs/statistics.md`, and nothing is explained that is not measured.
 
-use crate::sums::{Sums, machine, options};
+use crate::{
+    collaboration,
+    sums::{Sums, machine, options},
+};
 use ::machine::Machine;
 use std::collections::BTreeSet;
 
@@ -48,8 +51,11 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
     let mut measured = BTreeSet::new();
     let networks = ["ring", "crossbar"]
         .map(|kind| Machine::load("skeleton", &[format!("gpu.network.kind={kind}")]).expect("the machine is sound"));
-    for machine in [machine("r9nano"), machine("r9nano-hbm")].into_iter().chain(networks) {
-        let run = Sums { count: 256, launches: 1 }.run(&machine, &options(1));
+    let gpus = [machine("r9nano"), machine("r9nano-hbm")].into_iter().chain(networks);
+    let gpus = gpus.map(|machine| Sums { count: 256, launches: 1 }.run(&machine, &options(1)));
+    let cpus = [("apu-c-l3", &[][..]), ("apu-nc-mc", &["system.network.kind=crossbar", "system.copies=dma"])];
+    let cpus = cpus.map(|(name, changes)| collaboration::edges(&collaboration::machine(name, changes)).0);
+    for run in gpus.chain(cpus) {
         for (path, value) in run.total().0 {
             let value = serde_json::to_value(&value).expect("statistics can be written");
             let kind = value.as_object().and_then(|value| value.keys().next().cloned()).expect("a value has a kind");

@@ -1,0 +1,57 @@
+//! A program on the cores and the GPU of one machine, to have something to report on.
+
+use engine::Run;
+use machine::{
+    Machine, Options,
+    program::{Finish, Inside},
+};
+use os::{
+    End, Process,
+    files::Stdio,
+    opencl::{Driver, PolicyKind, Settings},
+};
+use std::io;
+
+/// A small machine of a kind, with what is to be different.
+pub fn machine(name: &str, changes: &[&str]) -> Machine {
+    let small = ["cpu.cores=3", "system.slices=2", "system.channels=2"];
+    let changes: Vec<String> = small.iter().chain(changes).map(|change| (*change).to_owned()).collect();
+    Machine::load(name, &changes).expect("it comes with cohesim")
+}
+
+/// Two cores and the GPU detect the edges of one image.
+pub fn edges(machine: &Machine) -> (Run, Finish) {
+    let shared = machine.complex.as_ref().is_some_and(|complex| complex.shared);
+    let copies = if shared { "none" } else { "explicit" };
+    let words = ["edge", "--size", "tiny", "--cpu-share", "50", "--threads", "2", "--copies", copies];
+    run(machine, &words, workloads::guest())
+}
+
+/// A program without kernels.
+pub fn hotspot(machine: &Machine) -> (Run, Finish) {
+    let program = workloads::find_cpu_program("hotspot-omp").expect("it is built in");
+    run(machine, &["hotspot-omp", "--size", "tiny", "--threads", "2"], program.image)
+}
+
+fn run(machine: &Machine, words: &[&str], image: &'static [u8]) -> (Run, Finish) {
+    let complex = machine.complex.as_ref().expect("it has a CPU");
+    let (cores, shared) = (complex.cores as u32, complex.shared);
+    let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
+    let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+    let make = move |inside: &Inside| {
+        let mut options = os::Options::new("/workloads/program".to_owned());
+        options.arguments = words;
+        options.stdio = Stdio::new(io::empty(), io::sink(), io::sink());
+        options.cpus = cores;
+        let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
+        let settings = Settings { gpus, compute_units, policy, ..Settings::default() };
+        let driver = Driver::with_gpus(settings, Box::new(inside.clone()));
+        let usage = driver.usage();
+        options.driver = Box::new(driver);
+        Ok((Process::start(image, options)?, usage))
+    };
+    let options = Options { threads: 1, ..Options::default() };
+    let (finish, run) = machine::run(machine, &options, make).expect("the machine can run programs");
+    assert_eq!(finish.end, End::Exited { code: 0 }, "{}", run.outcome);
+    (run, finish)
+}

@@ -12,7 +12,7 @@ use crate::{
 use cache::Shape;
 use dram::{RoomSpec, Timing};
 use engine::{Cycles, Hertz, LinkSpec};
-use gpu::{ComputeUnitSpec, DispatcherSpec};
+use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::LINE;
 use os::opencl::Costs;
@@ -146,6 +146,7 @@ struct ComputeUnitFile {
     local: u64,
     local_banks: u32,
     coalesce: u64,
+    coalescer: String,
     memory_pipeline: u64,
     line_slots: usize,
     instruction_buffer: Size,
@@ -204,7 +205,7 @@ impl Machine {
         let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
         let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
         let l2: L2File = file.section("gpu.l2")?;
-        let memory = memory::timing(&mut file)?;
+        let (memory, time_bits) = memory::timing(&mut file)?;
         let network = network::network(&mut file, "gpu.network", gpu.arrays + l2.banks)?;
         let partitions: Partitions = file.section("partitions")?;
         // A machine that says nothing about its host has one that takes no time beside its instructions.
@@ -242,6 +243,18 @@ impl Machine {
             let reason = "mesi keeps a GPU coherent with a CPU: with it there is a section [cpu], and without it none";
             return Err(file.wrong("", Some("protocol"), reason));
         }
+        let protocol = match time_bits {
+            None => protocol,
+            Some(bits) if !(Roles::LEAST_TIME_BITS..=32).contains(&bits) => {
+                let reason = format!("logical times have {} to 32 bits: a lease must fit", Roles::LEAST_TIME_BITS);
+                return Err(file.wrong("memory", Some("time_bits"), reason));
+            }
+            Some(bits) if bits < 32 && protocol.name == "gtsc" && l2.banks > 1 => {
+                let reason = "with several banks gtsc needs 32: each starts anew by itself, and a compute unit has one time for all";
+                return Err(file.wrong("memory", Some("time_bits"), reason));
+            }
+            Some(bits) => protocol.with_time_bits(bits),
+        };
         within("", "gpus", root.gpus, MOST)?;
         within("gpu", "arrays", gpu.arrays, MOST)?;
         within("gpu", "units_per_array", gpu.units_per_array, MOST)?;
@@ -249,6 +262,11 @@ impl Machine {
         within("gpu.compute_unit", "waves_per_simd", unit.waves_per_simd, 64)?;
         within("gpu.compute_unit", "vector", unit.vector as usize, 1 << 16)?;
         within("gpu.compute_unit", "local_banks", unit.local_banks as usize, 64)?;
+        let coalescer = match unit.coalescer.as_str() {
+            "unit" => Coalescer::Unit,
+            "cache" => Coalescer::Cache,
+            other => return Err(file.no_choice("gpu.compute_unit", "coalescer", other, &["unit", "cache"])),
+        };
         within("gpu.compute_unit", "line_slots", unit.line_slots, 1 << 20)?;
         within("gpu.compute_unit", "instruction_buffer", unit.instruction_buffer.0.0 as usize, 1 << 20)?;
         if !unit.instruction_buffer.0.0.is_multiple_of(LINE as u64) {
@@ -309,6 +327,7 @@ impl Machine {
                 local: Cycles(unit.local),
                 local_banks: unit.local_banks,
                 coalesce: Cycles(unit.coalesce),
+                coalescer,
                 line_slots: unit.line_slots,
                 instruction_buffer: unit.instruction_buffer.0.0,
             },

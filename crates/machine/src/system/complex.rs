@@ -10,12 +10,13 @@
 //! ```
 
 mod dma;
+mod translators;
 
 use super::{
     Ends, FLUSHER, Fetches, HISTORY, Layout, Memories, Report,
     eyes::Eyes,
     memories::put,
-    translation::{self, HubEnds, MmuPlan, Shooter},
+    translation::{HubEnds, Shooter},
     wire,
 };
 use crate::{
@@ -25,7 +26,6 @@ use crate::{
     run::Start,
     spec::{CacheSpec, Machine},
     stress::{self, Port, Stress, Tester, TesterEnd},
-    translation::{CoreMmu, GpuMmu, Pages},
 };
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
 use cpu::Core;
@@ -34,7 +34,7 @@ use dram::{Beside, Memory, MemorySpec, Sides, Timing};
 use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope};
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
 use interconnect::{HEADER, NetworkSpec, Packet, Side, Station, Topology, WHOLE, Wire, deal, network};
-use mem::{Block, LINE, Observation, Observer, Reply, Request};
+use mem::{Block, LINE, LineAddr, Observation, Observer, PhysAddr, Reply, Request};
 use protocol::{
     Controller, Kind, Msg, Node,
     mesi::{
@@ -43,8 +43,9 @@ use protocol::{
         l2::L2,
     },
 };
+use rustc_hash::FxHashSet;
 use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
-use vm::{Forgotten, IommuSpec, Roots, Shootdown, Shootdowns, Walk};
+use translators::Translators;
 
 /// Who stands where cores stand.
 pub enum Cores {
@@ -100,8 +101,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
         let eyes = Eyes::new(layout, complex.join == Join::Memory);
         let loader = loader.map(|(who, end)| (who, scopes.cpu.sender(end)));
         let tables = matches!(cores, Cores::Program(..));
-        let kernel = scopes.cpu.scope("kernel");
-        let translators = Translators { roots: Roots::default(), kernel, stages: Default::default(), tables };
+        let translators = Translators::new(scopes.cpu.scope("kernel"), tables);
         let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new(), eyes, translators };
         let place = |report: Report| report.map(|(who, end)| (who, builder.scopes.cpu.sender(end)));
         let reports = reports.into_iter().map(|(data, code)| (place(data), place(code))).collect();
@@ -137,9 +137,6 @@ struct Top {
     code: Wire<Reply, Request>,
 }
 
-/// How long it takes testers, who have no tables, to find a page.
-const UNTOLD: Cycles = Cycles(40);
-
 /// What the front end must know of GPUs.
 #[derive(Clone, Copy)]
 struct OfGpu {
@@ -166,54 +163,45 @@ struct Builder {
     translators: Translators,
 }
 
-/// All who translate.
-struct Translators {
-    roots: Roots,
-    /// From where they are told what to forget.
-    kernel: Scope,
-    /// Those whom others ask, and the others.
-    stages: [Vec<Wire<Forgotten, Shootdown>>; 2],
-    /// Whether there are page tables; testers have none.
-    tables: bool,
-}
-
-impl Translators {
-    /// Who makes them forget, if there are any.
-    fn shooter(&mut self) -> Option<Rc<Shooter>> {
-        let stages = std::mem::take(&mut self.stages);
-        if stages.iter().all(Vec::is_empty) {
-            return None;
-        }
-        let shooter = Shooter::new(&self.roots, &self.kernel);
-        let (all, own) = (Shootdowns::new(stages.into(), &self.roots, &self.kernel), Rc::clone(&shooter));
-        self.kernel.serve("shooter", |cx| own.run(all, cx));
-        Some(shooter)
-    }
-}
-
 impl Builder {
     fn core_scope(&self, core: usize) -> Scope {
         self.scopes.cpu.scope("cpu").scope(("core", core))
     }
 
-    /// Bytes that a wire of the network's bandwidth moves in a cycle of such a clock.
-    fn bytes_per_cycle(&self, clock: Hertz) -> Option<u64> {
-        let NetworkSpec { bytes_per_cycle, .. } = self.complex.network;
-        bytes_per_cycle.map(|bytes| (bytes * self.complex.system_clock.0).div_ceil(clock.0))
+    /// Bytes a second of the network's wires.
+    fn bandwidth(&self) -> Option<u64> {
+        self.complex.network.bytes_per_cycle.map(|bytes| bytes * self.complex.system_clock.0)
+    }
+
+    /// The same of the way from the GPU to the memory controller: hub and system agent stand at one switch (4.4.1).
+    fn gpu_bandwidth(&self) -> Option<u64> {
+        self.complex.hub.bytes_per_cycle.map(|bytes| bytes * self.gpu_clock.0)
     }
 
     /// A wire there and back within the complex.
     fn pair<Out: 'static, Back: 'static>(
         &self,
+        from: (&Scope, Hertz),
+        name: &str,
+        to: (&Scope, Hertz),
+        latencies: (u64, u64),
+    ) -> (Wire<Back, Out>, Wire<Out, Back>) {
+        self.pair_as_wide(from, name, to, latencies, self.bandwidth())
+    }
+
+    /// The same of another bandwidth, in bytes a second.
+    fn pair_as_wide<Out: 'static, Back: 'static>(
+        &self,
         (from, from_clock): (&Scope, Hertz),
         name: &str,
         (to, to_clock): (&Scope, Hertz),
         (latency, back): (u64, u64),
+        bandwidth: Option<u64>,
     ) -> (Wire<Back, Out>, Wire<Out, Back>) {
-        let way = |clock, latency| PortSpec {
+        let way = |clock: Hertz, latency| PortSpec {
             capacity: self.complex.network.capacity + latency as usize,
             latency: Cycles(latency),
-            bytes_per_cycle: self.bytes_per_cycle(clock),
+            bytes_per_cycle: bandwidth.map(|bytes| bytes.div_ceil(clock.0)),
         };
         let (out, there): (Outlet<Out>, Inlet<Out>) = from.port(name, way(from_clock, latency), to);
         let (reply, here): (Outlet<Back>, Inlet<Back>) =
@@ -223,9 +211,22 @@ impl Builder {
 
     /// Attaches an element of the CPU's clock to the network; gives its side of the wire.
     fn attach(&mut self, nodes: Vec<Node>, scope: &Scope, clock: Hertz, latency: u64) -> Wire<Packet, Packet> {
+        let bandwidth = self.bandwidth();
+        self.attach_as_wide(nodes, scope, clock, latency, bandwidth)
+    }
+
+    fn attach_as_wide(
+        &mut self,
+        nodes: Vec<Node>,
+        scope: &Scope,
+        clock: Hertz,
+        latency: u64,
+        bandwidth: Option<u64>,
+    ) -> Wire<Packet, Packet> {
         let system = (&self.scopes.system.scope("network"), self.complex.system_clock);
         let cycles = (latency * self.complex.system_clock.0).div_ceil(clock.0);
-        let (element, network) = self.pair((scope, clock), "to_network", system, (1, cycles.max(1)));
+        let latencies = (1, cycles.max(1));
+        let (element, network) = self.pair_as_wide((scope, clock), "to_network", system, latencies, bandwidth);
         self.stations.push(Station { nodes, wire: network });
         element
     }
@@ -280,76 +281,6 @@ impl Builder {
         let spec = cache_spec(spec, &L2, me, homes, layout.l1d(core), false);
         let cache = Cache::new(spec, Vec::new(), side, None, scope).lines_watched_by(self.eyes.of_core_l2());
         scope.serve("control", |cx| cache.run(cx));
-    }
-
-    /// What finds pages, and the walkers' way into a cache if they read tables; `cache` makes that.
-    fn walk(
-        &self,
-        pages: Pages,
-        cache: impl FnOnce() -> (Wire<Reply, Request>, Wire<Request, Reply>),
-    ) -> (Walk, Option<Wire<Request, Reply>>) {
-        match pages {
-            Pages::Tables { page_walk_cache } if self.translators.tables => {
-                let (memory, top) = cache();
-                (Walk::Tables { memory, page_walk_cache }, Some(top))
-            }
-            Pages::Tables { .. } => (Walk::Flat { latency: UNTOLD }, None),
-            Pages::Flat(latency) => (Walk::Flat { latency }, None),
-        }
-    }
-
-    /// Puts an MMU between a core and its caches; gives what the core is connected to, and who asks its data cache beside it.
-    fn core_mmu(&mut self, core: usize, mmu: CoreMmu, top: Top) -> (Top, Requesters) {
-        let (scope, clock) = (self.core_scope(core), self.complex.clock);
-        let (own, walkers) = (scope.scope("mmu"), scope.scope("walkers"));
-        let (below, asked) = translation::asks(mmu.mmu, &own, &walkers);
-        let latency = (self.complex.l1d.latency.0, 1);
-        let cache = || self.pair((&walkers, clock), "to_l1d", (&scope.scope("l1d"), clock), latency);
-        let (walk, reader) = self.walk(mmu.pages, cache);
-        let Translators { roots, kernel, stages, .. } = &mut self.translators;
-        let (order, control) = translation::orders(kernel, &walkers);
-        stages[0].push(order);
-        vm::walkers(mmu.walkers, walk, vec![asked], Some(control), roots, &walkers);
-        let (order, control) = translation::orders(kernel, &own);
-        stages[1].push(order);
-        let plan = MmuPlan { tlb: mmu.tlb, spec: mmu.mmu, below, control, roots };
-        let [data, code] = translation::between([("data", top.data), ("code", top.code)], plan, &own);
-        (Top { data, code }, reader.map(|wire| (self.layout.walkers(core), wire)).into_iter().collect())
-    }
-
-    /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.
-    fn iommu(&mut self, translated: Vec<HubEnds>) {
-        let Some(GpuMmu { iommu, .. }) = self.complex.gpu_mmu else { return };
-        let (layout, clock, core) = (self.layout, self.complex.clock, self.complex.cores);
-        let scope = self.scopes.gpu.scope("iommu");
-        let caches = self.scopes.cpu.scope("iommu");
-        let (l1, l2) = (caches.scope("l1d"), caches.scope("l2"));
-        let cache = || self.pair((&scope, self.gpu_clock), "to_l1d", (&l1, clock), (iommu.cache.latency.0, 1));
-        let (walk, reader) = self.walk(iommu.pages, cache);
-        if let Some(reader) = reader {
-            let (down, up) = self.pair((&l1, clock), "to_l2", (&l2, clock), (iommu.cache.latency.0, 1));
-            let below = Homes { nodes: vec![layout.core_l2(core)], stride: LINE as u64 };
-            let spec = First { node: layout.l1d(core), controller: &L1D, spec: iommu.cache, below, down };
-            let cache = first(spec, vec![(layout.walkers(core), reader)], None, &l1);
-            l1.serve("control", |cx| cache.run(cx));
-            self.second(core, iommu.cache, vec![(layout.l1d(core), up)], &l2);
-        }
-        let Translators { roots, kernel, stages, .. } = &mut self.translators;
-        let (order, control) = translation::orders(kernel, &scope);
-        stages[0].push(order);
-        let mut askers = Vec::new();
-        for ends in translated {
-            let (asks, forgets) = ends.place(&scope, kernel);
-            askers.push(asks);
-            stages[1].push(forgets);
-        }
-        match iommu.tlb {
-            Some(tlb) => {
-                let spec = IommuSpec { tlb, walkers: iommu.walkers };
-                vm::iommu(spec, walk, askers, Some(control), roots, &scope);
-            }
-            None => vm::walkers(iommu.walkers, walk, askers, Some(control), roots, &scope.scope("walkers")),
-        }
     }
 
     /// Testers in the places of cores and of the front end.
@@ -438,6 +369,7 @@ impl Builder {
     fn slices(&mut self) -> Flusher {
         let (complex, layout) = (self.complex.clone(), self.layout);
         let front_end = self.scopes.gpu.scope("front_end");
+        let pages: Rc<RefCell<FxHashSet<PhysAddr>>> = Rc::default();
         let mut slices = Vec::new();
         for slice in 0..complex.slices {
             let scope = self.scopes.cpu.scope("cpu").scope(("l3_", slice));
@@ -454,10 +386,12 @@ impl Builder {
             let mut spec = cache_spec(complex.l3, &directory::L3, me, homes, layout.core_l2(0), true);
             spec.acquire = Acquire::Recall;
             let cache = Cache::new(spec, Vec::new(), neighbours, None, &scope);
+            let flushed = Rc::clone(&pages);
+            let cache = cache.recalling(Rc::new(move |line| flushed.borrow().contains(&page_of(line))));
             let cache = cache.lines_watched_by(self.eyes.of_directory());
             scope.serve("control", |cx| cache.run(cx));
         }
-        Flusher(slices)
+        Flusher { slices, pages }
     }
 
     fn memories(&self) -> Homes {
@@ -472,7 +406,7 @@ impl Builder {
         }
         let scope = self.scopes.gpu.scope("hub");
         let nodes: Vec<Node> = gpus.iter().map(|(node, _)| *node).collect();
-        let out = self.attach(nodes, &scope, self.gpu_clock, 0);
+        let out = self.attach_as_wide(nodes, &scope, self.gpu_clock, 0, self.gpu_bandwidth());
         let banks = gpus.into_iter().map(|(node, ends)| Station { nodes: vec![node], wire: wire(ends, &scope) });
         let mut stations: Vec<_> = banks.collect();
         stations.push(Station { nodes: self.layout.of_complex(), wire: out });
@@ -490,7 +424,7 @@ impl Builder {
         let (layout, clock) = (self.layout, self.complex.system_clock);
         let scope = self.scopes.system.scope("system_agent");
         let nodes = (0..stores.len()).map(|channel| layout.memory(channel)).collect();
-        let Wire { from, to } = self.attach(nodes, &scope, clock, 2);
+        let Wire { from, to } = self.attach_as_wide(nodes, &scope, clock, 2, self.gpu_bandwidth());
         let mut dealt_to = Vec::new();
         for (number, ((channel, store), fetches)) in stores.enumerate() {
             let own = self.scopes.memory.scope(("memory", number));
@@ -537,18 +471,29 @@ impl Builder {
     }
 }
 
-/// Has the CPU's caches give up all they hold: those above the last-level cache are told by it.
-struct Flusher(Vec<(Node, Wire<Packet, Packet>)>);
+/// Has the CPU's caches give up all they hold of some pages: those above the last-level cache are told by it.
+struct Flusher {
+    slices: Vec<(Node, Wire<Packet, Packet>)>,
+    /// Those pages. Looked up, never walked.
+    pages: Rc<RefCell<FxHashSet<PhysAddr>>>,
+}
+
+/// The page that a line lies in.
+fn page_of(line: LineAddr) -> PhysAddr {
+    const PAGE: u64 = 4096;
+    PhysAddr(line.0 / PAGE * PAGE)
+}
 
 impl Caches for Flusher {
-    fn flush(&self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        *self.pages.borrow_mut() = pages.iter().copied().collect();
         Box::pin(async {
-            for (slice, wire) in &self.0 {
+            for (slice, wire) in &self.slices {
                 let order =
                     Msg { scope: mem::Scope::System, ..Msg::new(FLUSHER, *slice, Kind::Flush, WHOLE, Block::EMPTY) };
                 wire.to.send(Lane::Coherence, order.into(), HEADER).await;
             }
-            for (_, wire) in &self.0 {
+            for (_, wire) in &self.slices {
                 wire.from.recv(Lane::Reply).await;
             }
         })

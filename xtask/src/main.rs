@@ -1,5 +1,6 @@
 //! Chores of the workspace, run as `cargo xtask TASK`.
 
+mod check_systems;
 mod clang;
 mod diff_kernels;
 mod diff_programs;
@@ -19,6 +20,8 @@ const USAGE: &str = "\
 Usage: cargo xtask TASK
 
 Tasks:
+  check-systems [--cohesim PATH] [--size SIZE]
+                            run the programs of M2S-CGM on its four systems, every read checked, in one thread and in two
   diff-kernels [--count N] [--seed S]
                             run generated kernels on the functional GPU and on PoCL and compare
   diff-programs [--cohesim PATH]
@@ -34,6 +37,7 @@ Tasks:
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
+        Some("check-systems") => check_systems::run(&arguments[1..]),
         Some("diff-kernels") => diff_kernels::run(&arguments[1..]),
         Some("diff-programs") => diff_programs::run(&arguments[1..]),
         Some("diff-x86") => diff_x86::run(&arguments[1..]),

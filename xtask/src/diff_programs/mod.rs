@@ -49,7 +49,8 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
 }
 
-fn build(root: &Path) -> Result<PathBuf, String> {
+/// The command, built.
+pub fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     succeed(Command::new(cargo).args(["build", "--release", "--package", "cohesim"]).current_dir(root))?;
     Ok(root.join("target/release/cohesim"))

@@ -154,6 +154,9 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "peers", rounds: 0, build: nmoesi::peers },
             Setup { name: "peers-cpu", rounds: 0, build: nmoesi::peers_cpu },
             Setup { name: "beside-n-stores", rounds: 1, build: nmoesi::beside_n_stores },
+            Setup { name: "beside-mixed", rounds: 1, build: nmoesi::beside_mixed },
+            Setup { name: "lone-gpu", rounds: 1, build: nmoesi::lone_gpu },
+            Setup { name: "two-gpus", rounds: 1, build: nmoesi::two_gpus },
             Setup { name: "claim-owned", rounds: 1, build: nmoesi::claim_owned },
             Setup { name: "final-flush-apart", rounds: 1, build: nmoesi::final_flush_apart },
             Setup { name: "l2-claims", rounds: 1, build: nmoesi::l2_claims },
@@ -289,7 +292,7 @@ fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize
 }
 
 fn node(number: usize) -> Node {
-    Node(u8::try_from(number).expect("a checked system is small"))
+    Node(u16::try_from(number).expect("a checked system is small"))
 }
 
 fn memory_of(name: &str, lines: usize, number: usize) -> Member {

@@ -204,7 +204,7 @@ impl Check {
         }
         for line in 0..self.system.lines {
             for member in 0..self.members() {
-                let reset = self.ask(DRIVER, Node(member as u8), Kind::Reset, line, Block::EMPTY);
+                let reset = self.ask(DRIVER, Node(member as u16), Kind::Reset, line, Block::EMPTY);
                 let place = line * self.members() + member;
                 if self.cell(world, &reset).is_some() {
                     let told = std::mem::replace(&mut world.told[place], Told::Busy);

@@ -42,7 +42,7 @@ impl Check {
         let mut requests = SmallVec::new();
         for (number, member) in self.system.members.iter().enumerate() {
             let Some(core) = member.core.filter(|core| cores.contains(core)) else { continue };
-            let (from, to) = (Node(CORES + core as u8), Node(number as u8));
+            let (from, to) = (Node(CORES + core as u16), Node(number as u16));
             let cts = world.times.get(core).copied().unwrap_or(0);
             let ask = |kind, line, data| {
                 let msg = self.ask(from, to, kind, line, data);
@@ -86,7 +86,7 @@ impl Check {
 
     /// What the system may do of its own accord.
     pub(super) fn whims<'a>(&'a self, world: &'a World) -> impl Iterator<Item = Msg<BYTES>> {
-        let member = |member| [(Node(member as u8), Kind::Evict), (Node(member as u8), Kind::Drain)];
+        let member = |member| [(Node(member as u16), Kind::Evict), (Node(member as u16), Kind::Drain)];
         let everybody = (0..self.members()).flat_map(member);
         let working = self.system.stages[world.stage].cores().is_some();
         let whims = everybody.chain(self.system.whims.iter().copied().filter(move |_| working));
@@ -148,7 +148,7 @@ impl Check {
         if self.system.coherent {
             let places = (0..self.system.lines).flat_map(|line| (0..self.members()).map(move |member| (line, member)));
             for (line, member) in places {
-                let retry = self.ask(DRIVER, Node(member as u8), Kind::Retry, line, Block::EMPTY);
+                let retry = self.ask(DRIVER, Node(member as u16), Kind::Retry, line, Block::EMPTY);
                 if matches!(self.cell(world, &retry), Some(Cell::Go(..) | Cell::Stall)) {
                     moves.push(Move::Ask(retry));
                 }
@@ -164,7 +164,7 @@ impl Check {
             let below = |node: Node| self.system.members[node.0 as usize].below[line];
             let time = |node: Node| world.lines[node.0 as usize].stamps.cts;
             let is_home = |node: Node| below(node) == node;
-            let caches = (0..self.members()).map(|number| Node(number as u8)).filter(|&node| !is_home(node));
+            let caches = (0..self.members()).map(|number| Node(number as u16)).filter(|&node| !is_home(node));
             let latest = || caches.map(time).max().unwrap_or(0);
             msg.stamps.cts = if is_home(below(to)) { latest() } else { time(below(to)) };
         }

@@ -34,7 +34,7 @@ pub(super) fn all() -> Vec<Property<Check>> {
                 || check.system.coherent
                 || world.lines.iter().enumerate().all(|(place, line)| {
                     let ask =
-                        |kind| check.ask(DRIVER, Node((place % members) as u8), kind, place / members, Block::EMPTY);
+                        |kind| check.ask(DRIVER, Node((place % members) as u16), kind, place / members, Block::EMPTY);
                     // Where logical time has run over, whatever state a line is in, its home waits.
                     let table = &check.system.tables[check.system.members[place % members].table];
                     let stalls =
@@ -93,10 +93,10 @@ impl Check {
             let first = line - line % directory.lines();
             let record = &lines[first * self.members() + below.0 as usize];
             let Some(granted) = directory.granted(place, record) else { return true };
-            let me = place.sharer(Node(number as u8)).0;
+            let me = place.sharer(Node(number as u16));
             match member.controller.access(held) {
-                Access::Write => granted.writers.0 & me != 0,
-                Access::Read => (granted.readers.0 | granted.writers.0) & me != 0,
+                Access::Write => granted.writers.meets(me),
+                Access::Read => granted.readers.or(granted.writers).meets(me),
                 Access::None => true,
             }
         })

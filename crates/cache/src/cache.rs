@@ -449,8 +449,9 @@ impl Cache {
                 let stamp = self.seen_at(msg.line, time);
                 tell(observations, Observation { who: *who, line: msg.line, seen, stamp });
             }
-            let Some(top) = &self.top else { continue };
-            top.reply(answer);
+            if let Some(top) = &self.top {
+                top.reply(answer);
+            }
         }
         self.bank.out = out;
     }

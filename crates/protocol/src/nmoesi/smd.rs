@@ -322,7 +322,8 @@ impl<const N: usize> Controller<N> for Smd {
     }
 
     fn has_given_up(&self, line: &Line<N>) -> bool {
-        Self::state(line) == State::I
+        let awaits_all = line.acks == u16::from(self.lines);
+        Self::state(line) == State::I || Self::state(line) == State::I_GetX && awaits_all
     }
 
     fn access(&self, line: &Line<N>) -> Access {

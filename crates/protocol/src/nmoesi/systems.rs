@@ -217,6 +217,11 @@ pub fn beside_through(_: usize, _: usize) -> System {
     beside(&[&wt::GPU], &CPU, false)
 }
 
+/// One of each kind over a second-level cache.
+pub fn beside_mixed(_: usize, _: usize) -> System {
+    beside(&[&wt::GPU, &GPU], &CPU, false)
+}
+
 /// GPUs with a memory of their own under a cache each, over the host's memory.
 struct Blocks<const GPUS: usize> {
     /// The cache of each GPU.

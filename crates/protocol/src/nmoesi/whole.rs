@@ -19,6 +19,7 @@ type Cache = &'static dyn Controller<BYTES>;
 /// Lines of a block.
 const LINES: u8 = 3;
 static SMD: Smd = Smd { lines: LINES };
+static ONE: Hmd = hmd(1, true);
 static TWO: Hmd = hmd(2, true);
 static TWO_BY_HOME: Hmd = hmd(2, false);
 static THREE: Hmd = hmd(3, true);
@@ -89,6 +90,16 @@ pub fn whole_back(_: usize, _: usize) -> System {
 /// Two GPUs with caches of every kind.
 pub fn whole_mixed(_: usize, _: usize) -> System {
     whole(2, &[&wt::GPU, &l1::GPU, &CPU], &TWO, false)
+}
+
+/// A GPU with one cache.
+pub fn lone_gpu(_: usize, _: usize) -> System {
+    whole(1, &[&l1::GPU], &ONE, false)
+}
+
+/// Two GPUs with one cache each.
+pub fn two_gpus(_: usize, _: usize) -> System {
+    whole(2, &[&l1::GPU], &TWO, false)
 }
 
 /// Three GPUs with one cache each and coherent stores.

@@ -1,0 +1,228 @@
+//! What comes of a move: steps of the members, what they send, and what cores are told.
+
+use super::{
+    super::{
+        oracle::{self, Oracle},
+        system::{BYTES, CORES, Clocks, DRIVER, Network, Stage},
+        world::{Told, Trouble, Version, World},
+    },
+    Check, Meter, Move,
+};
+use crate::{Block, FIRST, Impossible, Kind, Lane, Msg, Node, Stamp, Stamps, Step, step};
+
+impl Check {
+    /// Makes `next` the world that follows; `false` if none does.
+    pub(super) fn make(&self, world: &World, action: &Move, next: &mut World) -> bool {
+        if let Move::Ask(msg) | Move::Deliver(msg) = action
+            && self.stalls(world, msg)
+        {
+            return false;
+        }
+        next.clone_from(world);
+        match action {
+            Move::Advance => self.advance(next),
+            Move::Restart => self.restart(next),
+            Move::Tick(core) => next.times[*core] += 1,
+            Move::Ask(msg) => {
+                let line = self.line_of(msg.line);
+                match msg.kind {
+                    Kind::Load => {
+                        let core = (msg.from.0 - CORES) as usize;
+                        // A line that takes a load has answered those before.
+                        if std::mem::replace(&mut next.loading[line * self.system.cores + core], true) {
+                            next.trouble =
+                                Some(Trouble::Value(format!("core{core} was not answered about line {line}")));
+                            return true;
+                        }
+                    }
+                    Kind::Store if self.system.coherent || msg.data.mask().is_empty() => {
+                        next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true;
+                    }
+                    Kind::Store => {
+                        next.stores += u8::from(!msg.data.mask().is_empty());
+                        for byte in 0..BYTES {
+                            if let Some(value) = msg.data.get(byte) {
+                                next.oracles[line * BYTES + byte].write((msg.from.0 - CORES) as usize, value);
+                            }
+                        }
+                    }
+                    Kind::Evict | Kind::Drain | Kind::Retry | Kind::Roll => {}
+                    _ => next.told[line * self.members() + msg.to.0 as usize] = Told::Busy,
+                }
+                if !self.take(next, msg) {
+                    return false;
+                }
+                // Where stores are answered, the core waits for one that was not answered at once.
+                if msg.kind == Kind::Store && next.lines[self.slot(msg)].asked == Some(msg.from) {
+                    next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true;
+                }
+            }
+            Move::Deliver(msg) => {
+                let place = next.network.iter().position(|other| other == msg);
+                let Some(place) = place else { return false };
+                next.network.remove(place);
+                if !self.take(next, msg) {
+                    return false;
+                }
+            }
+        }
+        self.sort(&mut next.network);
+        true
+    }
+
+    /// Shows a message to its member; `false` if it stalls or its answers have no room.
+    fn take(&self, world: &mut World, msg: &Msg<BYTES>) -> bool {
+        let member = &self.system.members[msg.to.0 as usize];
+        let (table, line) = (&self.system.tables[member.table], self.line_of(msg.line));
+        let place = self.place(msg.to, line);
+        let state = &mut world.lines[self.slot(msg)];
+        match step(member.controller, table, place, state, msg, &mut Meter(&self.met[member.table])) {
+            Ok(Step::Stall) => false,
+            Ok(Step::Sends(sends)) => {
+                if self.system.horizon.is_some() {
+                    self.keep_time(world, msg, &sends);
+                }
+                sends.into_iter().all(|send| self.send(world, send))
+            }
+            Err(error) => {
+                world.trouble = Some(Trouble::Impossible(describe(&self.system.name(msg.to), &error)));
+                true
+            }
+        }
+    }
+
+    /// After a step: a controller may have one time for all of its lines, and what was written has its place in logical time.
+    fn keep_time(&self, world: &mut World, msg: &Msg<BYTES>, sends: &[Msg<BYTES>]) {
+        let (member, line) = (msg.to.0 as usize, self.line_of(msg.line));
+        if self.system.members[member].controller.keeps_time() {
+            let now = world.lines[line * self.members() + member].stamps.cts;
+            world.lines.iter_mut().skip(member).step_by(self.members()).for_each(|line| line.stamps.cts = now);
+        }
+        if msg.kind == Kind::Reset {
+            world.restart_versions();
+            world.times.fill(FIRST);
+        }
+        // Whoever gives a write its time does so at once.
+        let stamped = |send: &&Msg<BYTES>| send.kind == Kind::Ack && send.stamps.wts > 0;
+        let written = sends.iter().find(|send| msg.kind == Kind::Write && stamped(send));
+        let bytes = written.into_iter().flat_map(|ack| (0..BYTES).map(move |byte| (byte, ack.stamps.wts)));
+        for (byte, wts) in bytes {
+            if let Some(value) = msg.data.get(byte) {
+                world.perform(Version { byte: line * BYTES + byte, wts, value });
+            }
+        }
+    }
+
+    /// Puts a message on the network, or gives it to the core or the driver at once. `false` if there is no room.
+    fn send(&self, world: &mut World, msg: Msg<BYTES>) -> bool {
+        let line = self.line_of(msg.line);
+        if msg.to == DRIVER {
+            let told = &mut world.told[line * self.members() + msg.from.0 as usize];
+            let telling = matches!(self.system.stages[world.stage], Stage::Tell { .. });
+            if *told == Told::Busy {
+                *told = if telling { Told::Done } else { Told::NotYet };
+            }
+        } else if msg.to.0 >= CORES && msg.kind == Kind::Stored {
+            let core = (msg.to.0 - CORES) as usize;
+            world.loading[line * self.system.cores + core] = false;
+            if !self.system.coherent {
+                self.raise(world, core, &msg);
+                return true;
+            }
+            if !world.perform_store(line, self.members(), core, msg.from.0 as usize) {
+                world.trouble = Some(Trouble::Value(format!("core{core} stored into a stale line {line}")));
+            }
+        } else if self.system.members.get(msg.to.0 as usize).is_some_and(|member| member.controller.is_prompt()) {
+            return self.take(world, &msg);
+        } else if msg.to.0 >= CORES {
+            self.loaded(world, line, (msg.to.0 - CORES) as usize, &msg);
+        } else {
+            let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
+            let full = |depth| world.network.iter().filter(|other| channel(other) == channel(&msg)).count() >= depth;
+            // What nobody answers could be sent any number of times.
+            let held_up = match self.network {
+                Network::Ordered { depth } => full(depth),
+                Network::Unordered => msg.lane() == Lane::Coherence && world.network.contains(&msg),
+            };
+            if held_up {
+                return false;
+            }
+            world.network.push(msg);
+        }
+        true
+    }
+
+    /// An answer brings the time at which it took place.
+    fn raise(&self, world: &mut World, core: usize, msg: &Msg<BYTES>) {
+        if let Some(time) = world.times.get_mut(core) {
+            *time = msg.stamps.cts.max(*time);
+        }
+    }
+
+    fn loaded(&self, world: &mut World, line: usize, core: usize, msg: &Msg<BYTES>) {
+        self.raise(world, core, msg);
+        world.loading[line * self.system.cores + core] = false;
+        for byte in 0..BYTES {
+            // Where a cache's time goes on by other lines, a lease may be over when it comes: the read took place at its end.
+            let leased = self.system.horizon.is_some_and(|horizon| horizon.clocks == Clocks::Caches);
+            let end = if leased && self.system.lines > 1 { msg.stamps.rts } else { Stamp::MAX };
+            let (time, number) = (msg.stamps.cts.min(end), line * BYTES + byte);
+            let newest = world.newest(number, time);
+            if self.system.horizon.is_some() && msg.data.get(byte).is_some_and(|value| value != newest) {
+                let what = format!("core{core} read byte {byte} of line {line} at time {time}: {newest} is due");
+                world.trouble = Some(Trouble::Order(what));
+                return;
+            }
+            let may_read = |value| match self.system.coherent {
+                true => value == oracle::NEWEST,
+                false => world.oracles[line * BYTES + byte].may_read(core, value),
+            };
+            if !msg.data.get(byte).is_some_and(may_read) {
+                let got = msg.data.get(byte).map_or("nothing".to_owned(), |value| value.to_string());
+                world.trouble = Some(Trouble::Value(format!("core{core} read {got} from byte {byte} of line {line}")));
+            }
+        }
+    }
+
+    fn advance(&self, world: &mut World) {
+        if self.system.stages[world.stage].cores().is_some() {
+            world.oracles.iter_mut().for_each(Oracle::synchronise);
+        }
+        if matches!(self.system.stages[world.stage], Stage::Meet) {
+            let latest = world.times.iter().copied().max().unwrap_or(0);
+            world.times.fill(latest);
+        }
+        world.told.fill(Told::NotYet);
+        world.stage = (world.stage + 1) % self.system.stages.len();
+        world.rounds += u8::from(world.stage == 0);
+    }
+
+    /// Everybody starts logical time anew; requests that wait forget the times that they carry.
+    fn restart(&self, world: &mut World) {
+        for msg in &mut world.network {
+            msg.stamps = Stamps::ZERO;
+        }
+        for line in 0..self.system.lines {
+            for member in 0..self.members() {
+                let reset = self.ask(DRIVER, Node(member as u16), Kind::Reset, line, Block::EMPTY);
+                let place = line * self.members() + member;
+                if self.cell(world, &reset).is_some() {
+                    let told = std::mem::replace(&mut world.told[place], Told::Busy);
+                    self.take(world, &reset);
+                    if world.told[place] == Told::Busy && world.trouble.is_none() {
+                        let what = format!("{} does not start anew", self.system.members[member].name);
+                        world.trouble = Some(Trouble::Impossible(what));
+                    }
+                    world.told[place] = told;
+                }
+            }
+        }
+        if world.latest() > FIRST && world.trouble.is_none() {
+            world.trouble = Some(Trouble::Impossible("logical time did not start anew everywhere".to_owned()));
+        }
+    }
+}
+
+fn describe(member: &str, error: &Impossible) -> String {
+    format!("{member}: {error}")
+}

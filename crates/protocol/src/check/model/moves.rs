@@ -1,0 +1,178 @@
+//! What may happen in a world: what cores ask, what members do of their own accord, what arrives, and what the stages are about.
+
+use super::{
+    super::{
+        oracle,
+        system::{BYTES, CORES, Clocks, DRIVER, Network, STORED, Stage},
+        world::{Told, World},
+    },
+    Check, Move,
+};
+use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node, Stamps};
+use smallvec::SmallVec;
+
+impl Check {
+    /// Everything that may happen.
+    pub(super) fn moves(&self, world: &World, moves: &mut Vec<Move>) {
+        if world.trouble.is_some() {
+            return;
+        }
+        self.progress(world, moves);
+        let requests = self.requests(world);
+        if !requests.is_empty() && !world.times.is_empty() {
+            let end = self.system.horizon.map_or(0, |horizon| horizon.end);
+            moves.extend(self.idle(world).filter(|&core| world.times[core] + 1 < end).map(Move::Tick));
+        }
+        moves.extend(requests.into_iter().map(Move::Ask));
+        moves.extend(self.whims(world).map(Move::Ask));
+        let more = !self.system.coherent && (world.rounds < self.rounds || world.stage > 0);
+        let working = self.system.stages[world.stage].cores().is_some();
+        if working && more && !world.loading.contains(&true) && !world.told.contains(&Told::Busy) {
+            moves.push(Move::Advance);
+        }
+    }
+
+    /// What cores may ask in this world.
+    pub(super) fn requests(&self, world: &World) -> SmallVec<[Msg<BYTES>; 16]> {
+        let stage = &self.system.stages[world.stage];
+        let Some(cores) = stage.cores() else { return SmallVec::new() };
+        if self.system.horizon.is_some_and(|horizon| world.latest() >= horizon.end) {
+            return SmallVec::new();
+        }
+        let mut requests = SmallVec::new();
+        for (number, member) in self.system.members.iter().enumerate() {
+            let Some(core) = member.core.filter(|core| cores.contains(core)) else { continue };
+            let (from, to) = (Node(CORES + core as u16), Node(number as u16));
+            let cts = world.times.get(core).copied().unwrap_or(0);
+            let ask = |kind, line, data| {
+                let msg = self.ask(from, to, kind, line, data);
+                Msg { stamps: Stamps::now(cts), ..msg }
+            };
+            for line in 0..self.system.lines {
+                if !member.uses[line] {
+                    continue;
+                }
+                let held = &world.lines[line * self.members() + number];
+                if matches!(stage, Stage::Claim { .. }) && member.controller.access(held) != Access::Write {
+                    requests.push(ask(Kind::Store, line, Block::EMPTY));
+                    continue;
+                }
+                let load = |&scope| Msg { scope, ..ask(Kind::Load, line, Block::EMPTY) };
+                requests.extend(member.controller.scopes().iter().map(load));
+                if matches!(stage, Stage::Free { .. }) {
+                    let claim = ask(Kind::Store, line, Block::EMPTY);
+                    requests.extend(self.cell(world, &claim).map(|_| claim));
+                }
+                if self.system.coherent {
+                    let store = ask(Kind::Store, line, Block::one(STORED, oracle::waiting(core)));
+                    requests.extend(self.cell(world, &store).map(|_| store));
+                } else if world.stores < self.values {
+                    let store = |byte| ask(Kind::Store, line, Block::one(byte, world.stores + 1));
+                    requests.extend((0..BYTES).map(store).filter(|store| self.cell(world, store).is_some()));
+                }
+            }
+        }
+        requests
+    }
+
+    /// Cores that wait for nothing. A clock that goes on while its core waits would show nothing that it does not show afterwards.
+    fn idle(&self, world: &World) -> impl Iterator<Item = usize> {
+        let members = self.system.members.iter().enumerate();
+        members.filter_map(move |(number, member)| {
+            let mut lines = world.lines.iter().skip(number).step_by(self.members());
+            member.core.filter(|_| !lines.any(Line::is_asked))
+        })
+    }
+
+    /// What the system may do of its own accord.
+    pub(super) fn whims<'a>(&'a self, world: &'a World) -> impl Iterator<Item = Msg<BYTES>> {
+        let member = |member| [(Node(member as u16), Kind::Evict), (Node(member as u16), Kind::Drain)];
+        let everybody = (0..self.members()).flat_map(member);
+        let working = self.system.stages[world.stage].cores().is_some();
+        let whims = everybody.chain(self.system.whims.iter().copied().filter(move |_| working));
+        let lines = |to: Node| self.system.members[to.0 as usize].controller.lines();
+        let each_line =
+            whims.flat_map(move |whim| (0..self.system.lines).step_by(lines(whim.0)).map(move |line| (whim, line)));
+        let asks = each_line.map(move |((to, kind), line)| self.tell(world, to, kind, line));
+        let busy = move |msg: &Msg<BYTES>| {
+            !matches!(msg.kind, Kind::Evict | Kind::Drain)
+                && world.told[self.line_of(msg.line) * self.members() + msg.to.0 as usize] == Told::Busy
+        };
+        asks.filter(move |msg| match self.cell(world, msg) {
+            Some(Cell::Go(..)) => !busy(msg),
+            Some(Cell::Stall) => true,
+            Some(Cell::Never) | None => false,
+        })
+    }
+
+    /// What brings the system nearer to rest: messages arrive, members are told what their stage is about, and only then are
+    /// refused requests tried again.
+    fn progress(&self, world: &World, moves: &mut Vec<Move>) {
+        let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
+        for (place, msg) in world.network.iter().enumerate() {
+            let earlier = &world.network[..place];
+            let waits = match self.network {
+                Network::Unordered => earlier.last() == Some(msg),
+                Network::Ordered { .. } => earlier.iter().any(|other| channel(other) == channel(msg)),
+            };
+            if !waits {
+                moves.push(Move::Deliver(*msg));
+            }
+        }
+        let waits =
+            |next: &Move| matches!(next, Move::Deliver(msg) if msg.lane() == Lane::Request && self.stalls(world, msg));
+        let runs_over = self.system.horizon.is_some_and(|horizon| horizon.runs_over);
+        if runs_over && !moves.is_empty() && moves.iter().all(waits) {
+            moves.push(Move::Restart);
+        }
+        if let Stage::Tell { kind, members } = &self.system.stages[world.stage] {
+            let told = |line: usize, member: Node| world.told[line * self.members() + member.0 as usize];
+            let first = |line: usize, member: Node| {
+                line.is_multiple_of(self.system.members[member.0 as usize].controller.lines())
+            };
+            let each = || {
+                let all = (0..self.system.lines).flat_map(|line| members.iter().map(move |&member| (line, member)));
+                all.filter(|&(line, member)| first(line, member))
+            };
+            for (line, member) in each().filter(|&(line, member)| told(line, member) == Told::NotYet) {
+                moves.push(Move::Ask(self.tell(world, member, *kind, line)));
+            }
+            if each().all(|(line, member)| told(line, member) == Told::Done) {
+                moves.push(Move::Advance);
+            }
+        }
+        let unasked = |msg: &Msg<BYTES>| msg.lane() == Lane::Coherence;
+        if matches!(self.system.stages[world.stage], Stage::Meet) && !world.network.iter().any(unasked) {
+            moves.push(Move::Advance);
+        }
+        if self.system.coherent {
+            let places = (0..self.system.lines).flat_map(|line| (0..self.members()).map(move |member| (line, member)));
+            for (line, member) in places {
+                let retry = self.ask(DRIVER, Node(member as u16), Kind::Retry, line, Block::EMPTY);
+                if matches!(self.cell(world, &retry), Some(Cell::Go(..) | Cell::Stall)) {
+                    moves.push(Move::Ask(retry));
+                }
+            }
+        }
+    }
+
+    /// What the driver asks. A fence brings a cache over memory the latest time of any cache, another the time of the one
+    /// below it: no cache may be ahead of that.
+    fn tell(&self, world: &World, to: Node, kind: Kind, line: usize) -> Msg<BYTES> {
+        let mut msg = self.ask(DRIVER, to, kind, line, Block::EMPTY);
+        if kind == Kind::Invalidate && self.tells_time() {
+            let below = |node: Node| self.system.members[node.0 as usize].below[line];
+            let time = |node: Node| world.lines[node.0 as usize].stamps.cts;
+            let is_home = |node: Node| below(node) == node;
+            let caches = (0..self.members()).map(|number| Node(number as u16)).filter(|&node| !is_home(node));
+            let latest = || caches.map(time).max().unwrap_or(0);
+            msg.stamps.cts = if is_home(below(to)) { latest() } else { time(below(to)) };
+        }
+        msg
+    }
+
+    /// An acquire brings caches the latest time.
+    fn tells_time(&self) -> bool {
+        self.system.horizon.is_some_and(|horizon| horizon.clocks == Clocks::Caches && horizon.told)
+    }
+}

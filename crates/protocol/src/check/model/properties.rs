@@ -1,0 +1,116 @@
+//! What must hold in every world. That whatever is under way gets on, and comes to rest, is the search's to see.
+
+use super::{
+    super::{
+        system::{BYTES, DRIVER},
+        world::{Trouble, World},
+    },
+    Check,
+};
+use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node};
+use stateright::Property;
+
+/// All of them.
+pub(super) fn all() -> Vec<Property<Check>> {
+    vec![
+        Property::always("no impossible cell", |_, world: &World| {
+            !matches!(world.trouble, Some(Trouble::Impossible(_)))
+        }),
+        Property::always("a read returns a value it may: none lost, none invented", |_, world: &World| {
+            !matches!(world.trouble, Some(Trouble::Value(_)))
+        }),
+        Property::always("a read returns the newest write up to its logical time", |_, world: &World| {
+            !matches!(world.trouble, Some(Trouble::Order(_)))
+        }),
+        Property::always("a line holds what its state says", |check: &Check, world: &World| {
+            let members = || check.system.members.iter().cycle();
+            world.trouble.is_some()
+                || world.lines.iter().zip(members()).all(|(line, member)| member.controller.fits(line))
+                    && check.stores_fit(world)
+        }),
+        Property::always("a whole line answers a read at once", |check: &Check, world: &World| {
+            let members = check.members();
+            world.trouble.is_some()
+                || check.system.coherent
+                || world.lines.iter().enumerate().all(|(place, line)| {
+                    let ask =
+                        |kind| check.ask(DRIVER, Node((place % members) as u16), kind, place / members, Block::EMPTY);
+                    // Where logical time has run over, whatever state a line is in, its home waits.
+                    let table = &check.system.tables[check.system.members[place % members].table];
+                    let stalls =
+                        |kind| matches!(check.cell(world, &ask(kind)), Some(Cell::Stall)) && !table.at_rest(line.state);
+                    // What is held while a lease is renewed, or a write is given its time, is not to be read.
+                    let locked = check.system.has_core_clocks() && line.is_asked();
+                    let whole = line.data.is_full() && !line.is_partial() && !locked;
+                    !whole || !stalls(Kind::Load) && !stalls(Kind::Read)
+                })
+        }),
+        Property::always("single writer", |check: &Check, world: &World| {
+            world.trouble.is_some() || world.lines.chunks(check.members()).all(|row| check.has_single_writer(row))
+        }),
+        Property::always("directory agrees", |check: &Check, world: &World| {
+            world.trouble.is_some() || (0..check.system.lines).all(|line| check.directories_agree(line, &world.lines))
+        }),
+        Property::always(
+            "what is told without waiting for an answer is taken at once",
+            |check: &Check, world: &World| {
+                let told = |msg: &&Msg<BYTES>| {
+                    msg.lane() == Lane::Coherence && check.system.members[msg.to.0 as usize].controller.is_merely_told()
+                };
+                let waits = |msg: &Msg<BYTES>| matches!(check.cell(world, msg), Some(Cell::Stall));
+                world.trouble.is_some() || !world.network.iter().filter(told).any(waits)
+            },
+        ),
+        Property::always("a line at rest takes any request", |check: &Check, world: &World| {
+            let taken = |msg: &Msg<BYTES>| !matches!(check.cell(world, msg), Some(Cell::Stall));
+            world.trouble.is_some()
+                || !check.is_quiet(world)
+                || check.requests(world).into_iter().chain(check.whims(world)).all(|msg| taken(&msg))
+        }),
+    ]
+}
+
+impl Check {
+    /// Whoever may write has the line for itself, among the caches that cores work on.
+    fn has_single_writer(&self, row: &[Line<BYTES>]) -> bool {
+        let first_level = self.system.members.iter().zip(row).filter(|(member, _)| member.core.is_some());
+        let accesses = first_level.map(|(member, line)| member.controller.access(line));
+        let (mut readers, mut writers) = (0, 0);
+        for access in accesses {
+            readers += usize::from(access == Access::Read);
+            writers += usize::from(access == Access::Write);
+        }
+        writers == 0 || (writers == 1 && readers == 0)
+    }
+
+    /// Nobody can do more than those below it know of.
+    fn directories_agree(&self, line: usize, lines: &[Line<BYTES>]) -> bool {
+        let row = &lines[line * self.members()..(line + 1) * self.members()];
+        self.system.members.iter().zip(row).enumerate().all(|(number, (member, held))| {
+            let below = member.below[line];
+            let place = self.place(below, line);
+            let directory = self.system.members[below.0 as usize].controller;
+            let first = line - line % directory.lines();
+            let record = &lines[first * self.members() + below.0 as usize];
+            let Some(granted) = directory.granted(place, record) else { return true };
+            let me = place.sharer(Node(number as u16));
+            match member.controller.access(held) {
+                Access::Write => granted.writers.meets(me),
+                Access::Read => granted.readers.or(granted.writers).meets(me),
+                Access::None => true,
+            }
+        })
+    }
+
+    /// Where the bytes of a block are apart from its record: of a block that is not here, nothing is.
+    fn stores_fit(&self, world: &World) -> bool {
+        let members = self.members();
+        (0..world.lines.len()).all(|place| {
+            let (line, member) = (place / members, place % members);
+            let directory = self.system.members[member].controller;
+            let first = line - line % directory.lines();
+            let record = &world.lines[first * members + member];
+            !directory.has_given_up(record) || world.lines[place + 1].is_empty()
+        })
+    }
+}

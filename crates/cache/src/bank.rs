@@ -5,62 +5,32 @@
 //! write-back queue is full. Messages about one line keep their order: all but the first stand in its join queue. Those that
 //! wait are tried again when what held them up has changed. Answers never wait, so whatever is under way comes to its end.
 //! Each of these queues has an end; a request that finds one full stays with its sender, and holds that up
-//! (`003_07d33ec44b25be67.txt`, 3.2.5.1).
+//! (`003_07d33ec44b25be67.txt`, 3.2.5.1), or in protocols that can refuse requests is refused.
 //!
-//! A line takes up a way as long as its protocol says so ([`Controller::takes_room`]). One that was given up and only waits
+//! A line takes up a way as long as its protocol says so ([`takes_room`](protocol::Controller::takes_room)). One that was given up and only waits
 //! for its write-back to land, or that was written through without having been here, is kept aside: that is the write-back
 //! queue. It is searched like the ways, and a line whose protocol takes it back goes from there to a way again. Protocols that name
 //! a time to send its lines below (`Drain`) keep them there until then ([`Bank::drain`]). Requests that were refused below wait
 //! for another try ([`Bank::refused`]).
 
-use crate::array::{Array, Shape, Way};
+mod aside;
+mod room;
+mod spec;
+mod sweep;
+mod waiting;
+
+pub use spec::{BankSpec, Homes};
+
+use crate::array::{Array, Way};
 use engine::{Counter, Level, Matrix, Scope};
 use interconnect::WHOLE;
-use mem::{Block, LINE, LineAddr, Stamp};
-use protocol::{
-    Access, Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamps, Table, look, perform,
-};
+use mem::{Block, LINE, LineAddr};
+use protocol::{Access, Cell, Impossible, Kind, Lane, Line, Log, Msg, Place, Table, look, perform};
 use rustc_hash::FxHashMap;
 use std::{
     collections::{BTreeSet, VecDeque},
     rc::Rc,
 };
-
-/// Whom a cache asks about a line: lines are dealt in turn over the nodes.
-#[derive(Clone, Debug)]
-pub struct Homes {
-    pub nodes: Vec<Node>,
-    /// So many bytes go to one before it is the next one's turn.
-    pub stride: u64,
-}
-
-impl Homes {
-    pub fn of(&self, line: LineAddr) -> Node {
-        self.nodes[(line.0 / self.stride) as usize % self.nodes.len()]
-    }
-}
-
-/// What a bank is made of.
-#[derive(Clone)]
-pub struct BankSpec {
-    pub controller: &'static dyn Controller<LINE>,
-    pub me: Node,
-    pub below: Homes,
-    /// The first of those above; the others have the numbers that follow.
-    pub above: Node,
-    pub shape: Shape,
-    /// How many lines may have something under way.
-    pub mshrs: usize,
-    /// How many messages may wait here, and how many of them for one line.
-    pub waiting: usize,
-    pub join_queue: usize,
-    /// How many lines may be kept aside until what they wrote has landed; with `Drain`, until they are sent below before anything
-    /// new is begun.
-    pub write_back_queue: usize,
-    /// Caches beside this one that are homes of lines. Their lines never take the last way, miss register or place to wait: what
-    /// peers ask of this one must get through whatever it asks of them.
-    pub peers: Vec<Node>,
-}
 
 /// Whoever is told what a line has become by a message, and whether nothing is under way.
 pub type LineWatcher = Rc<dyn Fn(&Msg<LINE>, &Line<LINE>, bool)>;
@@ -72,6 +42,8 @@ pub enum Offer {
     Taken,
     /// There is no room for it to wait: offer it again later.
     Refused,
+    /// There is none either, and its sender has been told to ask again.
+    Nacked,
 }
 
 /// Why a message waits.
@@ -148,6 +120,8 @@ pub struct Bank {
     waiting: FxHashMap<Slot, Queue>,
     /// Whether probes wait apart from requests.
     apart: bool,
+    /// Whether those above can be told to ask again.
+    nacks: bool,
     /// Queues that are empty, to be used again.
     spare: Vec<Queue>,
     /// How many messages wait, and how many of those for lines whose home is a peer.
@@ -208,6 +182,7 @@ impl Bank {
             busy_away: 0,
             waiting: FxHashMap::default(),
             apart: table.events.iter().any(|event| ["Retry", "CoreFlush"].contains(event)),
+            nacks: table.actions.contains(&"Nack"),
             spare: Vec::new(),
             waits: 0,
             waits_away: 0,
@@ -255,7 +230,7 @@ impl Bank {
         if msg.lane() == Lane::Request && (own_place || self.waits >= self.spec.waiting) {
             // It could be answered at once only if nothing waits before it.
             if self.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
-                return Ok(Offer::Refused);
+                return Ok(self.turn_away(&msg));
             }
             self.count(&msg, if self.began { Came::Miss } else { Came::Hit });
             return Ok(Offer::Taken);
@@ -263,7 +238,7 @@ impl Bank {
         if self.is_awaited(self.slot(&msg)) {
             if msg.lane() == Lane::Request && self.waiting[&self.slot(&msg)].len() >= self.spec.join_queue {
                 self.join_full.increment();
-                return Ok(Offer::Refused);
+                return Ok(self.turn_away(&msg));
             }
             self.count(&msg, Came::Merged);
             self.park(msg);
@@ -278,6 +253,16 @@ impl Bank {
             }
         }
         Ok(Offer::Taken)
+    }
+
+    /// There is no room for a request to wait. Where its sender answers probes about a line only when it knows what has become of its
+    /// request for that, the request must not stay on the wire: others behind it may be those that a probe of this cache waits for.
+    fn turn_away(&mut self, msg: &Msg<LINE>) -> Offer {
+        if !self.nacks {
+            return Offer::Refused;
+        }
+        self.out.push(Msg::new(self.spec.me, msg.from, Kind::Nack, msg.line, Block::EMPTY));
+        Offer::Nacked
     }
 
     /// Counts a request of somebody above.
@@ -309,11 +294,6 @@ impl Bank {
         self.apart
     }
 
-    /// The row that a message waits in.
-    fn slot(&self, msg: &Msg<LINE>) -> Slot {
-        LineAddr(msg.line.0 | u64::from(self.apart && msg.lane() == Lane::Coherence))
-    }
-
     /// The bytes of a line that may be written without asking anybody.
     pub fn writable(&self, line: LineAddr) -> Option<[u8; LINE]> {
         let found = self.line(self.find(line), line);
@@ -326,8 +306,10 @@ impl Bank {
         self.line(self.find(line), line).data
     }
 
-    /// From now on nobody can take the line away.
+    /// From now on nobody can take the line away. Who locks a line stores to it before he locks another: a locked access stays
+    /// within a line, and a core's threads lock in turn.
     pub fn lock(&mut self, line: LineAddr) {
+        debug_assert!(self.locked.is_none_or(|held| held == line), "{line} is locked while another line is");
         self.locked = Some(line);
     }
 
@@ -341,189 +323,9 @@ impl Bank {
         self.locked
     }
 
-    /// Whether more lines wait in the write-back queue to be sent below than may.
-    pub fn has_too_many_write_backs(&self) -> bool {
-        self.write_backs.len() > self.spec.write_back_queue
-    }
-
-    /// Sends the oldest line of the write-back queue below; says whether there was one.
-    pub fn drain(&mut self) -> Result<bool, Box<Impossible>> {
-        while let Some(line) = self.write_backs.pop_front() {
-            if self.drains[self.line(self.find(line), line).state as usize] {
-                let drain = Msg::new(self.spec.me, self.spec.me, Kind::Drain, line, Block::EMPTY);
-                return self.at_once(&drain);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Tries a refused request again, if it has not come to an end otherwise.
-    pub fn retry(&mut self, line: LineAddr) -> Result<(), Box<Impossible>> {
-        if self.retries[self.line(self.find(line), line).state as usize] {
-            let retry = Msg::new(self.spec.me, self.spec.me, Kind::Retry, line, Block::EMPTY);
-            self.at_once(&retry)?;
-        }
-        Ok(())
-    }
-
-    /// Whether messages wait in a row.
-    fn is_awaited(&self, slot: Slot) -> bool {
-        self.waits > 0 && self.waiting.contains_key(&slot)
-    }
-
-    /// Whether a message that waits, or the next of a sweep, can be tried.
-    pub fn has_work(&self) -> bool {
-        !self.again.is_empty()
-            || !self.sweep.is_empty()
-            || self.has_mshr_for_another()
-            || self.need_write_back.iter().any(|(_, aside)| self.has_room_for(*aside))
-    }
-
-    fn has_mshr_for_another(&self) -> bool {
-        self.busy < self.spec.mshrs && self.need_mshr.iter().any(|line| !self.lacks_mshr(*line))
-    }
-
-    /// Tries a message that waits, or shows the next of a sweep.
-    pub fn work(&mut self) -> Result<(), Box<Impossible>> {
-        if self.again.is_empty()
-            && let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line))
-        {
-            self.again.extend(self.need_mshr.remove(next));
-        }
-        if self.again.is_empty()
-            && let Some(next) = self.need_write_back.iter().position(|(_, aside)| self.has_room_for(*aside))
-        {
-            self.again.extend(self.need_write_back.remove(next).map(|(line, _)| line));
-        }
-        if let Some(line) = self.again.pop_front() {
-            let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(()) };
-            match self.attempt(&msg)? {
-                Ok(()) => self.unpark(line),
-                Err(why) => self.register(line, why),
-            }
-            return Ok(());
-        }
-        let Some(msg) = self.sweep.front().copied() else { return Ok(()) };
-        if self.offer(msg)? == Offer::Taken {
-            self.sweep.pop_front();
-        }
-        Ok(())
-    }
-
-    /// Starts to flush or invalidate every line; [`is_swept`](Bank::is_swept) says when that is done. What has nothing to
-    /// write back and nothing under way goes at once. `time`: what time it is at least, in protocols that have one.
-    pub fn sweep(&mut self, kind: Kind, time: Stamp) -> Result<(), Box<Impossible>> {
-        let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
-        lines.sort_unstable();
-        if lines.is_empty() && self.keeps_time {
-            // Even a cache that holds nothing has to know the time.
-            lines.push(LineAddr(0));
-        }
-        for line in lines {
-            let found = self.line(self.find(line), line);
-            let at_once = self.at_rest[found.state as usize] && !found.is_dirty();
-            let stamps = Stamps::now(time);
-            let msg = Msg { stamps, ..Msg::new(self.spec.me, self.spec.me, kind, line, Block::EMPTY) };
-            self.swept += 1;
-            if !(at_once && self.attempt(&msg)?.is_ok()) {
-                self.sweep.push_back(msg);
-            }
-        }
-        Ok(())
-    }
-
-    /// Starts to give up every line of which `which` says so; [`is_swept`](Bank::is_swept) says when that is done.
-    pub fn empty(&mut self, which: impl Fn(LineAddr) -> bool) {
-        let lines = self.array.tags().chain(self.aside.keys().copied());
-        self.leaving = lines.filter(|line| which(*line)).collect();
-    }
-
-    /// Gives up a line that is to leave and can; says whether there was one. The others have something under way.
-    pub fn give_up(&mut self) -> Result<bool, Box<Impossible>> {
-        let (state, room) = (|bank: &Self, line| bank.line(bank.find(line), line).state, &self.takes_room);
-        let ready = |line: &LineAddr| room[state(self, *line) as usize] && self.at_rest[state(self, *line) as usize];
-        let Some(line) = self.leaving.iter().copied().find(ready) else { return Ok(false) };
-        self.at_once(&Msg::new(self.spec.me, self.spec.me, Kind::Evict, line, Block::EMPTY))
-    }
-
-    /// Whether no line is left that was to be flushed, invalidated or given up.
-    pub fn is_swept(&self) -> bool {
-        self.swept == 0 && self.leaving.is_empty()
-    }
-
-    fn park(&mut self, msg: Msg<LINE>) {
-        let (slot, spare) = (self.slot(&msg), &mut self.spare);
-        self.waiting.entry(slot).or_insert_with(|| spare.pop().unwrap_or_default()).push_back(msg);
-        self.waits += 1;
-        self.waits_away += usize::from(self.is_away(msg.line));
-        self.parked.set(self.waits as u64);
-    }
-
-    fn unpark(&mut self, line: LineAddr) {
-        let away = self.is_away(line);
-        let queue = self.waiting.get_mut(&line).expect("the message that was tried waits here");
-        queue.pop_front();
-        self.waits -= 1;
-        self.waits_away -= usize::from(away);
-        self.parked.set(self.waits as u64);
-        if queue.is_empty() {
-            self.spare.extend(self.waiting.remove(&line));
-        } else {
-            self.again.push_back(line);
-        }
-    }
-
-    fn register(&mut self, line: LineAddr, why: Wait) {
-        match why {
-            Wait::Line => {}
-            Wait::Way => self.need_way.entry(self.array.set(line)).or_default().push(line),
-            Wait::Mshr => self.need_mshr.push_back(line),
-            Wait::WriteBack(aside) => self.need_write_back.push_back((line, aside)),
-        }
-    }
-
     /// Whether a line's home is a peer.
     fn is_away(&self, line: LineAddr) -> bool {
         !self.spec.peers.is_empty() && self.spec.peers.contains(&self.spec.below.of(line))
-    }
-
-    fn lacks_mshr(&self, line: LineAddr) -> bool {
-        self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away + 1 >= self.spec.mshrs
-    }
-
-    /// Whether so many lines more fit the write-back queue. A way of more sectors than it has places empties it first. Protocols with
-    /// `Drain` make room before they begin anything new.
-    fn has_room_for(&self, Aside { count, away }: Aside) -> bool {
-        let places = self.spec.write_back_queue;
-        let of_peers = || self.aside.keys().filter(|line| self.is_away(**line)).count();
-        let fits = self.landing == 0 || self.landing + count <= places || self.drains.contains(&true);
-        fits && !(away && of_peers() + count >= places)
-    }
-
-    /// Whether a line leaves its way, or comes from nowhere, for the write-back queue.
-    fn goes_aside(&self, place: Where, next: usize) -> bool {
-        !matches!(place, Where::Aside) && !self.takes_room[next] && !self.at_rest[next]
-    }
-
-    fn put_aside(&mut self, tag: LineAddr, line: Line<LINE>) {
-        self.landing += usize::from(!self.at_rest[line.state as usize]);
-        self.aside.insert(tag, line);
-        self.kept_aside.set(self.aside.len() as u64);
-    }
-
-    /// Takes a line out of the write-back queue that was in `state` before.
-    fn take_aside(&mut self, tag: LineAddr, state: u8) -> Option<Line<LINE>> {
-        let line = self.aside.remove(&tag)?;
-        self.landing -= usize::from(!self.at_rest[state as usize]);
-        self.kept_aside.set(self.aside.len() as u64);
-        Some(line)
-    }
-
-    /// Whether every other way of the set is taken by lines that wait for peers.
-    fn would_take_last_way(&self, line: LineAddr) -> bool {
-        let waits =
-            |way: &Way| !self.at_rest[self.array.line(*way).state as usize] && self.is_away(self.array.tag(*way));
-        self.is_away(line) && self.array.beside(line).filter(waits).count() + 1 >= self.array.ways()
     }
 
     /// Where this bank stands for a line.
@@ -689,54 +491,6 @@ impl Bank {
                 self.again.push_back(slot);
             }
         }
-    }
-
-    /// A free place for a line, made free if need be by giving up the first way that can go; all that it holds goes.
-    fn make_room(&mut self, line: LineAddr) -> Result<Result<Way, Wait>, Box<Impossible>> {
-        if let Some(way) = self.array.free(line) {
-            return Ok(Ok(way));
-        }
-        let mut victims = self.array.victims(line);
-        'way: while let Some(held) = self.array.next_victim(&mut victims) {
-            let (mut busy, mut aside) = (self.busy, 0);
-            for way in held.clone() {
-                let victim = self.array.line(way);
-                if self.locked == Some(self.array.tag(way)) {
-                    continue 'way;
-                }
-                let Some((_, Cell::Go(next, _))) = self.look(victim, &self.evict(way)) else { continue 'way };
-                if self.at_rest[victim.state as usize] && !self.at_rest[*next as usize] {
-                    busy += 1;
-                }
-                aside += usize::from(self.goes_aside(Where::Way(way), *next as usize));
-            }
-            // A line of many sectors may need more registers than there are: it goes when all are free.
-            if self.busy > 0 && busy > self.spec.mshrs.max(self.busy) {
-                self.mshr_full.increment();
-                return Ok(Err(Wait::Mshr));
-            }
-            let aside = Aside { count: aside, away: false };
-            if aside.count > 0 && !self.has_room_for(aside) {
-                self.write_back_full.increment();
-                return Ok(Err(Wait::WriteBack(aside)));
-            }
-            for way in held {
-                self.evictions.increment();
-                let evict = self.evict(way);
-                let met = self.look(self.array.line(way), &evict);
-                self.step(Where::Way(way), met, &evict)?;
-            }
-            match self.array.free(line) {
-                Some(free) => return Ok(Ok(free)),
-                None => break,
-            }
-        }
-        self.no_way.increment();
-        Ok(Err(Wait::Way))
-    }
-
-    fn evict(&self, way: Way) -> Msg<LINE> {
-        Msg::new(self.spec.me, self.spec.me, Kind::Evict, self.array.tag(way), Block::EMPTY)
     }
 }
 

@@ -6,80 +6,29 @@
 //! until the line can be written. How long a look-up takes is in the latency of the wires to the cache:
 //! it is pipelined, and partitions can be cut there.
 
+mod atomics;
 mod orders;
 mod owned;
 mod put_off;
+mod spec;
+
+pub use spec::{Acquire, Atomics, CacheSpec, Recalled, Requesters, Watcher};
 
 use crate::{
-    bank::{Bank, BankSpec, Homes, LineWatcher, Offer},
+    bank::{Bank, Homes, LineWatcher, Offer},
     front::{self, Front},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Ready, RoundRobin, Scope};
-use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, Wire, lane};
-use mem::{Access, Block, LINE, LineAddr, Observation, Observer, Reply, Request, Seen};
+use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, lane};
+use mem::{Access, Block, Observation, Observer, Reply, Request, Seen};
 use orders::{Answer, Fence, Order};
 use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps};
 use put_off::PutOff;
-use std::{collections::VecDeque, rc::Rc};
+use std::collections::VecDeque;
 
 /// Atomic accesses that may wait at a cache.
 const ATOMICS: usize = 64;
-
-/// What a cache is made of.
-#[derive(Clone)]
-pub struct CacheSpec {
-    pub bank: BankSpec,
-    /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
-    pub history: usize,
-    /// How many messages it can take in a cycle.
-    pub ports: usize,
-    pub atomics: Atomics,
-    pub acquire: Acquire,
-    /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and
-    /// travels with probes.
-    pub lifts_requests: bool,
-    /// Whether a load that must see what others than the requester's group write claims the line first: a store of nothing brings
-    /// together whatever was written (`000_c62b95978e2a8887.txt`, 4.2).
-    pub claims: bool,
-}
-
-/// Where atomic accesses are performed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Atomics {
-    /// Here, unless a peer is the line's home.
-    Here,
-    /// Farther below.
-    Below,
-    /// In the first-level cache, once it holds the line to write.
-    Owned,
-}
-
-/// What an acquire does: whoever acquires must not see anything older than what was released before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acquire {
-    /// The cache forgets what it holds.
-    Forget,
-    /// Memory is asked how late it is, and the cache's time goes on to that.
-    Raise,
-    /// Memory is asked how late it is; the time of the one who asks goes on to that.
-    Ask,
-    /// Nothing: caches never hold anything old.
-    Coherent,
-    /// The same among those above; but what lies below is not, so what is released to the system is given up here.
-    Recall,
-    /// What is ordered is done here and then below, where another cache is; what is to be forgotten is given up.
-    PassOn,
-}
-
-/// Whoever is told of every store that is performed.
-pub type Watcher = Rc<dyn Fn(LineAddr, &Block<LINE>)>;
-
-/// Whether a line is among those to be given up.
-pub type Recalled = Rc<dyn Fn(LineAddr) -> bool>;
-
-/// Cores and compute units that ask a first-level cache, and the wires to them.
-pub type Requesters = Vec<(Node, Wire<Request, Reply>)>;
 
 /// The side of a first-level cache where requests come in.
 struct Top {
@@ -92,7 +41,7 @@ struct Top {
 }
 
 /// Nobody: who asks a line to do something on no one's behalf, and is told that it is done.
-const NOBODY: Node = Node(u8::MAX);
+const NOBODY: Node = Node(u16::MAX);
 
 pub struct Cache {
     me: Node,
@@ -338,9 +287,10 @@ impl Cache {
         let mut next = self.ready.first(&[Lane::Coherence], 0);
         while let Some(number) = next {
             let inlet = &self.from[number];
+            // What comes back from above does not wait behind what those below want: that may wait for it.
             if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
                 && msg.line != WHOLE
-                && self.bank.offer(msg)? == Offer::Taken
+                && (self.top.is_none() && self.bank.at_once(&msg)? || self.bank.offer(msg)? == Offer::Taken)
             {
                 inlet.try_recv(Lane::Coherence);
                 return Ok(true);
@@ -441,74 +391,17 @@ impl Cache {
             }
             queue.extend(from.try_recv(Lane::Request));
             return Ok(true);
-        } else if !(coherence.is_some() && self.bank.at_once(&msg)?) && self.bank.offer(msg)? == Offer::Refused {
+        } else if !(coherence.is_some() && self.bank.at_once(&msg)?) {
             // A probe does not wait behind requests for its line if it need not.
-            self.refused.increment();
-            return Ok(false);
-        }
-        from.try_recv(lane(&msg));
-        Ok(true)
-    }
-
-    /// Performs the oldest atomic access if its line is here, and has the line brought here otherwise. Says whether it did
-    /// anything. What it does to the line are steps of the protocol: a read, and a write that nothing can come before.
-    fn atomic(&mut self) -> Result<bool, Box<Impossible>> {
-        let Some(Packet { msg, atomic: Some(atomic) }) = self.atomics.front().copied() else { return Ok(false) };
-        if let Some(old) = self.bank.whole(msg.line) {
-            let new = atomic.apply(&old, &msg.data);
-            if !self.bank.at_once(&Msg::new(self.me, self.me, Kind::Write, msg.line, new))? {
+            let offer = self.bank.offer(msg)?;
+            if offer != Offer::Taken {
+                self.refused.increment();
+            }
+            if offer == Offer::Refused {
                 return Ok(false);
             }
-            let found = Block::of(old, msg.data.mask());
-            if let Some((who, observations)) = &self.observer {
-                let seen = Seen::Changed { found, new };
-                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
-            }
-            let answer = Msg { of: msg.of, ..Msg::new(self.me, msg.from, Kind::Data, msg.line, found) };
-            self.to.send(Packet { msg: answer, atomic: Some(atomic) });
-            self.atomics.pop_front();
-            return Ok(true);
         }
-        // What was fetched for it may have had to go again before its turn came.
-        if self.bank.is_busy(msg.line) {
-            return Ok(false);
-        }
-        let fetch = Msg::new(self.me, self.me, Kind::Read, msg.line, Block::EMPTY);
-        Ok(self.bank.offer(fetch)? == Offer::Taken)
-    }
-
-    /// Sends the first atomic access that is to be performed elsewhere on its way, once nothing of its line is held here.
-    fn atomic_passes(&mut self) -> Result<bool, Box<Impossible>> {
-        let Some(Packet { msg, atomic }) = self.passing.front().copied() else { return Ok(false) };
-        if !self.bank.at_once(&Msg::new(NOBODY, self.me, Kind::Invalidate, msg.line, Block::EMPTY))? {
-            return Ok(false);
-        }
-        self.passing.pop_front();
-        let of = self.top.is_none().then_some(msg.from);
-        let msg = Msg { from: self.me, to: self.homes.of(msg.line), of, ..msg };
-        self.to.send(Packet { msg, atomic });
-        Ok(true)
-    }
-
-    /// Hands on what an atomic access found, once nothing older of its line is held here and it is no earlier than the access.
-    fn atomic_returns(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        let Some(Packet { msg, atomic }) = self.returning.front().copied() else { return Ok(false) };
-        let stamps = Stamps::now(msg.stamps.wts);
-        let forget = Msg { stamps, ..Msg::new(NOBODY, self.me, Kind::Invalidate, msg.line, Block::EMPTY) };
-        if !self.bank.at_once(&forget)? {
-            return Ok(false);
-        }
-        self.returning.pop_front();
-        match &mut self.top {
-            Some(top) => {
-                let answer = top.front.changed(&msg, now);
-                top.reply(answer);
-            }
-            None => {
-                let to = msg.of.expect("an atomic access is passed on for somebody");
-                self.to.send(Packet { msg: Msg { from: self.me, to, of: None, ..msg }, atomic });
-            }
-        }
+        from.try_recv(lane(&msg));
         Ok(true)
     }
 

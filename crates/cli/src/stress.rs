@@ -1,15 +1,18 @@
 //! `cohesim stress`: random accesses of everybody to few lines, on a machine with small caches and short queues.
 
 use crate::{progress::Progress, ui::Ui};
-use engine::Outcome;
+use engine::{Outcome, Time};
 use machine::{Machine, Options, Stress as Accesses, stress};
 use miette::{IntoDiagnostic, miette};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::{num::NonZero, time::Instant};
+use std::{
+    num::NonZero,
+    time::{Duration, Instant},
+};
 
-/// Test a machine's memory system: random loads, stores and atomic accesses to few lines by all compute units at once, every
-/// read compared with what it must return.
+/// Test a machine's memory system: random loads, stores and atomic accesses to few lines by all compute units and cores at once,
+/// every read compared with what it must return.
 ///
 /// Caches and queues are made as small as they can be, so that lines are evicted and wires are full all the time; `--as-is`
 /// leaves the machine as its file says.
@@ -24,7 +27,7 @@ pub struct Stress {
     /// Leave caches and queues as large as they are.
     #[arg(long)]
     as_is: bool,
-    /// How many accesses, of all compute units together: 50000, 100k, 10M.
+    /// How many accesses, of all compute units and cores together: 50000, 100k, 10M.
     #[arg(short, long, default_value = "1M", value_parser = count)]
     operations: u64,
     /// Which random numbers.
@@ -33,13 +36,16 @@ pub struct Stress {
     /// How many lines of memory are accessed.
     #[arg(long, default_value_t = 96, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     lines: u64,
+    /// Go on with the next seeds, each a run of its own, until so much time of yours has passed: 90s, 10m, 1h.
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    duration: Option<Duration>,
     /// Run in this many threads; the result is the same.
     #[arg(long, default_value = "1")]
     threads: NonZero<usize>,
 }
 
 /// Small enough that lines have to go and queues are full all the time.
-const SMALL: [&str; 11] = [
+const SMALL: &[&str] = &[
     "gpu.l1v.size=512",
     "gpu.l1v.ways=2",
     "gpu.l1v.mshrs=3",
@@ -48,14 +54,49 @@ const SMALL: [&str; 11] = [
     "gpu.l2.mshrs=3",
     "gpu.l2.waiting=2",
     "memory.fixed.outstanding=2",
+    "memory.dram.read_queue=2",
+    "memory.dram.write_queue=2",
+    "memory.dram.drain_from=2",
+    "memory.dram.drain_to=1",
     "wires.dispatcher.capacity=1",
     "wires.l1_l2.capacity=2",
     "wires.l2_memory.capacity=1",
 ];
 
+/// The same for a CPU, whose last-level cache can't hold what those above it could.
+const SMALL_CPU: &[&str] = &[
+    "cpu.l1d.size=512",
+    "cpu.l1d.mshrs=2",
+    "cpu.l1d.waiting=2",
+    "cpu.l1i.size=256",
+    "cpu.l1i.mshrs=2",
+    "cpu.l1i.waiting=2",
+    "cpu.l2.size=1KiB",
+    "cpu.l2.mshrs=2",
+    "cpu.l2.waiting=2",
+    "cpu.l3.size=512",
+    "cpu.l3.ways=4",
+    "cpu.l3.mshrs=2",
+    "cpu.l3.waiting=2",
+    "system.network.capacity=2",
+    "system.hub.capacity=1",
+];
+
+/// And for whoever translates, in a core and in a compute unit.
+const SMALL_MMU: &[&str] =
+    &["cpu.mmu.entries=1", "cpu.mmu.ways=1", "cpu.mmu.lookups=1", "cpu.mmu.misses=1", "cpu.mmu.waiting=2"];
+const SMALL_GPU_MMU: &[&str] =
+    &["gpu.mmu.entries=1", "gpu.mmu.ways=1", "gpu.mmu.lookups=1", "gpu.mmu.misses=1", "gpu.mmu.waiting=2"];
+
 #[derive(Serialize)]
 struct Report {
     system: String,
+    runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct Run {
+    seed: u64,
     loads: u64,
     stores: u64,
     atomics: u64,
@@ -68,56 +109,96 @@ struct Report {
 
 impl Stress {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
+        let machine = self.machine()?;
+        let start = Instant::now();
+        let mut runs = Vec::new();
+        for seed in self.seed.. {
+            let run = self.run_with(&machine, seed, ui)?;
+            ui.print(&format!(
+                "{} ({}), seed {seed}: {} loads, {} stores and {} atomic accesses to {} lines, {} evictions: every read was right, \
+                 nobody got stuck\n  {} simulated in {:.1} s; statistics sha256 {}\n",
+                machine.name,
+                machine.protocol.name,
+                run.loads,
+                run.stores,
+                run.atomics,
+                self.lines,
+                run.evictions,
+                Time(run.simulated_fs),
+                run.seconds,
+                &run.statistics_sha256[..16]
+            ))?;
+            runs.push(run);
+            if self.duration.is_none_or(|duration| start.elapsed() >= duration) {
+                break;
+            }
+        }
+        if self.duration.is_some() {
+            let accesses: u64 = runs.iter().map(|run| run.loads + run.stores + run.atomics).sum();
+            let (count, seconds) = (runs.len(), start.elapsed().as_secs());
+            ui.print(&format!("{count} runs in {seconds} s: {accesses} accesses, all of them right\n"))?;
+        }
+        ui.report(&Report { system: machine.name, runs })
+    }
+
+    /// The machine, as small as it is to be.
+    fn machine(&self) -> miette::Result<Machine> {
         let mut sets: Vec<String> = Vec::new();
         if !self.as_is {
             let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
-            sets.extend(SMALL.map(str::to_owned));
+            let cpu = machine.complex.as_ref();
+            let parts = [
+                (SMALL, true),
+                (SMALL_CPU, cpu.is_some()),
+                (SMALL_MMU, cpu.is_some_and(|cpu| cpu.core_mmu.is_some())),
+                (SMALL_GPU_MMU, cpu.is_some_and(|cpu| cpu.gpu_mmu.is_some())),
+            ];
+            let keys = parts.into_iter().filter(|(_, is_there)| *is_there).flat_map(|(keys, _)| keys);
+            sets.extend(keys.map(|&key| key.to_owned()));
             // Eight lines in each bank.
             sets.push(format!("gpu.l2.size={}", machine.banks.count * 8 * mem::LINE));
         }
         sets.extend(self.sets.iter().cloned());
-        let machine = Machine::load(&self.system, &sets).into_diagnostic()?;
-        let accesses =
-            Accesses { operations: self.operations, seed: self.seed, lines: self.lines, round: 500, outstanding: 12 };
+        Machine::load(&self.system, &sets).into_diagnostic()
+    }
+
+    fn run_with(&self, machine: &Machine, seed: u64, ui: &Ui) -> miette::Result<Run> {
+        let accesses = Accesses { operations: self.operations, seed, lines: self.lines, round: 500, outstanding: 12 };
         let options = Options { threads: self.threads.get(), check: true, ..Options::default() };
         let start = Instant::now();
-        let what = format!("random accesses on {}", machine.name);
+        let what = format!("random accesses on {}, seed {seed}", machine.name);
         let progress = Progress::start(&what, &options.monitor, Some(machine.clock), ui);
-        let run = stress(&machine, accesses, &options);
+        let run = stress(machine, accesses, &options);
         drop(progress);
-        let seconds = start.elapsed().as_secs_f64();
         if run.outcome != Outcome::Finished {
-            return Err(miette!("on '{}' with --seed {}: {}", machine.name, self.seed, run.outcome));
+            return Err(miette!("on '{}' with --seed {seed}: {}", machine.name, run.outcome));
         }
         let total = run.total();
         let sum = |end: &str| total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum();
         let statistics = serde_json::to_vec(&run.regions).into_diagnostic()?;
-        let digest = Sha256::digest(&statistics).iter().map(|byte| format!("{byte:02x}")).collect();
-        let report = Report {
-            system: machine.name.clone(),
+        Ok(Run {
+            seed,
             loads: sum(".loads"),
             stores: sum(".stores"),
             atomics: sum(".atomics"),
             evictions: sum(".evictions"),
             simulated_fs: run.end.0,
-            seconds,
-            statistics_sha256: digest,
-        };
-        ui.print(&format!(
-            "{} ({}): {} loads, {} stores and {} atomic accesses to {} lines, {} evictions: every read was right, nobody got \
-             stuck\n  {} simulated in {seconds:.1} s; statistics sha256 {}\n",
-            report.system,
-            machine.protocol.name,
-            report.loads,
-            report.stores,
-            report.atomics,
-            self.lines,
-            report.evictions,
-            run.end,
-            &report.statistics_sha256[..16]
-        ))?;
-        ui.report(&report)
+            seconds: start.elapsed().as_secs_f64(),
+            statistics_sha256: Sha256::digest(&statistics).iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
     }
+}
+
+/// A length of time on this computer.
+fn duration(text: &str) -> Result<Duration, String> {
+    let scale = match text.chars().next_back() {
+        Some('s') => 1,
+        Some('m') => 60,
+        Some('h') => 3600,
+        _ => return Err(format!("'{text}' does not end with a unit: write 90s, 10m or 1h")),
+    };
+    let number = text[..text.len() - 1].parse::<u64>().ok().and_then(|number| number.checked_mul(scale));
+    number.map(Duration::from_secs).ok_or_else(|| format!("'{text}' does not begin with a whole number"))
 }
 
 /// A number, in thousands or millions if it ends so.
@@ -129,4 +210,33 @@ fn count(text: &str) -> Result<u64, String> {
     };
     let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(times));
     number.ok_or_else(|| format!("'{text}' is not a count such as 50000, 100k or 10M"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        stress: Stress,
+    }
+
+    #[test]
+    fn counts_and_times_have_units() {
+        assert_eq!((count("50000"), count("100k"), count("10M")), (Ok(50_000), Ok(100_000), Ok(10_000_000)));
+        let minutes = |number: u64| Ok(Duration::from_secs(60 * number));
+        assert_eq!((duration("60s"), duration("10m"), duration("1h")), (minutes(1), minutes(10), minutes(60)));
+        assert!(duration("10").unwrap_err().contains("does not end with a unit"));
+        assert!(duration("h").unwrap_err().contains("whole number") && duration("").is_err());
+    }
+
+    #[test]
+    fn every_machine_can_be_made_small() {
+        for name in machine::shipped() {
+            let Command { stress } = Command::parse_from(["stress", "--system", name]);
+            assert!(stress.machine().is_ok(), "{name}");
+        }
+    }
 }

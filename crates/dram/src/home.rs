@@ -244,11 +244,11 @@ mod tests {
         Home::new(controller, place, channel, Store::default(), 8)
     }
 
-    fn say(home: &mut Home, from: u8, kind: Kind, line: LineAddr, data: Block<LINE>) -> Option<Served> {
+    fn say(home: &mut Home, from: u16, kind: Kind, line: LineAddr, data: Block<LINE>) -> Option<Served> {
         home.offer(Msg::new(Node(from), ME, kind, line, data)).expect("the table has a cell for this")
     }
 
-    fn kinds(served: &Served) -> Vec<(u8, Kind)> {
+    fn kinds(served: &Served) -> Vec<(u16, Kind)> {
         served.sends.iter().map(|send| (send.to.0, send.kind)).collect()
     }
 

@@ -20,7 +20,7 @@ pub use dram::{DramSpec, Order, Page};
 pub use home::{Changed, Home, Served, Touched};
 pub use level::{Access, Directory, Extent, Level, LevelSpec};
 pub use mapping::{BadMapping, Mapping};
-pub use memory::{Beside, FixedSpec, Memory, MemorySpec, Timing, Watcher};
+pub use memory::{Beside, FixedSpec, Memory, MemorySpec, Sides, Timing, Watcher};
 pub use room::RoomSpec;
 pub use scheduler::{MOST_BANKS, Scheduler, Tally};
 pub use standard::{Standard, Timings};

@@ -40,7 +40,7 @@ pub struct MemorySpec {
 pub struct Beside {
     pub controller: &'static dyn Controller<LINE>,
     pub first: Node,
-    pub count: u8,
+    pub count: u16,
 }
 
 impl Beside {
@@ -89,6 +89,13 @@ pub struct FixedSpec {
     pub outstanding: usize,
 }
 
+/// How whoever checks the run is told what the two sides fetch and write: the numbers that stand for them.
+pub struct Sides {
+    pub first: Observer,
+    pub second: Observer,
+    pub told: Outlet<Observation>,
+}
+
 pub struct Memory {
     home: Home,
     beside: Option<(Beside, Home)>,
@@ -103,6 +110,7 @@ pub struct Memory {
     atomics: VecDeque<Packet>,
     /// To whoever checks the run.
     observer: Option<(Observer, Outlet<Observation>)>,
+    sides: Option<Sides>,
     ways: Rc<Router<Packet>>,
     bell: EventCount,
     reads: Counter,
@@ -152,6 +160,7 @@ impl Memory {
             under_way,
             atomics: VecDeque::new(),
             observer,
+            sides: None,
             ways,
             bell,
             reads: scope.counter("reads"),
@@ -164,6 +173,12 @@ impl Memory {
     /// Has somebody told of what the second side writes.
     pub fn watched_by(mut self, watcher: Watcher) -> Self {
         self.watcher = Some(watcher);
+        self
+    }
+
+    /// Has whoever checks the run told of all that the two sides fetch here and write.
+    pub fn checked_by(mut self, sides: Option<Sides>) -> Self {
+        self.sides = sides;
         self
     }
 
@@ -228,6 +243,7 @@ impl Memory {
     /// Has the home try a message that waited.
     fn work(&mut self) -> Result<Next, Box<Impossible>> {
         let Some((msg, served)) = self.home.work()? else { return Ok(Next::Waits) };
+        self.tell(|sides| sides.first, &msg, &served);
         if msg.kind == Kind::Write {
             self.observe(&served, Seen::Wrote(msg.data));
         }
@@ -262,8 +278,11 @@ impl Memory {
             return Ok(served.map_or(Next::Waits, |served| self.of_beside(&msg, served)));
         }
         let served = self.home.offer(msg)?;
-        if let (Some(served), Kind::Write) = (&served, msg.kind) {
-            self.observe(served, Seen::Wrote(msg.data));
+        if let Some(served) = &served {
+            self.tell(|sides| sides.first, &msg, served);
+            if msg.kind == Kind::Write {
+                self.observe(served, Seen::Wrote(msg.data));
+            }
         }
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
     }
@@ -273,7 +292,24 @@ impl Memory {
         if let (Some(watcher), Touched::Written) = (&self.watcher, served.touched) {
             watcher(msg.line, &msg.data);
         }
+        self.tell(|sides| sides.second, msg, &served);
         Next::Served(served, None)
+    }
+
+    /// Tells whoever checks the run what a message of a side has read or written.
+    fn tell(&self, side: impl Fn(&Sides) -> Observer, msg: &Msg<LINE>, served: &Served) {
+        let Some(sides) = &self.sides else { return };
+        let seen = match served.touched {
+            Touched::Nothing => return,
+            Touched::Written => Seen::Landed(msg.data),
+            Touched::Read => {
+                let given = served.sends.iter().map(|send| send.data).find(|data| !data.mask().is_empty());
+                Seen::Fetched(given.expect("a line that was read is sent to somebody"))
+            }
+        };
+        let told =
+            sides.told.try_send(Lane::Request, Observation { who: side(sides), line: msg.line, seen, stamp: 0 }, 0);
+        assert!(told.is_ok(), "the wire to the golden image holds any number");
     }
 
     /// Performs the oldest atomic access, if there is one and its line can be written.

@@ -8,7 +8,8 @@ use protocol::Node;
 
 /// Deals what comes in, for ever.
 pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, bell: EventCount, cx: Context) {
-    let mut routes: Vec<Option<Outlet<Packet>>> = (0..256).map(|_| None).collect();
+    let most = to.iter().map(|(node, _)| usize::from(node.0) + 1).max().unwrap_or(0);
+    let mut routes: Vec<Option<Outlet<Packet>>> = (0..most).map(|_| None).collect();
     for (node, outlet) in to {
         routes[usize::from(node.0)] = Some(outlet);
     }
@@ -24,9 +25,8 @@ pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, bel
             }
             for lane in Lane::ALL {
                 while let Some(packet) = inlet.front(lane).map(|packet| *packet) {
-                    let way = routes[usize::from(packet.msg.to.0)]
-                        .as_ref()
-                        .expect("a message goes to somebody behind this wire");
+                    let way = routes.get(usize::from(packet.msg.to.0)).and_then(Option::as_ref);
+                    let way = way.expect("a message goes to somebody behind this wire");
                     if way.try_send(lane, packet, crate::bytes(&packet.msg)).is_err() {
                         held_up = true;
                         break;

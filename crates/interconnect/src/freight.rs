@@ -39,13 +39,14 @@ pub enum NetworkError {
 }
 
 /// For each node, the number of the station where it is.
-pub(crate) struct Directory([u16; 256]);
+pub(crate) struct Directory(Vec<u16>);
 
 const NOWHERE: u16 = u16::MAX;
 
 impl Directory {
     pub(crate) fn new<T>(stations: &[Station<T>]) -> Result<Self, NetworkError> {
-        let mut directory = [NOWHERE; 256];
+        let nodes = stations.iter().flat_map(|station| &station.nodes);
+        let mut directory = vec![NOWHERE; nodes.map(|node| usize::from(node.0) + 1).max().unwrap_or(0)];
         for (number, station) in stations.iter().enumerate() {
             for node in &station.nodes {
                 let entry = &mut directory[usize::from(node.0)];
@@ -60,18 +61,19 @@ impl Directory {
 
     /// For each node, the port that `port` says for its station.
     pub(crate) fn routes(&self, port: impl Fn(usize) -> usize) -> Routes {
-        Routes(self.0.map(|station| if station == NOWHERE { NO_PORT } else { port(station.into()) as u8 }))
+        let port = |station: &u16| if *station == NOWHERE { NO_PORT } else { port((*station).into()) as u8 };
+        Routes(self.0.iter().map(port).collect())
     }
 }
 
 /// A switch's table: for each node, the port that leads there.
-pub(crate) struct Routes([u8; 256]);
+pub(crate) struct Routes(Box<[u8]>);
 
 const NO_PORT: u8 = u8::MAX;
 
 impl Routes {
     pub(crate) fn port(&self, to: Node) -> usize {
-        let port = self.0[usize::from(to.0)];
+        let port = self.0.get(usize::from(to.0)).copied().unwrap_or(NO_PORT);
         assert!(port != NO_PORT, "a message for {to:?} is on a network to which nobody of that name is attached");
         port.into()
     }

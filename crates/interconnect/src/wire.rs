@@ -147,7 +147,7 @@ impl<T> Side<T> {
 pub struct Router<T> {
     senders: Vec<Sender<T>>,
     /// For each node, the number of the sender that leads to it.
-    routes: [u8; 256],
+    routes: Box<[u8]>,
     /// Whether what it asks travels with probes rather than with what others ask.
     pub lifts_requests: bool,
 }
@@ -166,7 +166,8 @@ impl<T: 'static> Router<T> {
         scope: &Scope,
         bell: &EventCount,
     ) -> Self {
-        let mut routes = [NO_WAY; 256];
+        let nodes = to.iter().flat_map(|(nodes, _)| nodes);
+        let mut routes = vec![NO_WAY; nodes.map(|node| usize::from(node.0) + 1).max().unwrap_or(0)];
         assert!(to.len() < NO_WAY.into(), "an element has fewer neighbours than can be told apart");
         let senders = to.into_iter().enumerate().map(|(number, (nodes, outlet))| {
             let pending = pending(&nodes);
@@ -176,17 +177,21 @@ impl<T: 'static> Router<T> {
             Sender::new(outlet, &pending, &scope.scope(("way", number)), bell)
         });
         let senders = senders.collect();
-        Self { senders, routes, lifts_requests: false }
+        Self { senders, routes: routes.into(), lifts_requests: false }
     }
 
     /// Whether a way leads to a node.
     pub fn leads_to(&self, node: Node) -> bool {
-        self.routes[usize::from(node.0)] != NO_WAY
+        self.way(node) != NO_WAY
+    }
+
+    fn way(&self, node: Node) -> u8 {
+        self.routes.get(usize::from(node.0)).copied().unwrap_or(NO_WAY)
     }
 
     /// The way to a neighbour. A protocol speaks to neighbours only.
     pub fn to(&self, neighbour: Node) -> &Sender<T> {
-        let way = self.senders.get(usize::from(self.routes[usize::from(neighbour.0)]));
+        let way = self.senders.get(usize::from(self.way(neighbour)));
         way.unwrap_or_else(|| panic!("no way leads to {neighbour:?}: it is not connected"))
     }
 }

@@ -13,8 +13,8 @@ use std::{
 /// A message that knows where it comes from, and how many of its sender came before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Parcel {
-    from: u8,
-    to: u8,
+    from: u16,
+    to: u16,
     number: u32,
     bytes: u64,
 }
@@ -64,7 +64,7 @@ fn run(
             let scope = root.scope(("element", number));
             let (out, from) = scope.port::<Parcel>("out", port, &net);
             let (to, inlet) = net.port::<Parcel>(("in", number), port, &scope);
-            stations.push(Station { nodes: vec![Node(number as u8)], wire: Wire { from, to } });
+            stations.push(Station { nodes: vec![Node(number as u16)], wire: Wire { from, to } });
             for lane in Lane::ALL {
                 let plan: Plan = plan.iter().copied().filter(|(_, other, _)| *other == lane).collect();
                 let out = out.clone();
@@ -121,7 +121,7 @@ const MESH: Topology = Topology::Mesh { columns: 4 };
 const ALL: [Topology; 4] = [Topology::Crossbar, Topology::Ring, MESH, Topology::Bus];
 
 fn parcel(from: usize, to: usize, number: u32, bytes: u64) -> Parcel {
-    Parcel { from: from as u8, to: to as u8, number, bytes }
+    Parcel { from: from as u16, to: to as u16, number, bytes }
 }
 
 /// Every element sends to every other, one message at a time, far apart. For each pair, how long it took.
@@ -205,7 +205,7 @@ fn those_who_want_the_same_get_it_in_turn() {
         });
         let (_, got) = run(spec(topology), plans.collect(), |_| Taking::All);
         for turns in got[4].chunks(4) {
-            let mut senders: Vec<u8> = turns.iter().map(|(.., parcel)| parcel.from).collect();
+            let mut senders: Vec<u16> = turns.iter().map(|(.., parcel)| parcel.from).collect();
             senders.sort_unstable();
             assert_eq!(senders, [0, 1, 2, 3], "{topology:?}");
         }
@@ -241,7 +241,7 @@ fn nothing_is_lost_overtaken_or_stuck_in_the_smallest_queues() {
             let (run, got) = run(narrow, plans.clone(), taking);
             assert_eq!(run.outcome, Outcome::Finished, "{topology:?}");
             for (to, got) in got.iter().enumerate() {
-                let mut sent: BTreeMap<(u8, Lane), Vec<u32>> = BTreeMap::new();
+                let mut sent: BTreeMap<(u16, Lane), Vec<u32>> = BTreeMap::new();
                 let mut came = sent.clone();
                 for (_, lane, parcel) in plans.iter().flatten().filter(|(.., parcel)| usize::from(parcel.to) == to) {
                     sent.entry((parcel.from, *lane)).or_default().push(parcel.number);
@@ -287,7 +287,7 @@ fn a_lane_that_nobody_takes_holds_up_no_other() {
 
 #[test]
 fn a_network_that_cannot_be_says_why() {
-    let build = |topology: Topology, capacity: usize, nodes: Vec<u8>| {
+    let build = |topology: Topology, capacity: usize, nodes: Vec<u16>| {
         let mut model = Model::new();
         let clock = model.clock(Hertz::giga(1));
         let said: Arc<Mutex<Option<NetworkError>>> = Arc::default();

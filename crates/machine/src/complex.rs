@@ -8,6 +8,7 @@ use crate::{
     translation::{self, CoreMmu, GpuMmu},
     units::{Duration, Frequency, Size},
 };
+use cache::Shape;
 use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers};
 use engine::{Cycles, Hertz, LinkSpec, Time};
 use interconnect::NetworkSpec;
@@ -46,12 +47,24 @@ pub struct Complex {
     pub join: Join,
     /// Whether host and GPU use the same bytes; otherwise buffers are copied.
     pub shared: bool,
+    /// The engine that copies, if cores do not.
+    pub dma: Option<DmaSpec>,
+}
+
+/// A DMA engine.
+#[derive(Clone, Copy, Debug)]
+pub struct DmaSpec {
+    /// Requests that can be under way.
+    pub outstanding: usize,
+    /// Each of the two caches through which it asks.
+    pub cache: CacheSpec,
 }
 
 impl Complex {
-    /// Who has private caches over the last-level cache: cores, and an IOMMU that reads page tables.
+    /// Who has private caches over the last-level cache: cores, an IOMMU that reads page tables, and a DMA engine as the last.
     pub fn stacks(&self) -> usize {
-        self.cores + usize::from(self.gpu_mmu.is_some_and(|mmu| mmu.iommu.reads()))
+        let iommu = self.gpu_mmu.is_some_and(|mmu| mmu.iommu.reads());
+        self.cores + usize::from(iommu) + usize::from(self.dma.is_some())
     }
 
     /// Whether caches are flushed at the borders of kernels: where CPU and GPU meet only in memory, and where they use
@@ -129,6 +142,16 @@ struct SystemFile {
     interleave: Size,
     join: String,
     memory: String,
+    copies: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DmaFile {
+    outstanding: usize,
+    size: Size,
+    ways: usize,
+    latency: u64,
 }
 
 /// The complex, if the file has one.
@@ -164,7 +187,13 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
     };
     let mut l3 = l1(file, "cpu.l3")?;
     l3.shape = l3.shape.of_banks(system.slices, LINE as u64);
-    let stations = 2 * cpu.cores.max(system.slices) + 2;
+    let engine = dma(file)?;
+    let dma = match system.copies.as_str() {
+        "core" => None,
+        "dma" => Some(engine),
+        other => return Err(file.no_choice("system", "copies", other, &["core", "dma"])),
+    };
+    let stations = 2 * cpu.cores.max(system.slices) + 2 + usize::from(dma.is_some());
     let Some(network) = network::network(file, "system.network", stations)? else {
         return Err(file.wrong("system.network", Some("kind"), "must be a network: ring, crossbar, mesh or bus"));
     };
@@ -193,7 +222,19 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
         gpu_mmu: translation::of_gpus(file)?,
         join,
         shared,
+        dma,
     }))
+}
+
+fn dma(file: &mut File) -> Result<DmaSpec, MachineError> {
+    let path = "system.dma";
+    let DmaFile { outstanding, size, ways, latency } = file.section(path)?;
+    at_least_one(file, path, "outstanding", outstanding)?;
+    let shape = Shape::new(size.0, ways).map_err(|reason| file.wrong(path, Some("size"), reason))?;
+    let (mshrs, waiting, latency) = (outstanding, outstanding, Cycles(latency));
+    let (join_queue, write_back_queue) = (waiting, mshrs);
+    let cache = CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, latency, ports: 1 };
+    Ok(DmaSpec { outstanding, cache })
 }
 
 /// What a core has of everything; its functional units are those of [`CoreSpec::default`].

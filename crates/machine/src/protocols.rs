@@ -57,11 +57,11 @@ static TSU: Tsu = Tsu { last: Stamp::MAX, ..Tsu::PAPER };
 static GTSC_MEMORY: GtscMemory = GtscMemory { last: Stamp::MAX, ..GtscMemory::PAPER };
 
 /// HMG's, for any number of them that a home can tell apart.
-static HMG_L2: [HmgL2; 65] = {
+static HMG_L2: [HmgL2; Sharers::MOST + 1] = {
     const NONE: HmgL2 = HmgL2 { l2s: 0 };
-    let (mut all, mut number) = ([NONE; 65], 0);
+    let (mut all, mut number) = ([NONE; Sharers::MOST + 1], 0);
     while number < all.len() {
-        all[number].l2s = number as u8;
+        all[number].l2s = number as u16;
         number += 1;
     }
     all

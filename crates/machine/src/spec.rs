@@ -5,7 +5,7 @@ use crate::{
     file::{File, MachineError},
     levels::{self, Levels},
     memory, network,
-    protocols::Roles,
+    protocols::{L2, Roles},
     system::{Layout, MOST},
     units::{Duration, Frequency, Rate, Size},
 };
@@ -16,10 +16,11 @@ use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::LINE;
 use os::opencl::Costs;
+use protocol::Sharers;
 use serde::Deserialize;
 
 /// Caches that a directory can tell apart.
-const DIRECTORY: usize = 64;
+const DIRECTORY: usize = Sharers::MOST;
 
 /// A machine, ready to be wired.
 pub struct Machine {
@@ -347,9 +348,15 @@ impl Machine {
             let reason = format!("compute units, caches and channels of all GPUs can be {MOST} together");
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
         }
-        if machine.complex.is_some() && machine.compute_units() + 2 * machine.arrays > DIRECTORY {
+        let l2_is_directory = machine.complex.is_some() || machine.levels.is_some();
+        if l2_is_directory && machine.compute_units() + 2 * machine.arrays > DIRECTORY {
             let reason = format!("the directory of the GPU's L2 knows {DIRECTORY} first-level caches at most");
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
+        }
+        if matches!(protocol.l2, L2::Peers(_)) && machine.gpus * machine.banks.count > DIRECTORY {
+            let reason =
+                format!("a home knows {DIRECTORY} banks of second-level caches at most, those of all GPUs together");
+            return Err(file.wrong("gpu.l2", Some("banks"), reason));
         }
         if let Some(complex) = &machine.complex
             && complex.stacks() + machine.gpus * machine.banks.count > DIRECTORY

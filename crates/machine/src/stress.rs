@@ -1,12 +1,14 @@
-//! A machine whose compute units are replaced by testers that access few lines in every way at random.
+//! A machine whose compute units and cores are replaced by testers that access few lines in every way at random.
 //!
 //! Rounds of loads, stores and atomic accesses, in which everybody races with everybody for the same lines and bytes, alternate
-//! with synchronisations as at the border of a kernel. What is read is compared with the golden image; that everybody comes
-//! to an end is what the engine watches. With small caches and short queues this reaches corners of a memory system in
-//! seconds that programs do not reach in hours.
+//! with synchronisations as at the border of a kernel. A core is two testers, one at its data cache and one that loads code, which
+//! the others write; where a machine can have its CPU's caches flushed, somebody does that now and then in the middle of it all. What is
+//! read is compared with the golden image; that everybody comes to an end is what the engine watches. With small caches and short
+//! queues this reaches corners of a memory system in seconds that programs do not reach in hours.
 
 use crate::{
     golden::Kept,
+    program::{Caches, Translations},
     session::{Options, run_options},
     spec::Machine,
     system::{self, Agents, Memories},
@@ -21,15 +23,18 @@ use rand_pcg::{
     Pcg64Mcg,
     rand_core::{RngCore, SeedableRng},
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicU8, Ordering},
+use std::{
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
 };
 
 /// What testers are to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Stress {
-    /// Accesses of all testers together, at least.
+    /// Accesses of all testers together, about.
     pub operations: u64,
     pub seed: u64,
     /// How many lines are accessed.
@@ -47,9 +52,12 @@ impl Stress {
 
 /// Runs testers on a machine; how it ended is in the run's outcome.
 pub fn stress(machine: &Machine, stress: Stress, options: &Options) -> Run {
-    let memories = Memories::new(machine);
+    stress_on(machine, &Memories::new(machine), stress, options)
+}
+
+fn stress_on(machine: &Machine, memories: &Memories, stress: Stress, options: &Options) -> Run {
     let kept = options.check.then(Kept::default);
-    let model = system::build(machine, &memories, kept.clone(), Agents::Testers(stress));
+    let model = system::build(machine, memories, kept.clone(), Agents::Testers(stress));
     let mut run = model.run(&run_options(options));
     if run.outcome == Outcome::Finished
         && let Some(Err(message)) = kept.map(|kept| kept.take().compare(&memories.all()))
@@ -96,8 +104,8 @@ pub(crate) fn link(model: &mut Model, name: &str, spec: LinkSpec) -> (ConductorE
 /// Tells the testers what to do.
 pub(crate) struct Conductor {
     pub stress: Stress,
-    /// The wires to the testers of each GPU.
-    gpus: Vec<Vec<(Outlet<Command>, Inlet<Read>)>>,
+    /// The wires to the testers of each GPU, and to those of the CPU with the front end before them.
+    groups: Vec<Vec<(Outlet<Command>, Inlet<Read>)>>,
     /// Whether a GPU may hold copies that another has made stale.
     stale_copies: bool,
     observer: Option<(Observer, Outlet<Observation>)>,
@@ -112,12 +120,12 @@ impl Conductor {
         scope: &Scope,
     ) -> Self {
         let place = |ConductorEnd(commands, reports)| (scope.sender(commands), scope.receiver(reports));
-        let gpus = testers.into_iter().map(|testers| testers.into_iter().map(place).collect()).collect();
-        Self { stress, gpus, stale_copies, observer }
+        let groups = testers.into_iter().map(|testers| testers.into_iter().map(place).collect()).collect();
+        Self { stress, groups, stale_copies, observer }
     }
 
     pub async fn run(self, cx: Context) {
-        let testers: usize = self.gpus.iter().map(Vec::len).sum();
+        let testers: usize = self.groups.iter().map(Vec::len).sum();
         let rounds = self.stress.operations.div_ceil(self.stress.round * testers as u64);
         for _ in 0..rounds {
             self.tell(Command::Play, usize::MAX).await;
@@ -138,7 +146,7 @@ impl Conductor {
 
     /// Passes a message from the first GPU to the last.
     pub async fn pass(self, read: Arc<AtomicU8>) {
-        let (first, last) = (&self.gpus[0][0], &self.gpus[self.gpus.len() - 1][0]);
+        let (first, last) = (&self.groups[0][0], &self.groups[self.groups.len() - 1][0]);
         let byte = Block::one(0, 1);
         let say = async |(commands, reports): &(Outlet<Command>, Inlet<Read>), access, scope, data| {
             commands.send(Lane::Request, Command::Access(access, scope, data), HEADER).await;
@@ -155,24 +163,81 @@ impl Conductor {
         self.tell(Command::Access(access, scope, Block::EMPTY), first).await;
     }
 
-    /// Has the first so many testers of each GPU do something, and waits until they have.
+    /// Has the first so many testers of each group do something, and waits until they have.
     async fn tell(&self, command: Command, first: usize) {
-        for (commands, _) in self.gpus.iter().flat_map(|testers| testers.iter().take(first)) {
+        for (commands, _) in self.groups.iter().flat_map(|testers| testers.iter().take(first)) {
             commands.send(Lane::Request, command, HEADER).await;
         }
-        for (_, reports) in self.gpus.iter().flat_map(|testers| testers.iter().take(first)) {
+        for (_, reports) in self.groups.iter().flat_map(|testers| testers.iter().take(first)) {
             reports.recv(Lane::Reply).await;
         }
     }
 }
 
-/// Stands where a compute unit stands.
-pub(crate) struct Tester {
+/// Pages that are shot down in a round.
+const SHOOTDOWNS: u64 = 4;
+const PAGE: u64 = 4096;
+
+/// Stands where the front end of the GPUs stands: has the CPU's caches give up all they hold when it is told to, and now and then while
+/// others play; then it also has pages forgotten.
+pub(crate) struct FrontEnd {
     stress: Stress,
     random: Pcg64Mcg,
+    caches: Rc<dyn Caches>,
+    translations: Option<Rc<dyn Translations>>,
+    commands: Inlet<Command>,
+    reports: Outlet<Read>,
+}
+
+impl FrontEnd {
+    pub fn new(
+        stress: Stress,
+        end: TesterEnd,
+        caches: Rc<dyn Caches>,
+        translations: Option<Rc<dyn Translations>>,
+        scope: &Scope,
+    ) -> Self {
+        let random = Pcg64Mcg::seed_from_u64(stress.seed);
+        let (commands, reports) = (scope.receiver(end.1), scope.sender(end.0));
+        Self { stress, random, caches, translations, commands, reports }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        loop {
+            match self.commands.recv(Lane::Request).await {
+                Command::Play => {
+                    for _ in 0..SHOOTDOWNS {
+                        cx.pause(1 + self.random.next_u64() % (64 * self.stress.round / SHOOTDOWNS).max(1)).await;
+                        let page = self.random.next_u64() % (self.stress.lines * LINE as u64) / PAGE * PAGE;
+                        self.translations.iter().for_each(|all| all.shoot(vec![(page, page + PAGE)]));
+                    }
+                    self.caches.flush(None).await;
+                }
+                Command::Access(Access::Flush, mem::Scope::System, _) => self.caches.flush(None).await,
+                Command::Access(..) => {}
+            }
+            self.reports.send(Lane::Reply, 0, HEADER).await;
+        }
+    }
+}
+
+/// Whose place a tester takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Port {
+    /// A compute unit's, at its vector cache.
+    Unit,
+    /// A core's, at its data cache: stores are performed in order, and an atomic access is a locked load and a store.
+    Data,
+    /// A core's, at its instruction cache: there are only loads.
+    Code,
+}
+
+/// Stands where a compute unit or a core stands.
+pub(crate) struct Tester {
+    stress: Stress,
+    port: Port,
+    random: Pcg64Mcg,
     cache: Wire<Reply, Request>,
-    /// Whether it is a core: its stores are performed in order, and its atomic accesses are a locked load and a store.
-    in_order: bool,
     commands: Inlet<Command>,
     reports: Outlet<Read>,
     next: u64,
@@ -187,12 +252,19 @@ pub(crate) struct Tester {
 }
 
 impl Tester {
-    pub fn new(stress: Stress, number: u64, end: TesterEnd, cache: Wire<Reply, Request>, scope: &Scope) -> Self {
+    /// `number` is its own among all testers.
+    pub fn new(
+        (stress, port): (Stress, Port),
+        number: u64,
+        end: TesterEnd,
+        cache: Wire<Reply, Request>,
+        scope: &Scope,
+    ) -> Self {
         Self {
             stress,
+            port,
             random: Pcg64Mcg::seed_from_u64(stress.seed ^ number << 32),
             cache,
-            in_order: false,
             commands: scope.receiver(end.1),
             reports: scope.sender(end.0),
             next: 0,
@@ -203,12 +275,6 @@ impl Tester {
             stores: scope.counter("stores"),
             atomics: scope.counter("atomics"),
         }
-    }
-
-    /// The same in a core's place.
-    pub fn in_order(mut self) -> Self {
-        self.in_order = true;
-        self
     }
 
     pub async fn run(mut self, cx: Context) {
@@ -229,7 +295,7 @@ impl Tester {
             while self.under_way == self.stress.outstanding || self.under_way > 0 && !self.cache.from.is_empty() {
                 self.answer().await;
             }
-            if self.in_order && self.one_in(16) {
+            if self.port == Port::Data && self.one_in(16) {
                 self.answers().await;
                 self.change().await;
             }
@@ -260,7 +326,7 @@ impl Tester {
     /// One access to one of the lines.
     async fn access(&mut self) {
         let line = PhysAddr(u64::from(self.below(self.stress.lines as u32)) * LINE as u64);
-        match self.below(16) {
+        match if self.port == Port::Code { 0 } else { self.below(16) } {
             0..=7 => {
                 let bytes = Mask::range(self.below(LINE as u32) as usize, 1 + self.below(16) as usize);
                 let scope = if self.one_in(8) { mem::Scope::Device } else { mem::Scope::Group };
@@ -274,7 +340,7 @@ impl Tester {
                 self.ask(Access::Store, mem::Scope::Group, line, value.only(bytes)).await;
             }
             // A store of nothing: the line is wanted to be written soon.
-            _ if self.in_order => self.ask(Access::Store, mem::Scope::Group, line, Block::EMPTY).await,
+            _ if self.port == Port::Data => self.ask(Access::Store, mem::Scope::Group, line, Block::EMPTY).await,
             _ => {
                 let wide = self.one_in(2);
                 let size = if wide { 8 } else { 4 };
@@ -307,7 +373,7 @@ impl Tester {
         let bytes = HEADER + data.mask().len() as u64;
         let request = Request { id, access, scope, asid, virt, phys: Some(line), data, stamp: self.time };
         let store = access == Access::Lock || access == Access::Store && !data.mask().is_empty();
-        let lane = if self.in_order && store { Lane::Coherence } else { Lane::Request };
+        let lane = if self.port == Port::Data && store { Lane::Coherence } else { Lane::Request };
         // The cache may be unable to take it before its answers are taken.
         while !self.cache.to.has_room(lane) && self.under_way > 0 {
             self.answer().await;
@@ -328,5 +394,25 @@ impl Tester {
 
     fn one_in(&mut self, count: u32) -> bool {
         self.below(count) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A byte that memory holds and nobody wrote: as a fetch of a wrong line, or a write that went astray.
+    #[test]
+    fn a_byte_that_is_wrong_in_memory_is_noticed_wherever_cpu_and_gpu_meet() {
+        for (name, who) in [("apu-c-l3", "l1"), ("apu-nc-mc", "memory0, for the ")] {
+            let machine = Machine::load(name, &[]).expect("the machine is sound");
+            let memories = Memories::new(&machine);
+            memories.write(PhysAddr(5), &[1]);
+            let what = Stress { operations: 2_000, seed: 1, lines: 4, round: 100, outstanding: 4 };
+            let run = stress_on(&machine, &memories, what, &Options { check: true, ..Options::default() });
+            let Outcome::Failed { message, .. } = run.outcome else { panic!("{name}: {}", run.outcome) };
+            assert!(message.contains("has 0x01 at 0x5; right would be 0x00"), "{name}: {message}");
+            assert!(message.contains(who), "{name}: {message}");
+        }
     }
 }

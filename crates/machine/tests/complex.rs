@@ -1,5 +1,7 @@
 //! A CPU and a GPU on one memory: random accesses to few lines, by everybody at once.
 
+mod support;
+
 use engine::{Outcome, Run};
 use machine::{Machine, Options, Stress, stress};
 
@@ -13,6 +15,9 @@ const SMALL: &[&str] = &[
     "cpu.l1d.size=512",
     "cpu.l1d.mshrs=2",
     "cpu.l1d.waiting=2",
+    "cpu.l1i.size=256",
+    "cpu.l1i.mshrs=2",
+    "cpu.l1i.waiting=2",
     "cpu.l2.size=1KiB",
     "cpu.l2.mshrs=2",
     "cpu.l2.waiting=2",
@@ -33,137 +38,144 @@ const SMALL: &[&str] = &[
     "wires.l1_l2.capacity=2",
 ];
 
-fn run(changes: &[&str], operations: u64, threads: usize) -> Run {
+fn run(name: &str, changes: &[&str], operations: u64, threads: usize) -> Run {
     let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/apu-c-l3.toml");
-    let machine = Machine::load(file, &changes).expect("the machine is sound");
+    let machine = Machine::load(name, &changes).expect("the machine is sound");
     let what = Stress { operations, seed: 7, lines: 48, round: 500, outstanding: 12 };
     stress(&machine, what, &Options { threads, check: true, ..Options::default() })
 }
 
+const MACHINES: [&str; 4] = ["apu-c-l3", "apu-nc-l3", "apu-c-mc", "apu-nc-mc"];
+
 #[test]
 fn every_read_is_right_with_the_smallest_caches_and_queues() {
-    let runs = [1, 2].map(|threads| run(SMALL, 8_000, threads));
-    assert_eq!(runs[0].outcome, Outcome::Finished);
-    assert!(runs[0].regions == runs[1].regions, "threads change statistics");
+    for name in MACHINES {
+        let runs = [1, 2].map(|threads| run(name, SMALL, 5_000, threads));
+        assert_eq!(runs[0].outcome, Outcome::Finished, "{name}");
+        assert!(runs[0].regions == runs[1].regions, "{name}: threads change statistics");
+    }
+}
+
+#[test]
+fn every_read_is_right_with_two_gpus_and_a_network_of_any_kind() {
+    for (name, network) in [("apu-c-l3", "crossbar"), ("apu-c-mc", "mesh"), ("apu-nc-mc", "bus")] {
+        let kind = format!("system.network.kind={network}");
+        let more =
+            ["gpus=2", &kind, "system.network.columns=2", "memory.kind=fixed", "cpu.l1d.ways=1", "cpu.l3.ways=1"];
+        assert_eq!(run(name, &[SMALL, &more].concat(), 5_000, 1).outcome, Outcome::Finished, "{name} {network}");
+    }
+}
+
+/// Requests that find no place to wait stay on the wire and hold up others for which the cache's own probes wait, unless they are
+/// refused.
+#[test]
+fn nobody_gets_stuck_where_many_caches_share_a_wire_to_one_that_holds_few_lines() {
+    let many = ["gpu.arrays=4", "gpu.units_per_array=4", "gpu.l2.mshrs=3", "cpu.cores=2"];
+    assert_eq!(run("apu4-c-l3", &[SMALL, &many].concat(), 20_000, 1).outcome, Outcome::Finished);
 }
 
 #[test]
 fn every_read_is_right_as_the_machine_is() {
-    assert_eq!(run(&[], 10_000, 1).outcome, Outcome::Finished);
+    assert_eq!(run("apu-c-l3", &[], 10_000, 1).outcome, Outcome::Finished);
 }
 
 mod program {
     use super::*;
-    use machine::{
-        complex::Join,
-        program::{Finish, Inside},
-    };
-    use os::{
-        End, Options as ProcessOptions, Process,
-        files::Stdio,
-        opencl::{Driver, PolicyKind, Settings},
-    };
-    use std::{
-        io::{self, Cursor, Write},
-        sync::{Arc, Mutex},
-    };
+    use crate::support::{WORKLOADS, good};
 
     /// Programs that check themselves, of `os`.
     const GUESTS: &[u8] = include_bytes!("../../os/tests/guests/guests");
-    /// The built-in workloads.
+    /// Built-in programs without work for a GPU.
     const LITMUS: &[u8] = include_bytes!("../../workloads/guest/litmus.elf");
     const OPENMP: &[u8] = include_bytes!("../../workloads/guest/openmp.elf");
-    const WORKLOADS: &[u8] = include_bytes!("../../workloads/guest/workloads.elf");
 
-    #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("nobody panics while he writes").extend(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
+    fn machine(name: &str) -> Machine {
+        Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound")
     }
-
-    fn run(name: &str, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
-        let machine = Machine::load(name, &["cpu.cores=4".to_owned()]).expect("the machine is sound");
-        let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
-        let (out, kept) = (Kept::default(), Kept::default());
-        let stdout = out.clone();
-        let complex = machine.complex.as_ref().expect("these machines have a CPU");
-        let (shared, check) = (complex.shared, complex.join == Join::LastLevel);
-        let make = move |gpus: &Inside| {
-            let mut options = ProcessOptions::new("/guest");
-            options.arguments = words;
-            options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);
-            options.cpus = 4;
-            let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-            let driver = Driver::with_gpus(Settings { policy, ..Settings::default() }, Box::new(gpus.clone()));
-            let usage = driver.usage();
-            options.driver = Box::new(driver);
-            Ok((Process::start(program, options)?, usage))
-        };
-        let options = Options { threads, check, ..Options::default() };
-        let (finish, run) = machine::run(&machine, &options, make).expect("the committed programs are sound");
-        let out = String::from_utf8_lossy(&out.0.lock().expect("the run is over")).into_owned();
-        (finish, run, out)
-    }
-
-    #[track_caller]
-    fn good(name: &str, program: &'static [u8], words: &[&str], threads: usize) -> (String, Run) {
-        let (finish, run, out) = run(name, program, words, threads);
-        assert_eq!(run.outcome, Outcome::Finished, "{name} {words:?}: {out}");
-        assert_eq!(finish.end, End::Exited { code: 0 }, "{name} {words:?}: {out}");
-        (out, run)
-    }
-
-    const MACHINES: [&str; 4] = ["apu-c-l3", "apu-nc-l3", "apu-c-mc", "apu-nc-mc"];
 
     #[test]
     fn a_program_prints() {
-        assert_eq!(good("apu-c-l3", GUESTS, &["hello"], 1).0, "hello, world\n");
+        assert_eq!(good(&machine("apu-c-l3"), GUESTS, &["hello"], 1).0, "hello, world\n");
     }
 
     #[test]
     fn programs_are_right_on_every_machine() {
         for name in MACHINES {
             for words in [&["vecadd", "--size", "1024"][..], &["bfs", "--size", "256"]] {
-                good(name, WORKLOADS, words, 1);
+                good(&machine(name), WORKLOADS, words, 1);
             }
         }
         // One call follows right behind another here.
-        good("apu-c-l3", WORKLOADS, &["lud", "--size", "32"], 1);
+        good(&machine("apu-c-l3"), WORKLOADS, &["lud", "--size", "32"], 1);
     }
 
     #[test]
     fn cores_and_gpu_share_the_work() {
         let words = ["write", "--size", "4096", "--cpu-share", "50", "--threads", "3", "--copies", "none"];
-        good("apu-c-l3", WORKLOADS, &words, 1);
+        good(&machine("apu-c-l3"), WORKLOADS, &words, 1);
     }
 
     #[test]
     fn threads_of_a_program_run_on_cores_of_their_own() {
         for name in ["hotspot", "bfs"] {
-            good("apu-c-l3", OPENMP, &[name, "--threads", "3", "--size", "64"], 1);
+            good(&machine("apu-c-l3"), OPENMP, &[name, "--threads", "3", "--size", "64"], 1);
         }
     }
 
     #[test]
     fn litmus_tests_see_what_total_store_order_allows_and_nothing_else() {
-        good("apu-c-l3", LITMUS, &["SB", "--runs", "300", "--delay", "100", "--expect-relaxed"], 1);
+        good(&machine("apu-c-l3"), LITMUS, &["SB", "--runs", "300", "--delay", "100", "--expect-relaxed"], 1);
         for test in ["SB+mfence", "SB+lock", "MP", "LB", "IRIW", "2+2W", "R+mfence", "S"] {
-            good("apu-c-l3", LITMUS, &[test, "--runs", "20", "--delay", "100"], 1);
+            good(&machine("apu-c-l3"), LITMUS, &[test, "--runs", "20", "--delay", "100"], 1);
         }
     }
 
     #[test]
+    fn everybody_forgets_pages_that_others_change() {
+        for (cores, iommu) in [("tables", "tables"), ("flat", "flat")] {
+            let kinds = [format!("cpu.mmu.kind={cores}"), format!("system.iommu.kind={iommu}"), "cpu.cores=4".into()];
+            for (guest, says) in [("remap", "pages"), ("memory", "memory"), ("unprotect", "192 reads")] {
+                let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
+                let (out, run) = good(&machine, GUESTS, &[guest], 1);
+                assert!(out.starts_with(says), "{guest}: {out}");
+                let total = run.total();
+                let shot_down = total.count("cpu.core0.mmu.shootdowns");
+                assert!(shot_down > 4, "{guest}: {shot_down}");
+                for who in ["cpu.core3.mmu", "cpu.core3.walkers", "iommu.walkers", "gpu0.array0.cu0.mmu"] {
+                    assert_eq!(total.count(&format!("{who}.shootdowns")), shot_down, "{guest}: {who}");
+                }
+                assert_eq!(total.count("cpu.core0.walkers.entries_read") > 0, cores == "tables");
+            }
+        }
+    }
+
+    #[test]
+    fn a_kernel_finds_its_pages_by_way_of_the_iommu() {
+        let cycles = |kind: &str| {
+            let kinds = [
+                format!("cpu.mmu.kind={kind}"),
+                format!("gpu.mmu.kind={}", if kind == "none" { kind } else { "iommu" }),
+            ];
+            let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
+            let run = good(&machine, WORKLOADS, &["vecadd", "--size", "4096"], 1).1;
+            let total = run.total();
+            let sum = |end: &str| {
+                total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum::<u64>()
+            };
+            (run.end, sum("mmu.vector.misses"), total.count("iommu.walkers.entries_read"))
+        };
+        let (without, none, never) = cycles("none");
+        let (with, misses, read) = cycles("tables");
+        assert_eq!((none, never), (0, 0));
+        // Three arrays of four pages: each unit that works on a page asks for it once, and a walk reads four levels.
+        assert!(misses >= 12 && read >= 4 * 12, "{misses} misses, {read} entries");
+        assert!(with > without, "{with} with translation, {without} without");
+    }
+
+    #[test]
     fn statistics_do_not_depend_on_threads() {
-        let [one, two] = [1, 2].map(|threads| good("apu-c-l3", WORKLOADS, &["vecadd", "--size", "512"], threads).1);
+        let [one, two] =
+            [1, 2].map(|threads| good(&machine("apu-c-l3"), WORKLOADS, &["vecadd", "--size", "512"], threads).1);
         assert!(one.regions == two.regions && one.end == two.end);
     }
 }

@@ -18,6 +18,10 @@ pub enum Seen {
     Wrote(Block<LINE>),
     /// These bytes were found, and at once replaced by those.
     Changed { found: Block<LINE>, new: Block<LINE> },
+    /// Memory gave these bytes to caches, whichever asked.
+    Fetched(Block<LINE>),
+    /// Memory got these bytes from a cache.
+    Landed(Block<LINE>),
     /// Everybody has written back what was written, and nobody holds anything stale: a kernel's border.
     Synchronised,
 }

@@ -69,6 +69,15 @@ pub trait GuestMemory {
         let _ = page;
     }
 
+    /// A device works on this page of physical memory until it is let go: whatever the program does, nobody else gets it before.
+    fn pin(&mut self, page: PhysAddr) {
+        let _ = page;
+    }
+
+    fn unpin(&mut self, page: PhysAddr) {
+        let _ = page;
+    }
+
     /// The memory that [`GuestMemory::physical`] speaks of.
     fn frames(&mut self) -> Option<&mut Frames> {
         None
@@ -117,6 +126,9 @@ pub enum Answer {
     /// The thread waits. The same call is made again, with the same arguments, after another thread's trap has returned, or
     /// when `until` has come ([`Time::NEVER`]: only the former).
     Wait { until: Time },
+    /// Nothing has been done: bytes that the call reads have not come yet from a device ([`GuestMemory::is_waiting`]). It is made
+    /// again when they have.
+    Away,
 }
 
 /// A driver: what answers the system call [`TRAP_CALL`].

@@ -137,6 +137,25 @@ fn a_page_that_is_used_again_is_cleared_by_stores_before_anybody_finds_it() {
 }
 
 #[test]
+fn a_page_that_a_device_works_on_is_given_to_nobody_else() {
+    let mut space = space();
+    // The kernel's view: whatever it has written counts.
+    let place = |space: &mut AddressSpace, at: u64| space.physical(VirtAddr(at), true).unwrap().unwrap();
+    space.window().unwrap().enter_kernel(0);
+    let page = place(&mut space, BASE);
+    space.pin(page);
+    space.pin(page);
+    AddressSpace::unmap(&mut space, BASE, PAGE).unwrap();
+    for _ in 0..2 {
+        let fresh = space.map_zeros(PAGE, Rights::READ_WRITE).unwrap();
+        assert_ne!(place(&mut space, fresh), page);
+        space.unpin(page);
+    }
+    let fresh = space.map_zeros(PAGE, Rights::READ_WRITE).unwrap();
+    assert_eq!(place(&mut space, fresh), page);
+}
+
+#[test]
 fn what_was_remembered_of_a_page_is_forgotten_when_its_end_has_been_performed() {
     let mut space = space();
     space.window().unwrap().enter_kernel(0);

@@ -237,7 +237,7 @@ fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize
 }
 
 fn node(number: usize) -> Node {
-    Node(u8::try_from(number).expect("a checked system is small"))
+    Node(u16::try_from(number).expect("a checked system is small"))
 }
 
 fn memory_of(name: &str, lines: usize, number: usize) -> Member {

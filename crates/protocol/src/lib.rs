@@ -22,6 +22,7 @@ pub mod memory;
 pub mod mesi;
 mod message;
 pub mod nmoesi;
+mod sharers;
 mod stamps;
 mod step;
 mod table;
@@ -31,8 +32,9 @@ pub mod wt_l2;
 
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node};
+pub use sharers::Sharers;
 pub use stamps::{FIRST, Stamp, Stamps};
 pub use step::{
-    Access, Controller, Granted, Impossible, Line, Log, Past, Place, Sharers, Step, Witness, Work, look, perform, step,
+    Access, Controller, Granted, Impossible, Line, Log, Past, Place, Step, Witness, Work, look, perform, step,
 };
 pub use table::{Cell, Part, Table};

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// Someone who sends and receives: a core, a cache, a home, a memory. The system that wires them gives the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Node(pub u8);
+pub struct Node(pub u16);
 
 /// The virtual network a message travels on. A reply never waits behind a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@
 //! delays, queues and picks victims. A [`Controller`] adds the two things a table can't say: which event a message is, given
 //! what is known of the line (every guard is an event), and what each action does to the line.
 
-use crate::{Block, Cell, Kind, Lane, Mask, Msg, Node, Stamps, Table};
+use crate::{Block, Cell, Kind, Lane, Mask, Msg, Node, Sharers, Stamps, Table};
 use mem::{LineAddr, Scope};
 use std::collections::VecDeque;
 
@@ -33,32 +33,6 @@ pub struct Line<const N: usize> {
     pub part: u8,
     /// Its lease, and the time of the whole controller (protocols with timestamps).
     pub stamps: Stamps,
-}
-
-/// A set of those above a controller: bit n stands for the n-th of them (see [`Place::above`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sharers(pub u64);
-
-impl Sharers {
-    pub const NONE: Self = Self(0);
-
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    pub const fn len(self) -> u8 {
-        self.0.count_ones() as u8
-    }
-
-    /// Their numbers, in order.
-    pub fn numbers(self) -> impl Iterator<Item = u8> {
-        let mut left = self.0;
-        std::iter::from_fn(move || {
-            let number = left.trailing_zeros() as u8;
-            left &= left.wrapping_sub(1);
-            (number < 64).then_some(number)
-        })
-    }
 }
 
 /// What a controller, with everything above it, may do to a line without asking below.
@@ -129,7 +103,7 @@ impl<const N: usize> Line<N> {
 pub struct Place {
     pub me: Node,
     pub below: Node,
-    /// The first of those above; the others have the numbers that follow. A directory can have 64.
+    /// The first of those above; the others have the numbers that follow. A directory can have [`Sharers::MOST`].
     pub above: Node,
 }
 
@@ -139,9 +113,9 @@ impl Place {
         Self { me, below, above: Node(0) }
     }
 
-    /// The set with just this one of those above.
+    /// The set with just this one of those above; of anybody else, nobody.
     pub const fn sharer(&self, node: Node) -> Sharers {
-        Sharers(1 << (node.0.wrapping_sub(self.above.0) & 63))
+        Sharers::one(node.0.wrapping_sub(self.above.0))
     }
 }
 

@@ -39,7 +39,7 @@ fn kinds(sends: &[Msg<2>]) -> Vec<(Kind, Node)> {
 fn a_home_tells_the_holders_of_a_line_and_does_not_wait_for_them() {
     let mut line = held(hmg_l2::State::V);
     sent(&L2, HOME, &mut line, msg(3, 2, Kind::Read, Block::EMPTY));
-    assert_eq!(line.sharers, Sharers(0b10));
+    assert_eq!(line.sharers, Sharers::one(1));
     let sends = sent(&L2, HOME, &mut line, msg(0, 2, Kind::Write, Block::one(0, 1)));
     assert_eq!(kinds(&sends), [(Kind::Ack, Node(0)), (Kind::Inval, Node(3))]);
     assert_eq!(line.sharers, Sharers::NONE);
@@ -49,15 +49,15 @@ fn a_home_tells_the_holders_of_a_line_and_does_not_wait_for_them() {
 
 #[test]
 fn whoever_writes_keeps_its_copy() {
-    let mut line = Line { sharers: Sharers(0b10), ..held(hmg_l2::State::V) };
+    let mut line = Line { sharers: Sharers::one(1), ..held(hmg_l2::State::V) };
     let sends = sent(&L2, HOME, &mut line, msg(3, 2, Kind::Write, Block::one(0, 1)));
     assert_eq!(kinds(&sends), [(Kind::Ack, Node(3))]);
-    assert_eq!(line.sharers, Sharers(0b10));
+    assert_eq!(line.sharers, Sharers::one(1));
 }
 
 #[test]
 fn a_home_that_gives_a_line_up_has_its_copies_forgotten() {
-    let mut line = Line { sharers: Sharers(0b10), ..held(hmg_l2::State::V) };
+    let mut line = Line { sharers: Sharers::one(1), ..held(hmg_l2::State::V) };
     let sends = sent(&L2, HOME, &mut line, msg(2, 2, Kind::Evict, Block::EMPTY));
     assert_eq!(kinds(&sends), [(Kind::Inval, Node(3))]);
     assert_eq!(line, Line::new(hmg_l2::State::I as u8));

@@ -23,7 +23,7 @@ impl Play {
 
     fn node(&self, name: &str) -> Node {
         let number = self.check.system.members.iter().position(|member| member.name == name);
-        Node(number.unwrap_or_else(|| panic!("there is no {name}")) as u8)
+        Node(number.unwrap_or_else(|| panic!("there is no {name}")) as u16)
     }
 
     /// What a member's line is in.

@@ -2,21 +2,22 @@
 //!
 //! A kernel's addresses are the process's: each launch brings the pages it can reach into memory and takes their places along
 //! ([`gpu::AddressMap`]). Nothing is copied behind the program's back; copies that a policy asks for are done by the library in
-//! the program's own code. What a machine without coherence needs around a kernel, its front end orders: the caches of the CPU
-//! are flushed before a kernel, and after it (4.1 and 4.2 of `003_07d33ec44b25be67.txt`): of what the host has handed over since
-//! the last one, as M2S-CGM does it buffer by buffer.
+//! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. What a machine without coherence needs around
+//! a kernel, its front end orders: the caches of the CPU are flushed before a kernel, and after it (4.1 and 4.2 of
+//! `003_07d33ec44b25be67.txt`): of what the host has handed over since the last one, as M2S-CGM does it buffer by buffer.
 
+use super::dma;
 use engine::{Context, EventCount, Queue, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
 use gpu::{AddressMap, Forget, Kernel, Work};
 use mem::{Bytes, PhysAddr, VirtAddr};
 use os::{
-    guest::GuestMemory,
-    opencl::gpu::{Broken, Done, Ended, Gpus, Ready},
+    guest::{Fault, GuestMemory},
+    opencl::gpu::{Broken, Done, Ended, Gpus, Ready, Transfer},
 };
 use std::{
     cell::{Cell, RefCell},
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     future::Future,
     pin::Pin,
     rc::Rc,
@@ -41,21 +42,21 @@ pub struct InsideSpec {
 
 /// The caches of the CPU, as the front end sees them.
 pub trait Caches {
-    /// Has them write back and forget all they hold of these pages; over when that is done.
-    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>>;
+    /// Has them write back and forget all they hold, of these pages or of all; over when that is done.
+    fn flush(&self, pages: Option<&[PhysAddr]>) -> Pin<Box<dyn Future<Output = ()> + '_>>;
 }
 
 /// Caches that need no flush.
 pub struct Coherent;
 
 impl Caches for Coherent {
-    fn flush(&self, _: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+    fn flush(&self, _: Option<&[PhysAddr]>) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         Box::pin(std::future::ready(()))
     }
 }
 
 /// A kernel that is to run.
-struct Order {
+struct Run {
     launch: u64,
     kernel: Kernel,
     map: Arc<AddressMap>,
@@ -64,18 +65,28 @@ struct Order {
     gpu: Option<usize>,
 }
 
+/// What is to be done for the driver.
+enum Order {
+    Kernel(Run),
+    Transfer(dma::Order),
+}
+
 struct Books {
     spec: InsideSpec,
-    orders: RefCell<VecDeque<Order>>,
-    /// Orders of a call that is not over: what it wrote for the kernel has not been performed. With each, the kernel's turn in
+    kernels: RefCell<VecDeque<Run>>,
+    transfers: RefCell<VecDeque<dma::Order>>,
+    /// The pages of transfers that are under way, by their numbers.
+    pinned: RefCell<BTreeMap<u64, Vec<PhysAddr>>>,
+    /// Orders of a call that is not over: what it wrote for them has not been performed. With each, the kernel's turn in
     /// which it was made, as soon as that is known.
     held: RefCell<Vec<(Option<u64>, Order)>>,
     ended: RefCell<Vec<Ended>>,
-    /// Kernels of which the driver has not heard that they ended.
+    /// Kernels and transfers of which the driver has not heard that they ended.
     under_way: Cell<usize>,
     attention: Cell<bool>,
-    /// The front end's, as soon as there is one.
+    /// The front end's and the DMA engine's, as soon as there is one.
     work: RefCell<Option<EventCount>>,
+    transfer: RefCell<Option<EventCount>>,
     bells: RefCell<Vec<EventCount>>,
 }
 
@@ -87,22 +98,25 @@ impl Inside {
     pub fn new(spec: InsideSpec) -> Self {
         Self(Rc::new(Books {
             spec,
-            orders: RefCell::default(),
+            kernels: RefCell::default(),
+            transfers: RefCell::default(),
+            pinned: RefCell::default(),
             held: RefCell::default(),
             ended: RefCell::default(),
             under_way: Cell::new(0),
             attention: Cell::new(false),
             work: RefCell::new(None),
+            transfer: RefCell::new(None),
             bells: RefCell::default(),
         }))
     }
 
-    /// These bells are rung when a kernel has ended.
+    /// These bells are rung when a kernel or a transfer has ended.
     pub(super) fn ring(&self, bells: Vec<EventCount>) {
         *self.0.bells.borrow_mut() = bells;
     }
 
-    /// It is this turn of the kernel, which changes when what a call wrote has been performed: kernels that were ordered in an
+    /// It is this turn of the kernel, which changes when what a call wrote has been performed: what was ordered in an
     /// earlier one may start. One call may follow right behind another, so what has been ordered since is of this turn.
     pub(super) fn release(&self, turn: u64) {
         let mut held = self.0.held.borrow_mut();
@@ -112,15 +126,45 @@ impl Inside {
         let ready = held.extract_if(.., |(made, _)| made.is_some_and(|made| made < turn));
         let ready: Vec<Order> = ready.map(|(_, order)| order).collect();
         held.iter_mut().for_each(|(made, _)| *made = made.or(Some(turn)));
-        if !ready.is_empty() {
-            self.0.orders.borrow_mut().extend(ready);
-            if let Some(work) = &*self.0.work.borrow() {
-                work.advance();
+        for order in ready {
+            let bell = match order {
+                Order::Kernel(run) => {
+                    self.0.kernels.borrow_mut().push_back(run);
+                    &self.0.work
+                }
+                Order::Transfer(order) => {
+                    self.0.transfers.borrow_mut().push_back(order);
+                    &self.0.transfer
+                }
+            };
+            if let Some(bell) = &*bell.borrow() {
+                bell.advance();
             }
         }
     }
 
-    /// Whether a kernel has ended since the last call.
+    /// There is an engine for transfers, which listens to this bell.
+    pub(super) fn transfers_to(&self, bell: EventCount) {
+        *self.0.transfer.borrow_mut() = Some(bell);
+    }
+
+    pub(super) fn next_transfer(&self) -> Option<dma::Order> {
+        self.0.transfers.borrow_mut().pop_front()
+    }
+
+    /// What was started under this number has ended: the driver will hear of it.
+    pub(super) fn end(&self, launch: u64, start: Time, end: Time) {
+        self.0.ended.borrow_mut().push(Ended { launch, start, end, error: None });
+        self.0.attention.set(true);
+        self.0.bells.borrow().iter().for_each(EventCount::advance);
+    }
+
+    fn hold(&self, order: Order) {
+        self.0.held.borrow_mut().push((None, order));
+        self.0.under_way.set(self.0.under_way.get() + 1);
+    }
+
+    /// Whether something has ended since the last call.
     pub(super) fn take_attention(&self) -> bool {
         self.0.attention.take()
     }
@@ -134,7 +178,7 @@ impl Inside {
         work: EventCount,
     ) -> FrontEnd {
         *self.0.work.borrow_mut() = Some(work.clone());
-        FrontEnd { books: Rc::clone(&self.0), gpus, caches, work }
+        FrontEnd { inside: self.clone(), gpus, caches, work }
     }
 }
 
@@ -158,13 +202,27 @@ impl Gpus for Inside {
         };
         let touched = pages.iter().filter(|(at, ..)| is_touched(*at)).map(|(_, place, ..)| *place).collect();
         let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
-        self.0.held.borrow_mut().push((None, Order { launch, kernel, map, touched, gpu: ready.gpu }));
-        self.0.under_way.set(self.0.under_way.get() + 1);
+        self.hold(Order::Kernel(Run { launch, kernel, map, touched, gpu: ready.gpu }));
         Ok(())
     }
 
-    fn work(&mut self, _: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
+    fn transfers(&self) -> bool {
+        self.0.transfer.borrow().is_some()
+    }
+
+    fn transfer(&mut self, launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(), Fault> {
+        let (order, pages) = dma::Order::new(launch, transfer, guest)?;
+        self.0.pinned.borrow_mut().insert(launch, pages);
+        self.hold(Order::Transfer(order));
+        Ok(())
+    }
+
+    fn work(&mut self, guest: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
         let ended = self.0.ended.take();
+        for ended in &ended {
+            let pages = self.0.pinned.borrow_mut().remove(&ended.launch);
+            pages.into_iter().flatten().for_each(|page| guest.unpin(page));
+        }
         self.0.under_way.set(self.0.under_way.get() - ended.len());
         Done { instructions: 0, ended }
     }
@@ -191,7 +249,7 @@ fn place(guest: &mut dyn GuestMemory, page: u64) -> Option<(VirtAddr, PhysAddr, 
 
 /// Hands kernels to the GPUs, one at a time.
 pub struct FrontEnd {
-    books: Rc<Books>,
+    inside: Inside,
     gpus: Vec<(Queue<Work>, EventCount)>,
     caches: Rc<dyn Caches>,
     work: EventCount,
@@ -199,18 +257,18 @@ pub struct FrontEnd {
 
 impl FrontEnd {
     pub async fn run(self, cx: Context) {
-        let spec = self.books.spec;
+        let spec = self.inside.0.spec;
         let mut given = vec![0; self.gpus.len()];
         loop {
             let seen = self.work.count();
-            let next = self.books.orders.borrow_mut().pop_front();
-            let Some(Order { launch, kernel, map, touched, gpu }) = next else {
+            let next = self.inside.0.kernels.borrow_mut().pop_front();
+            let Some(Run { launch, kernel, map, touched, gpu }) = next else {
                 self.work.wait(seen + 1).await;
                 continue;
             };
             let start = cx.time();
             if spec.flush_before {
-                self.caches.flush(&touched).await;
+                self.caches.flush(Some(&touched)).await;
             }
             let chosen: Vec<usize> = gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
@@ -228,11 +286,9 @@ impl FrontEnd {
                 self.wait(&all, &given).await;
             }
             if spec.flush_after {
-                self.caches.flush(&touched).await;
+                self.caches.flush(Some(&touched)).await;
             }
-            self.books.ended.borrow_mut().push(Ended { launch, start, end: cx.time(), error: None });
-            self.books.attention.set(true);
-            self.books.bells.borrow().iter().for_each(EventCount::advance);
+            self.inside.end(launch, start, cx.time());
         }
     }
 

@@ -3,14 +3,16 @@
 //! The process and its kernel are `os`'s ([`os::process::Driven`]); cores and caches are the machine's. Here they meet:
 //! [`Software`] is a process with the threads of all its cores, a [`Guest`] is what one core runs, [`Schedule`] says which
 //! thread that is, [`Warden`] keeps timers and stays until the program has ended, and [`Inside`] are GPUs of the same model, which use the process's
-//! own pages. What a core has executed is performed later, when its first-level cache says so ([`Software::perform`]).
+//! own pages; a [`Dma`] engine may move bytes for them. What a core has executed is performed later, when its first-level cache says so ([`Software::perform`]).
 
+mod dma;
 mod guest;
 mod inside;
 mod schedule;
 mod software;
 mod warden;
 
+pub use dma::Dma;
 pub use guest::Guest;
 pub use inside::{Caches, Coherent, FrontEnd, Inside, InsideSpec};
 pub use schedule::Schedule;

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     protocols::Roles,
     spec::{Banks, CacheSpec, Machine},
-    stress::Tester,
+    stress::{Port, Tester},
     translation::GpuMmu,
 };
 use cache::{Atomics, BankSpec, Cache, Homes, Requesters};
@@ -65,7 +65,7 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
                 }
                 Agent::Tester(stress, end) => {
                     let [vector] = translate([("vector", vector)], mmu, &unit_scope);
-                    let tester = Tester::new(stress, me.0.into(), end, vector, &unit_scope);
+                    let tester = Tester::new((stress, Port::Unit), me.0.into(), end, vector, &unit_scope);
                     unit_scope.serve("control", |cx| tester.run(cx));
                 }
             }

@@ -28,7 +28,12 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
     let orders = if machine.levels.is_some() { Acquire::PassOn } else { roles.acquire };
     let of_complex = complex::homes_of_gpu(machine, layout);
     let memory = if machine.levels.is_some() { layout.gpu_memory(gpu, bank) } else { layout.memory(bank) };
-    let below_nodes = if of_complex.is_some() { layout.of_complex() } else { vec![memory] };
+    // Beside a CPU, directories have caches of different GPUs give lines to each other.
+    let me = layout.l2(gpu, bank);
+    let below_nodes = match of_complex {
+        Some(_) => layout.of_complex().into_iter().chain(layout.gpu_l2s()).filter(|node| *node != me).collect(),
+        None => vec![memory],
+    };
     parts.add(partition, move |root| {
         let scope = root.scope(("gpu", gpu)).scope(("l2_", bank));
         // A line's home is in turn each GPU's, or always memory.
@@ -43,7 +48,7 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
         let (homes, acquire) = of_complex.unwrap_or((below_it, orders));
         let spec = BankSpec {
             controller,
-            me: layout.l2(gpu, bank),
+            me,
             below: homes,
             above: first,
             shape: l2.shape,

@@ -5,29 +5,32 @@
 //! cpu.core0 - l1d -.
 //!      \---- l1i --+- l2 --.     .-- cpu.l3_0
 //! cpu.core1 ...      l2 ---+ ring +-- cpu.l3_1
-//!                          |     |
+//! dma - l1 --------- l2 ---+     |
 //!   gpu0.l2_0 === hub -----'     '-- system agent -- memory0, memory1, ..
 //! ```
 
+mod dma;
+mod translators;
+
 use super::{
-    Ends, FLUSHER, HISTORY, Layout, Memories, Report,
+    Ends, FLUSHER, Fetches, HISTORY, Layout, Memories, Report,
     eyes::Eyes,
     memories::put,
-    translation::{self, HubEnds, MmuPlan, Shooter},
+    translation::{HubEnds, Shooter},
     wire,
 };
 use crate::{
     complex::{Complex, Join},
-    program::{Caches, Coherent, Inside, InsideSpec, Software, SoftwareSpec},
+    program::{Caches, Coherent, Inside, InsideSpec, Software, SoftwareSpec, Translations},
     protocols::Roles,
     run::Start,
     spec::{CacheSpec, Machine},
-    stress::{Stress, Tester, TesterEnd},
-    translation::{CoreMmu, GpuMmu, Pages},
+    stress::{self, Port, Stress, Tester, TesterEnd},
 };
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
 use cpu::Core;
-use dram::{Beside, Memory, MemorySpec, Timing};
+use dma::Engine;
+use dram::{Beside, Memory, MemorySpec, Sides, Timing};
 use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope};
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
 use interconnect::{HEADER, NetworkSpec, Packet, Side, Station, Topology, WHOLE, Wire, deal, network};
@@ -42,10 +45,11 @@ use protocol::{
 };
 use rustc_hash::FxHashSet;
 use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
-use vm::{Forgotten, IommuSpec, Roots, Shootdown, Shootdowns, Walk};
+use translators::Translators;
 
 /// Who stands where cores stand.
 pub enum Cores {
+    /// In the front end's place, at each core's data cache, and at each core's instruction cache.
     Testers(Stress, Vec<TesterEnd>),
     /// Cores that run a program; its kernels go to the dispatchers of these GPUs.
     Program(Start, Vec<Vec<DispatcherEnd>>),
@@ -59,10 +63,14 @@ pub struct ComplexPlan {
     pub gpus: Vec<(Node, Ends)>,
     /// The MMUs of compute units.
     pub translated: Vec<HubEnds>,
-    /// For each core's data cache.
-    pub reports: Vec<Report>,
+    /// For each core's data cache, and its instruction cache.
+    pub reports: Vec<(Report, Report)>,
+    /// For the first cache of the DMA engine.
+    pub engine: Report,
     /// For whoever puts a program into memory.
     pub loader: Report,
+    /// For each channel of memory.
+    pub fetches: Vec<Option<Fetches>>,
     pub clocks: Clocks,
 }
 
@@ -83,7 +91,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
     let stores: Vec<_> =
         (0..complex.channels.count).map(|n| (memories.channel(n), memories.stores[n].clone())).collect();
     move |partition| {
-        let ComplexPlan { layout, cores, gpus, translated, reports, loader, clocks } = plan;
+        let ComplexPlan { layout, cores, gpus, translated, reports, engine, loader, fetches, clocks } = plan;
         let scopes = Scopes {
             cpu: partition.scope(clocks.cpu),
             system: partition.scope(clocks.system),
@@ -93,44 +101,41 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
         let eyes = Eyes::new(layout, complex.join == Join::Memory);
         let loader = loader.map(|(who, end)| (who, scopes.cpu.sender(end)));
         let tables = matches!(cores, Cores::Program(..));
-        let kernel = scopes.cpu.scope("kernel");
-        let translators = Translators { roots: Roots::default(), kernel, stages: Default::default(), tables };
+        let translators = Translators::new(scopes.cpu.scope("kernel"), tables);
         let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new(), eyes, translators };
-        let reports = reports.into_iter().map(|report| report.map(|(who, end)| (who, builder.scopes.cpu.sender(end))));
-        let tops = builder.cores(reports.collect());
+        let place = |report: Report| report.map(|(who, end)| (who, builder.scopes.cpu.sender(end)));
+        let reports = reports.into_iter().map(|(data, code)| (place(data), place(code))).collect();
+        let tops = builder.cores(reports);
         builder.iommu(translated);
         let shooter = builder.translators.shooter();
         let flusher = builder.slices();
         match cores {
             Cores::Testers(stress, ends) => {
-                for (core, (end, top)) in ends.into_iter().zip(tops).enumerate() {
-                    let scope = builder.core_scope(core);
-                    let tester = Tester::new(stress, layout.core(core).0.into(), end, top.data, &scope).in_order();
-                    scope.serve("control", |cx| tester.run(cx));
-                }
+                builder.testers(stress, ends, tops, flusher, shooter);
             }
             Cores::Program(start, dispatchers) => {
-                builder.program((start, dispatchers), (tops, flusher), (&stores, loader), of_gpu, shooter);
+                let engine = builder.complex.dma.map(|spec| builder.engine(spec, engine));
+                let below = (tops, flusher, engine);
+                builder.program((start, dispatchers), below, (&stores, loader), of_gpu, shooter);
             }
         }
         builder.hub(gpus);
-        builder.memory(roles, timing, stores);
+        builder.memory(roles, timing, stores.into_iter().zip(fetches));
         builder.network();
     }
 }
 
-/// The channels of memory and their bytes; whoever checks the run is told what is put there.
+/// The channels of memory and their bytes.
 type Stores = [(dram::Channel, dram::Store)];
-type Loader = Option<(Observer, Outlet<Observation>)>;
+
+/// How whoever checks the run is told.
+type Told = Option<(Observer, Outlet<Observation>)>;
 
 /// What a core is connected to.
 struct Top {
     data: Wire<Reply, Request>,
     code: Wire<Reply, Request>,
 }
-
-/// How long it takes testers, who have no tables, to find a page.
-const UNTOLD: Cycles = Cycles(40);
 
 /// What the front end must know of GPUs.
 #[derive(Clone, Copy)]
@@ -156,31 +161,6 @@ struct Builder {
     stations: Vec<Station<Packet>>,
     eyes: Rc<Eyes>,
     translators: Translators,
-}
-
-/// All who translate.
-struct Translators {
-    roots: Roots,
-    /// From where they are told what to forget.
-    kernel: Scope,
-    /// Those whom others ask, and the others.
-    stages: [Vec<Wire<Forgotten, Shootdown>>; 2],
-    /// Whether there are page tables; testers have none.
-    tables: bool,
-}
-
-impl Translators {
-    /// Who makes them forget, if there are any.
-    fn shooter(&mut self) -> Option<Rc<Shooter>> {
-        let stages = std::mem::take(&mut self.stages);
-        if stages.iter().all(Vec::is_empty) {
-            return None;
-        }
-        let shooter = Shooter::new(&self.roots, &self.kernel);
-        let (all, own) = (Shootdowns::new(stages.into(), &self.roots, &self.kernel), Rc::clone(&shooter));
-        self.kernel.serve("shooter", |cx| own.run(all, cx));
-        Some(shooter)
-    }
 }
 
 impl Builder {
@@ -252,11 +232,11 @@ impl Builder {
     }
 
     /// Cores' caches; gives what each core is connected to.
-    fn cores(&mut self, reports: Vec<Option<(Observer, Outlet<Observation>)>>) -> Vec<Top> {
+    fn cores(&mut self, reports: Vec<(Told, Told)>) -> Vec<Top> {
         let (complex, layout) = (self.complex.clone(), self.layout);
         let clock = complex.clock;
         let mut tops = Vec::new();
-        for (core, report) in reports.into_iter().enumerate() {
+        for (core, (of_data, of_code)) in reports.into_iter().enumerate() {
             let scope = self.core_scope(core);
             let (d, i, l2) = (scope.scope("l1d"), scope.scope("l1i"), scope.scope("l2"));
             let (data, d_top) = self.pair((&scope, clock), "to_l1d", (&d, clock), (complex.l1d.latency.0, 1));
@@ -273,10 +253,10 @@ impl Builder {
                 (top, walkers) = self.core_mmu(core, mmu, top);
                 requesters.extend(walkers);
             }
-            let l1d = first(l1(layout.l1d(core), &L1D, complex.l1d, d_down), requesters, report, &d);
+            let l1d = first(l1(layout.l1d(core), &L1D, complex.l1d, d_down), requesters, of_data, &d);
             let l1d = l1d.watched_by(self.eyes.of_stores(core));
             d.serve("control", |cx| l1d.run(cx));
-            let l1i = first(l1(layout.code(core), &L1I, complex.l1i, i_down), vec![(asker, i_top)], None, &i);
+            let l1i = first(l1(layout.code(core), &L1I, complex.l1i, i_down), vec![(asker, i_top)], of_code, &i);
             i.serve("control", |cx| l1i.run(cx));
             self.second(core, complex.l2, vec![(layout.l1d(core), d_up), (layout.code(core), i_up)], &l2);
             tops.push(top);
@@ -303,73 +283,29 @@ impl Builder {
         scope.serve("control", |cx| cache.run(cx));
     }
 
-    /// What finds pages, and the walkers' way into a cache if they read tables; `cache` makes that.
-    fn walk(
+    /// Testers in the places of cores and of the front end.
+    fn testers(
         &self,
-        pages: Pages,
-        cache: impl FnOnce() -> (Wire<Reply, Request>, Wire<Request, Reply>),
-    ) -> (Walk, Option<Wire<Request, Reply>>) {
-        match pages {
-            Pages::Tables { page_walk_cache } if self.translators.tables => {
-                let (memory, top) = cache();
-                (Walk::Tables { memory, page_walk_cache }, Some(top))
-            }
-            Pages::Tables { .. } => (Walk::Flat { latency: UNTOLD }, None),
-            Pages::Flat(latency) => (Walk::Flat { latency }, None),
-        }
-    }
-
-    /// Puts an MMU between a core and its caches; gives what the core is connected to, and who asks its data cache beside it.
-    fn core_mmu(&mut self, core: usize, mmu: CoreMmu, top: Top) -> (Top, Option<(Node, Wire<Request, Reply>)>) {
-        let (scope, clock) = (self.core_scope(core), self.complex.clock);
-        let (own, walkers) = (scope.scope("mmu"), scope.scope("walkers"));
-        let (below, asked) = translation::asks(mmu.mmu, &own, &walkers);
-        let latency = (self.complex.l1d.latency.0, 1);
-        let cache = || self.pair((&walkers, clock), "to_l1d", (&scope.scope("l1d"), clock), latency);
-        let (walk, reader) = self.walk(mmu.pages, cache);
-        let Translators { roots, kernel, stages, .. } = &mut self.translators;
-        let (order, control) = translation::orders(kernel, &walkers);
-        stages[0].push(order);
-        vm::walkers(mmu.walkers, walk, vec![asked], Some(control), roots, &walkers);
-        let (order, control) = translation::orders(kernel, &own);
-        stages[1].push(order);
-        let plan = MmuPlan { tlb: mmu.tlb, spec: mmu.mmu, below, control, roots };
-        let [data, code] = translation::between([("data", top.data), ("code", top.code)], plan, &own);
-        (Top { data, code }, reader.map(|wire| (self.layout.walkers(core), wire)))
-    }
-
-    /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.
-    fn iommu(&mut self, translated: Vec<HubEnds>) {
-        let Some(GpuMmu { iommu, .. }) = self.complex.gpu_mmu else { return };
-        let (layout, clock, core) = (self.layout, self.complex.clock, self.complex.cores);
-        let scope = self.scopes.gpu.scope("iommu");
-        let caches = self.scopes.cpu.scope("iommu");
-        let (l1, l2) = (caches.scope("l1d"), caches.scope("l2"));
-        let cache = || self.pair((&scope, self.gpu_clock), "to_l1d", (&l1, clock), (iommu.cache.latency.0, 1));
-        let (walk, reader) = self.walk(iommu.pages, cache);
-        if let Some(reader) = reader {
-            let (down, up) = self.pair((&l1, clock), "to_l2", (&l2, clock), (iommu.cache.latency.0, 1));
-            let below = Homes { nodes: vec![layout.core_l2(core)], stride: LINE as u64 };
-            let spec = First { node: layout.l1d(core), controller: &L1D, spec: iommu.cache, below, down };
-            let cache = first(spec, vec![(layout.walkers(core), reader)], None, &l1);
-            l1.serve("control", |cx| cache.run(cx));
-            self.second(core, iommu.cache, vec![(layout.l1d(core), up)], &l2);
-        }
-        let Translators { roots, kernel, stages, .. } = &mut self.translators;
-        let (order, control) = translation::orders(kernel, &scope);
-        stages[0].push(order);
-        let mut askers = Vec::new();
-        for ends in translated {
-            let (asks, forgets) = ends.place(&scope, kernel);
-            askers.push(asks);
-            stages[1].push(forgets);
-        }
-        match iommu.tlb {
-            Some(tlb) => {
-                let spec = IommuSpec { tlb, walkers: iommu.walkers };
-                vm::iommu(spec, walk, askers, Some(control), roots, &scope);
-            }
-            None => vm::walkers(iommu.walkers, walk, askers, Some(control), roots, &scope.scope("walkers")),
+        stress: Stress,
+        ends: Vec<TesterEnd>,
+        tops: Vec<Top>,
+        flusher: Flusher,
+        shooter: Option<Rc<Shooter>>,
+    ) {
+        let mut ends = ends.into_iter();
+        let mut next = || ends.next().expect("there is an end for every tester");
+        let scope = self.scopes.gpu.scope("front_end");
+        let translations = shooter.map(|shooter| shooter as Rc<dyn Translations>);
+        let front_end = stress::FrontEnd::new(stress, next(), Rc::new(flusher), translations, &scope);
+        scope.serve("control", |cx| front_end.run(cx));
+        let layout = self.layout;
+        let (data, code): (Vec<_>, Vec<_>) = tops.into_iter().map(|top| (top.data, top.code)).unzip();
+        let data = data.into_iter().enumerate().map(|(core, wire)| (core, Port::Data, layout.l1d(core), wire));
+        let code = code.into_iter().enumerate().map(|(core, wire)| (core, Port::Code, layout.code(core), wire));
+        for (core, port, node, wire) in data.chain(code) {
+            let scope = self.core_scope(core).scope(if port == Port::Data { "data" } else { "code" });
+            let tester = Tester::new((stress, port), node.0.into(), next(), wire, &scope);
+            scope.serve("control", |cx| tester.run(cx));
         }
     }
 
@@ -377,8 +313,8 @@ impl Builder {
     fn program(
         &self,
         (start, dispatchers): (Start, Vec<Vec<DispatcherEnd>>),
-        (tops, flusher): (Vec<Top>, Flusher),
-        (stores, loader): (&Stores, Loader),
+        (tops, flusher, engine): (Vec<Top>, Flusher, Option<Engine>),
+        (stores, loader): (&Stores, Told),
         of_gpu: OfGpu,
         shooter: Option<Rc<Shooter>>,
     ) {
@@ -420,6 +356,9 @@ impl Builder {
             scope.serve("control", |cx| dispatcher.run(cx));
             (launches, done)
         });
+        if let Some(engine) = engine {
+            engine.start(&inside);
+        }
         let scope = self.scopes.gpu.scope("front_end");
         let caches: Rc<dyn Caches> = if complex.flushes() { Rc::new(flusher) } else { Rc::new(Coherent) };
         let front_end = inside.front_end(gpus.collect(), caches, scope.eventcount("work"));
@@ -430,7 +369,7 @@ impl Builder {
     fn slices(&mut self) -> Flusher {
         let (complex, layout) = (self.complex.clone(), self.layout);
         let front_end = self.scopes.gpu.scope("front_end");
-        let pages: Rc<RefCell<FxHashSet<PhysAddr>>> = Rc::default();
+        let pages = Pages::default();
         let mut slices = Vec::new();
         for slice in 0..complex.slices {
             let scope = self.scopes.cpu.scope("cpu").scope(("l3_", slice));
@@ -448,7 +387,9 @@ impl Builder {
             spec.acquire = Acquire::Recall;
             let cache = Cache::new(spec, Vec::new(), neighbours, None, &scope);
             let flushed = Rc::clone(&pages);
-            let cache = cache.recalling(Rc::new(move |line| flushed.borrow().contains(&page_of(line))));
+            let cache = cache.recalling(Rc::new(move |line| {
+                flushed.borrow().as_ref().is_none_or(|pages| pages.contains(&page_of(line)))
+            }));
             let cache = cache.lines_watched_by(self.eyes.of_directory());
             scope.serve("control", |cx| cache.run(cx));
         }
@@ -476,13 +417,18 @@ impl Builder {
     }
 
     /// The system agent with the channels of memory behind it.
-    fn memory(&mut self, roles: Roles, timing: Timing, stores: Vec<(dram::Channel, dram::Store)>) {
+    fn memory(
+        &mut self,
+        roles: Roles,
+        timing: Timing,
+        stores: impl ExactSizeIterator<Item = ((dram::Channel, dram::Store), Option<Fetches>)>,
+    ) {
         let (layout, clock) = (self.layout, self.complex.system_clock);
         let scope = self.scopes.system.scope("system_agent");
         let nodes = (0..stores.len()).map(|channel| layout.memory(channel)).collect();
         let Wire { from, to } = self.attach_as_wide(nodes, &scope, clock, 2, self.gpu_bandwidth());
         let mut dealt_to = Vec::new();
-        for (number, (channel, store)) in stores.into_iter().enumerate() {
+        for (number, ((channel, store), fetches)) in stores.enumerate() {
             let own = self.scopes.memory.scope(("memory", number));
             let me = layout.memory(number);
             let arrives =
@@ -496,20 +442,25 @@ impl Builder {
             let beside = (self.complex.join == Join::Memory && !gpus.is_empty()).then(|| Beside {
                 controller: &directory::MC,
                 first: gpus[0],
-                count: gpus.len() as u8,
+                count: gpus.len() as u16,
             });
             let (controller, above_it) = (roles.home, layout.core_l2(0));
             let spec =
                 MemorySpec { controller, me, above: above_it, beside, channel, timing, room: None, history: HISTORY };
-            let memory = Memory::new(spec, above, store, None, &own).watched_by(self.eyes.of_memory());
+            let sides = fetches.map(|Fetches { first, second, told }| Sides { first, second, told: own.sender(told) });
+            let memory =
+                Memory::new(spec, above, store, None, &own).watched_by(self.eyes.of_memory()).checked_by(sides);
             own.serve("control", |cx| memory.run(cx));
-            let to = to.clone();
-            scope.serve(("answers", number), |_| async move {
-                loop {
-                    let packet: Packet = returns.recv(Lane::Reply).await;
-                    to.send(Lane::Reply, packet, interconnect::bytes(&packet.msg)).await;
-                }
-            });
+            let returns = Rc::new(returns);
+            for (name, lane) in [("answers", Lane::Reply), ("probes", Lane::Coherence)] {
+                let (to, returns) = (to.clone(), Rc::clone(&returns));
+                scope.serve((name, number), |_| async move {
+                    loop {
+                        let packet: Packet = returns.recv(lane).await;
+                        to.send(lane, packet, interconnect::bytes(&packet.msg)).await;
+                    }
+                });
+            }
         }
         let bell = scope.eventcount("arrivals");
         scope.serve("deal", |cx| deal(vec![from], dealt_to, bell, cx));
@@ -522,12 +473,14 @@ impl Builder {
     }
 }
 
-/// Has the CPU's caches give up all they hold of some pages: those above the last-level cache are told by it.
+/// Has the CPU's caches give up what they hold: those above the last-level cache are told by it.
 struct Flusher {
     slices: Vec<(Node, Wire<Packet, Packet>)>,
-    /// Those pages. Looked up, never walked.
-    pages: Rc<RefCell<FxHashSet<PhysAddr>>>,
+    pages: Pages,
 }
+
+/// The pages of which everything is to be given up; none: all. Looked up, never walked.
+type Pages = Rc<RefCell<Option<FxHashSet<PhysAddr>>>>;
 
 /// The page that a line lies in.
 fn page_of(line: LineAddr) -> PhysAddr {
@@ -536,8 +489,8 @@ fn page_of(line: LineAddr) -> PhysAddr {
 }
 
 impl Caches for Flusher {
-    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
-        *self.pages.borrow_mut() = pages.iter().copied().collect();
+    fn flush(&self, pages: Option<&[PhysAddr]>) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        *self.pages.borrow_mut() = pages.map(|pages| pages.iter().copied().collect());
         Box::pin(async {
             for (slice, wire) in &self.slices {
                 let order =
@@ -560,7 +513,7 @@ struct First {
     down: Wire<Packet, Packet>,
 }
 
-fn first(l1: First, requesters: Requesters, report: Option<(Observer, Outlet<Observation>)>, scope: &Scope) -> Cache {
+fn first(l1: First, requesters: Requesters, report: Told, scope: &Scope) -> Cache {
     let below = l1.below.nodes[0];
     let spec = cache_spec(l1.spec, l1.controller, l1.node, l1.below, l1.node, false);
     Cache::new(spec, requesters, Side::one(below, l1.down), report, scope)

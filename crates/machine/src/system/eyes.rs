@@ -10,7 +10,7 @@ use crate::program::Software;
 use cache::{LineWatcher, Watcher};
 use mem::{LINE, LineAddr};
 use os::memory::{Look, Sight};
-use protocol::{Controller, Kind, Line, Msg, Node, Place, mesi::directory};
+use protocol::{Controller, Kind, Line, Msg, Place, Sharers, mesi::directory};
 use rustc_hash::FxHashSet;
 use std::{
     cell::{OnceCell, RefCell},
@@ -26,7 +26,7 @@ pub struct Eyes {
     held: Option<RefCell<FxHashSet<LineAddr>>>,
     /// Where a directory stands, and the GPU's caches among those it knows.
     place: Place,
-    gpus: u64,
+    gpus: Sharers,
 }
 
 impl Eyes {
@@ -34,7 +34,7 @@ impl Eyes {
     pub fn new(layout: Layout, past: bool) -> Rc<Self> {
         let first = layout.core_l2(0);
         let place = Place { me: layout.l3(0), below: layout.memory(0), above: first };
-        let gpus = layout.gpu_l2s().into_iter().map(|node: Node| place.sharer(node).0).fold(0, |all, one| all | one);
+        let gpus = layout.gpu_l2s().into_iter().map(|node| place.sharer(node)).fold(Sharers::NONE, Sharers::or);
         let held = past.then(RefCell::default);
         Rc::new(Self { away: Rc::default(), software: OnceCell::new(), held, place, gpus })
     }
@@ -60,6 +60,16 @@ impl Eyes {
         })
     }
 
+    /// For the first cache of a DMA engine, whose stores are nobody's on a core.
+    pub fn of_transfers(self: &Rc<Self>) -> Watcher {
+        let eyes = Rc::clone(self);
+        Rc::new(move |line, data| {
+            if let Some(software) = eyes.software.get() {
+                software.arrived(line, data);
+            }
+        })
+    }
+
     /// For a slice of the last-level cache: who may write a line now.
     pub fn of_directory(self: &Rc<Self>) -> LineWatcher {
         let eyes = Rc::clone(self);
@@ -69,10 +79,10 @@ impl Eyes {
                 return;
             }
             let granted = Controller::<LINE>::granted(&directory::L3, eyes.place, line);
-            let writers = granted.map_or(0, |granted| granted.writers.0);
-            if writers & eyes.gpus != 0 {
+            let writers = granted.map_or(Sharers::NONE, |granted| granted.writers);
+            if writers.meets(eyes.gpus) {
                 eyes.away.borrow_mut().insert(msg.line);
-            } else if at_rest && writers == 0 && line.data.is_full() {
+            } else if at_rest && writers.is_empty() && line.data.is_full() {
                 eyes.came(msg.line, line);
             }
         })

@@ -23,7 +23,8 @@ pub(crate) use memories::Memories;
 pub(crate) use node::{FLUSHER, Layout, MOST};
 
 use crate::{
-    golden::{Golden, Image, Kept},
+    complex::Join,
+    golden::{Golden, Image, Kept, Side},
     protocols::L2,
     run::Start,
     session::{Command, Ended, Host},
@@ -37,7 +38,7 @@ use complex::{Clocks, ComplexPlan, Cores};
 use dram::{Memory, MemorySpec};
 use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Partition, Scope};
 use gpu::{Dispatcher, DispatcherEnd, UnitEnd};
-use interconnect::{Packet, Side, Wire};
+use interconnect::{Packet, Wire};
 use mem::{Observation, Observer};
 use std::{
     collections::BTreeMap,
@@ -108,11 +109,20 @@ fn dealt(number: usize, partitions: usize, before: usize) -> usize {
 struct Reports {
     model: Vec<(Observer, LinkReceiver<Observation>)>,
     names: Vec<String>,
+    /// Who belongs to which side, where there are two that meet in memory.
+    sides: Vec<Option<Side>>,
     spec: Option<LinkSpec>,
 }
 
 /// An observer, and its end of the wire.
 type Report = Option<(Observer, LinkSender<Observation>)>;
+
+/// The same for a memory that two sides fetch from.
+struct Fetches {
+    first: Observer,
+    second: Observer,
+    told: LinkSender<Observation>,
+}
 
 impl Reports {
     fn new(machine: &Machine, check: bool) -> Self {
@@ -120,16 +130,29 @@ impl Reports {
         let latency = wires.l1_l2.latency.min(wires.l2_memory.latency).min(wires.dispatcher.latency);
         let latency = machine.levels.map_or(latency, |levels| levels.wire.latency.min(latency));
         let spec = check.then_some(LinkSpec { latency, capacity: ANY_NUMBER, bytes_per_cycle: None });
-        Self { model: Vec::new(), names: Vec::new(), spec }
+        Self { model: Vec::new(), names: Vec::new(), sides: Vec::new(), spec }
     }
 
     /// A wire for somebody.
-    fn wire(&mut self, model: &mut Model, name: String) -> Report {
-        let observer = Observer(self.names.len() as u32);
-        let (sender, receiver) = model.link(format!("check.{}", observer.0), self.spec?);
+    fn wire(&mut self, model: &mut Model, name: String, side: impl Into<Option<Side>>) -> Report {
+        let spec = self.spec?;
+        let observer = self.observer(name, side.into());
+        let (sender, receiver) = model.link(format!("check.{}", observer.0), spec);
         self.model.push((observer, receiver));
-        self.names.push(name);
         Some((observer, sender))
+    }
+
+    fn observer(&mut self, name: String, side: Option<Side>) -> Observer {
+        self.names.push(name);
+        self.sides.push(side);
+        Observer(self.names.len() as u32 - 1)
+    }
+
+    /// A wire for a channel of memory, which tells of both sides.
+    fn of_memory(&mut self, model: &mut Model, channel: usize) -> Option<Fetches> {
+        let (first, told) = self.wire(model, format!("memory{channel}, for the CPU,"), Side::Cpu)?;
+        let second = self.observer(format!("memory{channel}, for the GPU,"), Some(Side::Gpu));
+        Some(Fetches { first, second, told })
     }
 }
 
@@ -188,7 +211,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         let (below, above) = between.wires(machine, &mut model, &mut parts);
         for (array, below) in below.into_iter().enumerate() {
             let agents: Vec<Agent> = agents.by_ref().take(machine.units_per_array).collect();
-            let observed = |number| reports.wire(&mut model, format!("{name}.array{array}.cu{number}.l1v"));
+            let observed = |number| reports.wire(&mut model, format!("{name}.array{array}.cu{number}.l1v"), Side::Gpu);
             let reports = (0..agents.len()).map(observed).collect();
             let mut mmus = Vec::new();
             if let Some(mmu) = gpu_mmu {
@@ -205,7 +228,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         for (bank, above) in above.into_iter().enumerate() {
             let (below, asks) = two_way(&mut model, &format!("{name}_l2_{bank}_memory"), below_l2);
             askers[bank].push((layout.l2(gpu, bank), asks));
-            let report = reports.wire(&mut model, format!("{name}.l2_{bank}"));
+            let report = reports.wire(&mut model, format!("{name}.l2_{bank}"), Side::Gpu);
             let peers = peers.remove(&(gpu, bank)).unwrap_or_default();
             let plan = BankPlan { layout, gpu, bank, above, below, peers, report };
             bank::part(machine, plan, bank_partition(gpu, bank), &mut parts);
@@ -225,12 +248,16 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             gpu: parts.clock,
             memory: if machine.memory.clock().is_some() { memory_clock } else { model.clock(cpu.system_clock) },
         };
-        let loader = reports.wire(&mut model, "loader".to_owned());
-        let observed = |core| reports.wire(&mut model, format!("cpu.core{core}.l1d"));
-        let reports = (0..cpu.cores).map(observed).collect();
+        let loader = reports.wire(&mut model, "loader".to_owned(), None);
+        let mut observed = |core, cache| reports.wire(&mut model, format!("cpu.core{core}.{cache}"), Side::Cpu);
+        let of_cores = (0..cpu.cores).map(|core| (observed(core, "l1d"), observed(core, "l1i"))).collect();
+        let engine = cpu.dma.and_then(|_| reports.wire(&mut model, "dma.l1".to_owned(), Side::Cpu));
+        let apart = cpu.join == Join::Memory;
+        let fetches = |channel| if apart { reports.of_memory(&mut model, channel) } else { None };
+        let fetches = (0..cpu.channels.count).map(fetches).collect();
         let gpus = askers.drain(..).flatten().collect();
         let cores = leads.cores(machine, &mut model);
-        let plan = ComplexPlan { layout, cores, gpus, translated, reports, loader, clocks };
+        let plan = ComplexPlan { layout, cores, gpus, translated, reports: of_cores, engine, loader, fetches, clocks };
         parts.add_whole(0, complex::build(machine, memories, plan));
     }
     for (channel, askers) in askers.into_iter().enumerate() {
@@ -244,11 +271,12 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             room: machine.tsu,
             history: HISTORY,
         };
-        let report = machine.protocol.timed.then(|| reports.wire(&mut model, format!("memory{channel}"))).flatten();
+        let report =
+            machine.protocol.timed.then(|| reports.wire(&mut model, format!("memory{channel}"), None)).flatten();
         let store = memories.stores[channel].clone();
         parts.add_at(memory_clock, bank_partition(0, channel), move |root| {
             let scope = root.scope(("memory", channel));
-            let mut above = Side { from: Vec::new(), to: Vec::new() };
+            let mut above = interconnect::Side { from: Vec::new(), to: Vec::new() };
             for (node, ends) in askers {
                 let Wire { from, to } = wire(ends, &scope);
                 above.from.push(from);
@@ -259,12 +287,15 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             scope.serve("control", |cx| memory.run(cx));
         });
     }
-    let report = reports.wire(&mut model, "host".to_owned());
+    let report = reports.wire(&mut model, "host".to_owned(), None);
     front_part(machine, leads, report, &mut parts);
     if let Some(kept) = check {
-        let Reports { model: ends, names, .. } = reports;
+        let Reports { model: ends, names, sides, .. } = reports;
         let own = 1 + machine.partitions.arrays + machine.partitions.l2;
-        let image = Image::new(machine.protocol.timed, machine.complex.is_some());
+        let image = match &machine.complex {
+            Some(complex) if complex.join == Join::Memory => Image::apart(sides, machine.gpus > 1),
+            complex => Image::new(machine.protocol.timed, complex.is_some()),
+        };
         // As fast as the fastest who report: what is told of one cycle is told together.
         let clock = machine.complex.as_ref().map_or(parts.clock, |cpu| model.clock(cpu.clock));
         parts.add_at(clock, own, move |root| golden(image, kept, ends, names, root));
@@ -300,8 +331,10 @@ impl Leads {
                 Cores::Program(start, std::mem::take(gpus))
             }
             Self::Conductor(stress, groups, _) => {
-                let name = |core| format!("core{core}");
-                let links = (0..cores).map(|core| stress::link(model, &name(core), machine.wires.dispatcher));
+                let of_cores =
+                    ["core", "code"].into_iter().flat_map(|name| (0..cores).map(move |core| format!("{name}{core}")));
+                let names = std::iter::once("front_end".to_owned()).chain(of_cores);
+                let links = names.map(|name| stress::link(model, &name, machine.wires.dispatcher));
                 let (ends, testers) = links.unzip();
                 groups.push(ends);
                 Cores::Testers(*stress, testers)

@@ -14,7 +14,7 @@ pub struct Layout {
     units: usize,
     arrays: usize,
     banks: usize,
-    /// Of the CPU, if there is one; and of the IOMMU, which stands where a core could.
+    /// Of the CPU, if there is one; and of the IOMMU and the DMA engine, which stand where cores could.
     cores: usize,
     slices: usize,
     channels: usize,
@@ -156,11 +156,11 @@ impl Layout {
 }
 
 fn node(number: usize) -> Node {
-    Node(u8::try_from(number).expect("the machine file was checked: everybody has a number"))
+    Node(u16::try_from(number).expect("the machine file was checked: everybody has a number"))
 }
 
-/// How many can be told apart. A few numbers are left for other uses.
-pub const MOST: usize = 250;
+/// How many can be told apart. Some numbers are left for other uses.
+pub const MOST: usize = 4096;
 
 /// Who orders the caches of a CPU to be flushed.
-pub const FLUSHER: Node = Node(251);
+pub const FLUSHER: Node = Node(4097);

@@ -3,7 +3,7 @@
 //! What they share with real ones is the order that total store order asks for: stores are performed oldest first, any time
 //! after they were executed; whoever holds a line for a locked access keeps all others from writing it.
 
-use super::caches;
+use super::{caches, kept::Kept};
 use cpu::{Executed, Fetch, Program, Touch};
 use engine::{Context, EventCount, Hertz, Model, Outcome, RunOptions, Scope, Time};
 use gpu::{Forget, Launch, Work};
@@ -19,24 +19,10 @@ use rand_pcg::{Pcg64Mcg, rand_core::RngCore};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, VecDeque},
-    io::{self, Cursor, Write},
+    io::Cursor,
     rc::Rc,
     sync::{Arc, Mutex},
 };
-
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody panics while he writes").extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// How a program is run.
 #[derive(Clone, Copy)]
@@ -140,8 +126,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     assert_eq!(run.outcome, Outcome::Finished);
     let finish: Option<Finish> = finish.lock().expect("nobody panics while he holds it").take();
     let Finish { end, totals, usage } = finish.expect("a run that ended has an end");
-    let out = String::from_utf8_lossy(&out.0.lock().expect("the run is over")).into_owned();
-    Ran { end, out, totals, kernels: usage.kernels }
+    Ran { end, out: out.text(), totals, kernels: usage.kernels }
 }
 
 const GPUS: InsideSpec =

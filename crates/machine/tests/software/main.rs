@@ -2,6 +2,8 @@
 
 mod caches;
 mod cores;
+#[path = "../support/kept.rs"]
+mod kept;
 
 use cores::{Run, run};
 use engine::Time;

@@ -209,6 +209,7 @@ impl Process {
                 Ok(Flow::Return(value))
             }
             Answer::Wait { until } => Ok(Flow::Wait(Wait { what: What::Driver, deadline: until })),
+            Answer::Away => Err(Errno::EFAULT),
         }
     }
 }

@@ -59,7 +59,10 @@ impl Process {
     }
 
     pub(super) fn sigreturn(&mut self, index: usize) -> Outcome {
-        if self.pop_frame(index).is_err() {
+        if let Err(error) = self.pop_frame(index) {
+            if self.space.is_waiting() {
+                return Err(error);
+            }
             let rip = self.threads[index].cpu.rip;
             let report =
                 format!("killed by SIGSEGV: rt_sigreturn found no frame on the stack\n  at rip {}", self.place(rip));

@@ -238,6 +238,18 @@ impl GuestMemory for AddressSpace {
         }
     }
 
+    fn pin(&mut self, page: PhysAddr) {
+        if let Some(window) = self.window() {
+            window.pin(page);
+        }
+    }
+
+    fn unpin(&mut self, page: PhysAddr) {
+        if let Some(window) = self.window() {
+            window.unpin(page);
+        }
+    }
+
     /// None behind a window: there the frames are not the whole truth.
     fn frames(&mut self) -> Option<&mut Frames> {
         (!self.has_window()).then(|| self.frames_mut())

@@ -57,7 +57,7 @@ impl Physical {
             self.clear(page, PAGE);
             return Some(page);
         }
-        if let Some(huge) = self.free_huge.pop() {
+        if let Some(huge) = self.pop_huge() {
             self.free.extend((1..HUGE_PAGE / PAGE).rev().map(|index| huge + index * PAGE));
             self.clear(PhysAddr(huge), PAGE);
             return Some(PhysAddr(huge));
@@ -70,7 +70,7 @@ impl Physical {
     /// A huge page of zeros, unless the limit is reached.
     pub fn huge_page(&mut self) -> Option<PhysAddr> {
         self.charge(HUGE_PAGE)?;
-        if let Some(page) = self.free_huge.pop() {
+        if let Some(page) = self.pop_huge() {
             self.clear(PhysAddr(page), HUGE_PAGE);
             return Some(PhysAddr(page));
         }
@@ -96,7 +96,14 @@ impl Physical {
         self.free_huge.push(page.0);
     }
 
-    /// Whether somebody's stores to a page that was taken from him are still on their way.
+    /// A free huge page that nobody works on any longer.
+    fn pop_huge(&mut self) -> Option<u64> {
+        let awaited = |huge: &u64| (0..HUGE_PAGE / PAGE).any(|index| self.is_awaited(huge + index * PAGE));
+        let place = self.free_huge.iter().rposition(|huge| !awaited(huge))?;
+        Some(self.free_huge.remove(place))
+    }
+
+    /// Whether somebody's stores to a page that was taken from him are still on their way, or a device works on it.
     fn is_awaited(&self, page: u64) -> bool {
         self.window.as_ref().is_some_and(|window| window.is_awaited(PhysAddr(page)))
     }

@@ -16,7 +16,7 @@
 use super::physical::PAGE;
 use mem::{Block, FrameId, Frames, LINE, LineAddr, Mask, PhysAddr, VirtAddr};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::VecDeque;
+use std::collections::{VecDeque, hash_map::Entry};
 use x86::Access;
 
 /// Where the kernel sees all physical memory, as under Linux: the virtual addresses of its stores to page tables and fresh
@@ -99,6 +99,8 @@ pub struct Window {
     spots: Vec<Spot>,
     /// Physical pages that devices may write. Looked up, never walked.
     shared: FxHashSet<u64>,
+    /// Physical pages that devices work on, and how many do. Looked up, never walked.
+    pinned: FxHashMap<u64, u32>,
     look: Option<Look>,
     missing: Option<Line>,
     peeked: Option<(Line, bool)>,
@@ -117,6 +119,7 @@ impl Window {
             touches: Vec::new(),
             spots: vec![empty; SPOTS],
             shared: FxHashSet::default(),
+            pinned: FxHashMap::default(),
             look: None,
             missing: None,
             peeked: None,
@@ -132,6 +135,20 @@ impl Window {
     /// Devices may write this page from now on.
     pub fn share(&mut self, page: PhysAddr) {
         self.shared.insert(page.0 / PAGE);
+    }
+
+    /// A device works on this page: whatever the program does with it, nobody else gets it before that is over.
+    pub fn pin(&mut self, page: PhysAddr) {
+        *self.pinned.entry(page.0 / PAGE).or_default() += 1;
+    }
+
+    pub fn unpin(&mut self, page: PhysAddr) {
+        if let Entry::Occupied(mut pins) = self.pinned.entry(page.0 / PAGE) {
+            *pins.get_mut() -= 1;
+            if *pins.get() == 0 {
+                pins.remove();
+            }
+        }
     }
 
     /// Devices may no longer write pages that have been given back: before they are used again they are cleared.
@@ -188,8 +205,11 @@ impl Window {
         self.peeked
     }
 
-    /// Whether a store to a page waits that is not the current agent's.
+    /// Whether a device works on a page, or a store to it waits that is not the current agent's.
     pub(super) fn is_awaited(&self, page: PhysAddr) -> bool {
+        if self.pinned.contains_key(&(page.0 / PAGE)) {
+            return true;
+        }
         let others = self.queues.iter().enumerate().filter(|(agent, _)| *agent != self.current);
         let mut busy = others.filter(|(_, queue)| !queue.lines.is_empty());
         busy.any(|(_, queue)| (page.0..page.0 + PAGE).step_by(LINE).any(|line| queue.lines.contains_key(&line)))

@@ -92,6 +92,12 @@ impl Rect {
         [range(self.to, self.to_pitch), range(self.from, self.from_pitch)]
     }
 
+    /// As it stands in memory.
+    pub(super) fn words(&self) -> [u64; 9] {
+        let Self { to, from, size: [bytes, rows, slices], to_pitch, from_pitch } = *self;
+        [to.0, from.0, bytes, rows, slices, to_pitch[0], from_pitch[0], to_pitch[1], from_pitch[1]]
+    }
+
     /// The rows: where each goes to and comes from.
     pub fn rows(self) -> impl Iterator<Item = (VirtAddr, VirtAddr)> {
         (0..self.size[2]).flat_map(move |slice| {
@@ -130,11 +136,7 @@ pub enum Action {
 impl Action {
     fn words(&self) -> (u64, Vec<u64>) {
         match *self {
-            Self::Copy(Rect { to, from, size, to_pitch, from_pitch }) => {
-                let [bytes, rows, slices] = size;
-                let pitches = [to_pitch[0], from_pitch[0], to_pitch[1], from_pitch[1]];
-                (2, [[to.0, from.0, bytes, rows, slices].as_slice(), &pitches].concat())
-            }
+            Self::Copy(rect) => (2, rect.words().to_vec()),
             Self::Flush { address, size } => (3, vec![address.0, size.0]),
             Self::Call { function, arguments } => (4, [[function.0].as_slice(), &arguments].concat()),
             Self::Print { address, size } => (5, vec![address.0, size.0]),

@@ -1,8 +1,8 @@
 //! Commands on their way: what each consists of, what it waits for, and who does it.
 //!
 //! A command is a row of steps. Some are done by the GPU (kernels, moves between device memories), some by a thread of
-//! the program (copies to and from its memory), some by the driver. The next step is taken as soon as the last one is
-//! done; the first when everything the command waits for is over.
+//! the program (copies to and from its memory), some by the driver. A machine may have an engine for whatever moves bytes. The
+//! next step is taken as soon as the last one is done; the first when everything the command waits for is over.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -38,6 +38,17 @@ pub enum Step {
     Unmap(VirtAddr, Bytes),
     /// The driver frees shared virtual memory.
     FreeSvm(Vec<u64>),
+}
+
+impl Step {
+    /// The bytes that it moves, and the pattern that is repeated over them if that is what it does.
+    fn moves(&self) -> Option<(Rect, Option<&[u8]>)> {
+        match self {
+            Self::Guest(Action::Copy(rect)) | Self::Copy(rect) => Some((*rect, None)),
+            Self::Fill { pattern, rows } => Some((*rows, Some(pattern))),
+            _ => None,
+        }
+    }
 }
 
 /// What a thread of the program does for the driver.
@@ -186,8 +197,14 @@ impl Driver {
             if queue.is_some_and(|queue| self.queues.held(queue).is_ok_and(|queue| queue.broken)) {
                 return self.complete(handle, cl::OUT_OF_RESOURCES.0, now);
             }
-            if let Some(Step::Copy(rect) | Step::Fill { rows: rect, .. }) = &step {
-                self.touched.extend(rect.ranges());
+            if let Some((rows, _)) = step.as_ref().and_then(Step::moves) {
+                self.touched.extend(rows.ranges());
+            }
+            if let Some((rows, pattern)) = step.as_ref().filter(|_| self.gpus.transfers()).and_then(Step::moves) {
+                match self.start_transfer(handle, rows, pattern, guest) {
+                    Ok(()) => return,
+                    Err(text) => return self.fail(handle, &text, now),
+                }
             }
             let done = match step {
                 None => return self.complete(handle, cl::COMPLETE as i32, now),

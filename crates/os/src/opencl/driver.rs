@@ -69,6 +69,9 @@ pub struct Driver {
     pub(super) svm: Allocations,
     /// Descriptions of images and samplers in memory.
     pub(super) slots: Slots,
+    /// Descriptions of transfers, and those that are under way, by their events.
+    pub(super) descriptors: Slots,
+    pub(super) transfers: BTreeMap<u64, VirtAddr>,
     pub(super) gpus: Box<dyn Gpus>,
     /// Kernels that run, by their events.
     pub(super) running: BTreeMap<u64, Running>,
@@ -131,7 +134,9 @@ impl Driver {
             kernels: Table::new(7, cl::INVALID_KERNEL),
             events: Table::new(8, cl::INVALID_EVENT),
             svm: Allocations::default(),
-            slots: Slots::default(),
+            slots: Slots::of(Bytes(64)),
+            descriptors: Slots::of(Bytes(256)),
+            transfers: BTreeMap::new(),
             ready: VecDeque::new(),
             in_transfer: BTreeSet::new(),
             wire_free: Time::ZERO,
@@ -157,8 +162,9 @@ impl Driver {
         self.usage.clone()
     }
 
-    /// Runs the function of a new call.
-    fn begin(&mut self, record: &Record, guest: &mut dyn GuestMemory, now: Time) -> Pending {
+    /// Runs the function of a new call; none if it could not read what has not come yet from a device. A function that fails has
+    /// changed nothing, so it can be run again.
+    fn begin(&mut self, record: &Record, guest: &mut dyn GuestMemory, now: Time) -> Option<Pending> {
         let mut pending = Pending {
             function: Function::by_number(record.function),
             outcome: Outcome::default(),
@@ -168,11 +174,12 @@ impl Driver {
         };
         let Some(function) = pending.function else {
             pending.outcome = Outcome::word(cl::INVALID_OPERATION.0 as u64);
-            return pending;
+            return Some(pending);
         };
         let mut call = Call { arguments: record.arguments, guest, now };
         let (outcome, status) = match self.dispatch(function, &mut call) {
             Ok(outcome) => (outcome.clone(), outcome.status.unwrap_or(cl::SUCCESS)),
+            Err(_) if call.guest.is_waiting() => return None,
             Err(code) => (Outcome::default(), code),
         };
         pending.outcome = outcome;
@@ -185,7 +192,7 @@ impl Driver {
                 put_status(guest, pending.status_at, status);
             }
         }
-        pending
+        Some(pending)
     }
 
     /// What a call's library is to do next.
@@ -290,7 +297,7 @@ impl Trap for Driver {
             return Answer::Return(abi::REFUSED);
         }
         let Ok(record) = Record::read(guest, VirtAddr(address)) else {
-            return Answer::Return(abi::REFUSED);
+            return if guest.is_waiting() { Answer::Away } else { Answer::Return(abi::REFUSED) };
         };
         let mut token = record.token;
         if token == 0 {
@@ -308,8 +315,16 @@ impl Trap for Driver {
                 };
             }
             self.entering.remove(&token);
-            let pending = self.begin(&record, guest, now);
-            return self.go_on(&record, token, pending, guest, thread, now);
+            return match self.begin(&record, guest, now) {
+                Some(pending) => self.go_on(&record, token, pending, guest, thread, now),
+                None => {
+                    // A call that the record knows nothing of begins anew.
+                    if record.token != 0 {
+                        self.entering.insert(token, now);
+                    }
+                    Answer::Away
+                }
+            };
         }
         match self.calls.remove(&token) {
             Some(pending) => self.go_on(&record, token, pending, guest, thread, now),

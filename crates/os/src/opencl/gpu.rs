@@ -14,7 +14,8 @@ use gcn3::{
 };
 use mem::{Bytes, VirtAddr};
 
-use crate::guest::GuestMemory;
+pub use super::abi::Rect;
+use crate::guest::{Fault, GuestMemory};
 
 /// A kernel that is to run, with its arguments and all else it needs in the process's memory.
 pub struct Ready {
@@ -31,12 +32,23 @@ pub struct Ready {
     pub touched: Vec<(VirtAddr, Bytes)>,
 }
 
-/// A kernel that has ended.
+/// Bytes that an engine beside the GPUs is to move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Where they go to, and where they come from.
+    pub rows: Rect,
+    /// What is repeated over each row instead of what `from` has.
+    pub pattern: Option<Vec<u8>>,
+    /// Where the engine reads all this.
+    pub descriptor: (VirtAddr, Bytes),
+}
+
+/// A kernel or a transfer that has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The number it was started with.
     pub launch: u64,
-    /// When its GPU took it up, and when the last of it was done.
+    /// When its GPU or the engine took it up, and when the last of it was done.
     pub start: Time,
     pub end: Time,
     /// What the kernel did wrong.
@@ -66,6 +78,17 @@ pub trait Gpus {
 
     /// Goes on for about `budget` instructions, and tells what has ended by `now`.
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done;
+
+    /// Whether an engine moves bytes between host and buffers, and within buffers, so that no core has to.
+    fn transfers(&self) -> bool {
+        false
+    }
+
+    /// Has the engine move bytes; `launch` is the number by which the end of that is told. Only if there is one.
+    fn transfer(&mut self, launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(), Fault> {
+        let _ = (launch, transfer, guest);
+        unreachable!("these GPUs have no engine beside them")
+    }
 
     /// Whether host and kernels see what the other writes while a kernel runs: fine-grained shared virtual memory.
     fn is_fine_grained(&self) -> bool;

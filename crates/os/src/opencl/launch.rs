@@ -193,7 +193,10 @@ impl Driver {
         let mut ended = std::mem::take(&mut self.postponed);
         ended.extend(done.ended);
         for ended in ended {
-            self.end_kernel(ended, guest);
+            match self.transfers.remove(&ended.launch) {
+                Some(descriptor) => self.end_transfer(ended, descriptor),
+                None => self.end_kernel(ended, guest),
+            }
         }
         done.instructions
     }

@@ -20,6 +20,7 @@ mod command;
 mod context;
 mod device;
 mod dispatch;
+mod dma;
 mod driver;
 pub mod error;
 mod event;

@@ -1,4 +1,4 @@
-//! Small pieces of device memory: descriptions of images and samplers.
+//! Small pieces of memory for devices to read: descriptions of images, samplers and transfers.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use mem::{Bytes, VirtAddr};
 use super::error::Cl;
 use crate::guest::GuestMemory;
 
-/// Room for one description.
-const SLOT: u64 = 64;
 /// How much is asked for at a time.
 const PIECE: u64 = 64 << 10;
 
 /// Slots that are free.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Slots {
+    /// Room for one description.
+    size: u64,
     /// The one that was given back first is used first.
     free: VecDeque<VirtAddr>,
     /// What has been asked for.
@@ -22,16 +22,26 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Writes up to 16 words to a slot.
+    /// Slots of `size` bytes, a power of two.
+    pub fn of(size: Bytes) -> Self {
+        Self { size: size.0, free: VecDeque::new(), pieces: Vec::new() }
+    }
+
+    /// Writes words to a slot.
     pub fn put(&mut self, guest: &mut dyn GuestMemory, words: &[u32]) -> Cl<VirtAddr> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.put_bytes(guest, &bytes)
+    }
+
+    /// Writes bytes to a slot, as many as it holds at most.
+    pub fn put_bytes(&mut self, guest: &mut dyn GuestMemory, bytes: &[u8]) -> Cl<VirtAddr> {
         if self.free.is_empty() {
             let base = guest.map_anonymous(Bytes(PIECE))?;
             self.pieces.push(base);
-            self.free.extend((0..PIECE / SLOT).map(|n| base + Bytes(n * SLOT)));
+            self.free.extend((0..PIECE / self.size).map(|n| base + Bytes(n * self.size)));
         }
         let slot = self.free.pop_front().expect("there is a slot: some were just added");
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        guest.write(slot, &bytes)?;
+        guest.write(slot, bytes)?;
         Ok(slot)
     }
 

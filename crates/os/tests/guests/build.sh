@@ -3,5 +3,5 @@
 set -e
 cd "$(dirname "$0")"
 musl-gcc -static -Os -fno-pie -no-pie -w -fno-asynchronous-unwind-tables -Wl,--build-id=none -o guests \
-  main.c threads.c unprotect.c signals.c memory.c files.c pipes.c clocks.c fuzz.c
+  main.c threads.c unprotect.c signals.c memory.c remap.c files.c pipes.c clocks.c fuzz.c
 strip --strip-debug --remove-section=.comment guests

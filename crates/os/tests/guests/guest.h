@@ -37,6 +37,7 @@ int hog(int argc, char **argv);
 int memory(int argc, char **argv);
 int nested(int argc, char **argv);
 int pipes(int argc, char **argv);
+int remap(int argc, char **argv);
 int signals(int argc, char **argv);
 int threads(int argc, char **argv);
 int unprotect(int argc, char **argv);

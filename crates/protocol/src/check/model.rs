@@ -87,7 +87,7 @@ impl Check {
             let below = |node: Node| self.system.members[node.0 as usize].below[line];
             let time = |node: Node| world.lines[node.0 as usize].stamps.cts;
             let is_home = |node: Node| below(node) == node;
-            let caches = (0..self.members()).map(|number| Node(number as u8)).filter(|&node| !is_home(node));
+            let caches = (0..self.members()).map(|number| Node(number as u16)).filter(|&node| !is_home(node));
             let latest = || caches.map(time).max().unwrap_or(0);
             msg.stamps.cts = if is_home(below(to)) { latest() } else { time(below(to)) };
         }
@@ -150,7 +150,7 @@ impl Check {
         let mut requests = SmallVec::new();
         for (number, member) in self.system.members.iter().enumerate() {
             let Some(core) = member.core.filter(|core| cores.contains(core)) else { continue };
-            let (from, to) = (Node(CORES + core as u8), Node(number as u8));
+            let (from, to) = (Node(CORES + core as u16), Node(number as u16));
             let cts = world.times.get(core).copied().unwrap_or(0);
             let ask = |kind, line, data| {
                 let msg = self.ask(from, to, kind, line, data);
@@ -194,7 +194,7 @@ impl Check {
 
     /// What the system may do of its own accord.
     fn whims<'a>(&'a self, world: &'a World) -> impl Iterator<Item = Msg<BYTES>> {
-        let member = |member| [(Node(member as u8), Kind::Evict), (Node(member as u8), Kind::Drain)];
+        let member = |member| [(Node(member as u16), Kind::Evict), (Node(member as u16), Kind::Drain)];
         let everybody = (0..self.members()).flat_map(member);
         let working = self.system.stages[world.stage].cores().is_some();
         let whims = everybody.chain(self.system.whims.iter().copied().filter(move |_| working));
@@ -256,7 +256,7 @@ impl Check {
         if self.system.coherent {
             let places = (0..self.system.lines).flat_map(|line| (0..self.members()).map(move |member| (line, member)));
             for (line, member) in places {
-                let retry = self.ask(DRIVER, Node(member as u8), Kind::Retry, line, Block::EMPTY);
+                let retry = self.ask(DRIVER, Node(member as u16), Kind::Retry, line, Block::EMPTY);
                 if matches!(self.cell(world, &retry), Some(Cell::Go(..) | Cell::Stall)) {
                     moves.push(Move::Ask(retry));
                 }
@@ -407,10 +407,10 @@ impl Check {
             let first = line - line % directory.lines();
             let record = &lines[first * self.members() + below.0 as usize];
             let Some(granted) = directory.granted(place, record) else { return true };
-            let me = place.sharer(Node(number as u8)).0;
+            let me = place.sharer(Node(number as u16));
             match member.controller.access(held) {
-                Access::Write => granted.writers.0 & me != 0,
-                Access::Read => (granted.readers.0 | granted.writers.0) & me != 0,
+                Access::Write => granted.writers.meets(me),
+                Access::Read => granted.readers.or(granted.writers).meets(me),
                 Access::None => true,
             }
         })
@@ -436,7 +436,7 @@ impl Check {
         }
         for line in 0..self.system.lines {
             for member in 0..self.members() {
-                let reset = self.ask(DRIVER, Node(member as u8), Kind::Reset, line, Block::EMPTY);
+                let reset = self.ask(DRIVER, Node(member as u16), Kind::Reset, line, Block::EMPTY);
                 let place = line * self.members() + member;
                 if self.cell(world, &reset).is_some() {
                     let told = std::mem::replace(&mut world.told[place], Told::Busy);
@@ -517,7 +517,7 @@ impl Model for Check {
                     || check.system.coherent
                     || world.lines.iter().enumerate().all(|(place, line)| {
                         let ask = |kind| {
-                            check.ask(DRIVER, Node((place % members) as u8), kind, place / members, Block::EMPTY)
+                            check.ask(DRIVER, Node((place % members) as u16), kind, place / members, Block::EMPTY)
                         };
                         // Where logical time has run over, whatever state a line is in, its home waits.
                         let table = &check.system.tables[check.system.members[place % members].table];

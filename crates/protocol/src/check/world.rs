@@ -3,7 +3,7 @@
 use super::{
     fingerprint::Fingerprint,
     oracle::{self, Oracle},
-    system::{BYTES, CORES, READ, STORED, System},
+    system::{BYTES, CORES, DRIVER, READ, STORED, System},
 };
 use crate::{Block, FIRST, Line, Mask, Msg, Node, Sharers, Stamp};
 use smallvec::{Array, SmallVec};
@@ -204,7 +204,7 @@ impl World {
     /// What a set of equal members looks like from within: the same whatever the sets are called.
     pub fn signature(&self, system: &System, set: &[Node]) -> u64 {
         let members = system.members.len();
-        let relative = |node: Node| set.iter().position(|&own| own == node).map_or(OUTSIDE, |place| Node(place as u8));
+        let relative = |node: Node| set.iter().position(|&own| own == node).map_or(OUTSIDE, |place| Node(place as u16));
         let own =
             |value: u8| set.iter().any(|node| system.members[node.0 as usize].core.map(oracle::waiting) == Some(value));
         let rename = |value: u8| match value {
@@ -239,8 +239,8 @@ impl World {
     }
 }
 
-/// Anybody outside a set.
-const OUTSIDE: Node = Node(u8::MAX);
+/// Stands for anybody outside a set.
+const OUTSIDE: Node = DRIVER;
 
 /// Rows of `order.len()` entries, the entries of each in a new order.
 fn permuted<'a, T>(rows: &'a [T], order: &'a [usize]) -> impl Iterator<Item = &'a T> {
@@ -254,10 +254,10 @@ pub struct Renaming {
     sets: Vec<usize>,
     members: Vec<usize>,
     cores: Vec<usize>,
-    new_members: Vec<u8>,
-    new_cores: Vec<u8>,
+    new_members: Vec<u16>,
+    new_cores: Vec<u16>,
     /// By member: the first of those above it.
-    above: Vec<u8>,
+    above: Vec<u16>,
     /// Values name cores.
     coherent: bool,
 }
@@ -304,9 +304,9 @@ impl Renaming {
         }
     }
 
-    fn sharers(&self, above: u8, new_above: u8, sharers: Sharers) -> Sharers {
-        let renamed = sharers.numbers().map(|number| 1 << (self.node(Node(above + number)).0 - new_above));
-        Sharers(renamed.fold(0, |all, one: u64| all | one))
+    fn sharers(&self, above: u16, new_above: u16, sharers: Sharers) -> Sharers {
+        let renamed = sharers.numbers().map(|number| Sharers::one(self.node(Node(above + number)).0 - new_above));
+        renamed.fold(Sharers::NONE, Sharers::or)
     }
 
     fn data(&self, data: &Block<BYTES>) -> Block<BYTES> {
@@ -330,10 +330,10 @@ impl Renaming {
     }
 }
 
-fn inverse(order: &[usize]) -> Vec<u8> {
+fn inverse(order: &[usize]) -> Vec<u16> {
     let mut inverse = vec![0; order.len()];
     for (new, &old) in order.iter().enumerate() {
-        inverse[old] = new as u8;
+        inverse[old] = new as u16;
     }
     inverse
 }

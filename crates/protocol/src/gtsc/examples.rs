@@ -27,7 +27,7 @@ impl Machine {
 
     fn access(&mut self, unit: usize, kind: Kind, location: usize, data: Block<2>) -> Option<u8> {
         self.sent.clear();
-        let ask = Msg::new(Node(128), Node(unit as u8), kind, LineAddr(64 * location as u64), data);
+        let ask = Msg::new(Node(128), Node(unit as u16), kind, LineAddr(64 * location as u64), data);
         let mut inbox = vec![Msg { stamps: Stamps::now(self.warpts[unit]), ..ask }];
         let mut read = None;
         while let Some(msg) = inbox.pop() {

@@ -34,7 +34,7 @@ impl Machine {
     fn access(&mut self, unit: usize, kind: Kind, location: usize, data: Block<2>) -> Option<u8> {
         self.sent.clear();
         let address = LineAddr(64 * location as u64);
-        let mut inbox = vec![Msg::new(CU[unit], Node(unit as u8), kind, address, data)];
+        let mut inbox = vec![Msg::new(CU[unit], Node(unit as u16), kind, address, data)];
         let mut read = None;
         while let Some(msg) = inbox.pop() {
             let (controller, below): (&dyn Controller<2>, Node) = match msg.to.0 {

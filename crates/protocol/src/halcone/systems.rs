@@ -99,5 +99,5 @@ fn system(gpus: &[usize], lines: usize) -> System {
 }
 
 fn node(number: usize) -> Node {
-    Node(u8::try_from(number).expect("a checked system is small"))
+    Node(u16::try_from(number).expect("a checked system is small"))
 }

@@ -46,7 +46,7 @@ protocol! {
 /// The controller of table [`hmg_l2`]. The second-level caches of all GPUs have consecutive numbers, from [`Place::above`] on.
 pub struct HmgL2 {
     /// How many there are, banks counted one by one.
-    pub l2s: u8,
+    pub l2s: u16,
 }
 
 impl HmgL2 {
@@ -68,10 +68,10 @@ impl HmgL2 {
     /// Has everybody forget the line who may hold it, other than the one who has just written it.
     fn tell<const N: usize>(&self, work: &mut Work<'_, N>) {
         let (sharers, sender) = (work.line.sharers, self.sender(work));
-        for number in Sharers(sharers.0 & !sender.0).numbers() {
+        for number in sharers.without(sender).numbers() {
             work.send(Node(work.place.above.0 + number), Kind::Inval, Block::EMPTY);
         }
-        work.line.sharers = Sharers(sharers.0 & sender.0);
+        work.line.sharers = sharers.and(sender);
     }
 }
 
@@ -127,7 +127,7 @@ impl<const N: usize> Controller<N> for HmgL2 {
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
         match Action::ALL[action as usize] {
             Action::Ask => common::ask(work),
-            Action::Share => work.line.sharers = Sharers(work.line.sharers.0 | self.sender(work).0),
+            Action::Share => work.line.sharers.add(self.sender(work)),
             Action::Fetch => work.send(work.place.below, Kind::Read, Block::EMPTY),
             Action::Fill => common::fill(work),
             Action::Answer => return common::answer(work, Kind::Data),

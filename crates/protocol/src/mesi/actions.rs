@@ -121,7 +121,7 @@ pub fn tell<const N: usize>(work: &mut Work<'_, N>, sharers: Sharers, kind: Kind
 
 /// Notes the one who asks now as a holder, beside those there are.
 pub fn hold<const N: usize>(work: &mut Work<'_, N>) {
-    work.line.sharers.0 |= work.place.sharer(work.msg.from).0;
+    work.line.sharers.add(work.place.sharer(work.msg.from));
 }
 
 /// Notes the one who asks now as the only holder.
@@ -132,7 +132,7 @@ pub fn hold_alone<const N: usize>(work: &mut Work<'_, N>) {
 /// Notes the one who has been waiting as a holder, beside those there are.
 pub fn hold_asked<const N: usize>(work: &mut Work<'_, N>) -> Done {
     let asked = work.line.asked.ok_or("knows nobody who waits")?;
-    work.line.sharers.0 |= work.place.sharer(asked).0;
+    work.line.sharers.add(work.place.sharer(asked));
     Ok(())
 }
 
@@ -145,5 +145,5 @@ pub fn hold_asked_alone<const N: usize>(work: &mut Work<'_, N>) -> Done {
 
 /// Those who hold the line, but for the one who asks now.
 pub fn others<const N: usize>(work: &Work<'_, N>) -> Sharers {
-    Sharers(work.line.sharers.0 & !work.place.sharer(work.msg.from).0)
+    work.line.sharers.without(work.place.sharer(work.msg.from))
 }

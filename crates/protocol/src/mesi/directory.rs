@@ -90,13 +90,12 @@ impl<const N: usize> Controller<N> for Directory {
     }
 
     fn granted(&self, place: Place, line: &Line<N>) -> Option<Granted> {
-        let everybody = Sharers(u64::MAX);
         let asked = line.asked.map_or(Sharers::NONE, |node| place.sharer(node));
-        let all = Sharers(line.sharers.0 | asked.0);
+        let all = line.sharers.or(asked);
         Some(match self.state(line) {
             "M_Held" | "E_Held" => Granted { readers: Sharers::NONE, writers: line.sharers },
             "M_Pending" | "E_Pending" => Granted { readers: all, writers: all },
-            "M_Inval" => Granted { readers: everybody, writers: line.sharers },
+            "M_Inval" => Granted { readers: Sharers::ALL, writers: line.sharers },
             "S" => Granted { readers: line.sharers, writers: Sharers::NONE },
             "I_WB_Flush_Conflict" => Granted { readers: line.sharers, writers: line.sharers },
             _ => Granted::NOTHING,

@@ -292,7 +292,11 @@ mod tests {
     #[test]
     fn a_store_waits_for_every_vector_cache_that_shares_the_line() {
         let place = Place { me: Node(3), below: Node(4), above: Node(0) };
-        let mut line = Line { data: Block::full([1, 1]), sharers: Sharers(0b111), ..Line::new(State::S_Clean as u8) };
+        let mut line = Line {
+            data: Block::full([1, 1]),
+            sharers: [0, 1, 2].map(Sharers::one).into_iter().fold(Sharers::NONE, Sharers::or),
+            ..Line::new(State::S_Clean as u8)
+        };
         let mut log = Log::new(&gpu_l2::TABLE, 0);
         let mut meets = |line: &mut Line<2>, from, kind| {
             let msg = Msg::new(Node(from), place.me, kind, LineAddr(0), Block::EMPTY);

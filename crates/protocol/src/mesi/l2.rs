@@ -52,7 +52,7 @@ protocol! { l2 actions(PutS PutClnX PutX Nack Return Ask AnswerS AnswerClnX Answ
  S_Upgrade_Acks      { x                                x                               z                              x                                   x                           }
  S_Inval             { [S_Inval Nack]                   x                               z                              x                                   x                           }
  S_Evict             { [S_Evict Nack]                   x                               z                              x                                   x                           }
- S_Inval_Fetch       { z                                x                               z                              x                                   x                           }
+ S_Inval_Fetch       { [S_Inval_Fetch Nack]             x                               z                              x                                   x                           }
  I                   { x                                x                               x                              x                                   x                           }
  I_GetS              { x                                x                               z                              x                                   x                           }
  I_GetS_Retry        { x                                x                               z                              x                                   [I_GetS GetS]               }
@@ -145,7 +145,7 @@ protocol! { l2 actions(PutS PutClnX PutX Nack Return Ask AnswerS AnswerClnX Answ
 pub struct L2;
 
 /// The data cache stands first among those above.
-const DATA: Sharers = Sharers(1);
+const DATA: Sharers = Sharers::one(0);
 
 impl<const N: usize> Controller<N> for L2 {
     fn table(&self) -> &'static Table {
@@ -231,7 +231,7 @@ impl<const N: usize> Controller<N> for L2 {
     }
 
     fn granted(&self, _: Place, line: &Line<N>) -> Option<Granted> {
-        let readers = Sharers(DATA.0 | line.sharers.0);
+        let readers = DATA.or(line.sharers);
         Some(match self.access(line) {
             Access::Write => Granted { readers: Sharers::NONE, writers: DATA },
             Access::Read => Granted { readers, ..Granted::NOTHING },
@@ -268,7 +268,7 @@ impl<const N: usize> Controller<N> for L2 {
             Action::AwaitAcks => return actions::await_acks(work),
             Action::Early => actions::early(work),
             Action::Count => return actions::count(work),
-            Action::InvalL1 => actions::tell(work, Sharers(DATA.0 | work.line.sharers.0), Kind::Inval, me),
+            Action::InvalL1 => actions::tell(work, DATA.or(work.line.sharers), Kind::Inval, me),
             Action::InvalFetch => actions::tell(work, work.line.sharers, Kind::Inval, me),
             Action::FlushL1 => actions::tell(work, DATA, Kind::CoreFlush, me),
             Action::DowngradeL1 => actions::tell(work, DATA, Kind::Downgrade, me),

@@ -66,7 +66,7 @@ impl Builder {
 }
 
 fn node(number: usize) -> Node {
-    Node(u8::try_from(number).expect("a checked system is small"))
+    Node(u16::try_from(number).expect("a checked system is small"))
 }
 
 /// Cores with a data cache and a second-level cache each, under a shared last-level cache.

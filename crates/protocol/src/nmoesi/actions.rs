@@ -75,8 +75,3 @@ pub fn count<const N: usize>(work: &mut Work<'_, N>) -> Done {
     work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer")?;
     Ok(())
 }
-
-/// Those above who hold the line, but for one.
-pub fn without(sharers: Sharers, one: Sharers) -> Sharers {
-    Sharers(sharers.0 & !one.0)
-}

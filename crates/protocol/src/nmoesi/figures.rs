@@ -23,8 +23,8 @@ const CU: [Node; 2] = [Node(128), Node(159)];
 const CORE: Node = Node(200);
 
 static SMDS: Smd = Smd { lines: LINES };
-static VIA_HOME: Hmd = Hmd { lines: LINES, singles: Sharers(1 << (LLC.0 - SMD[0].0)), peer: false };
-static PEERS: Hmd = Hmd { lines: LINES, singles: Sharers(1 << (LLC.0 - SMD[0].0)), peer: true };
+static VIA_HOME: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: false };
+static PEERS: Hmd = Hmd { lines: LINES, singles: Sharers::one(LLC.0 - SMD[0].0), peer: true };
 
 /// Two GPUs, a CPU and the host's memory. Messages arrive one after another, in the order in which they were sent.
 struct Machine {

@@ -56,7 +56,7 @@ impl Hmd {
     }
 
     fn is_single(&self, place: Place, node: Node) -> bool {
-        self.singles.0 & place.sharer(node).0 != 0
+        self.singles.meets(place.sharer(node))
     }
 
     /// Who has changed the block, or may have.
@@ -162,7 +162,7 @@ impl<const N: usize> Controller<N> for Hmd {
 
     fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let from = place.sharer(msg.from);
-        let (holds, alone) = (line.sharers.0 & from.0 != 0, line.sharers.0 & !from.0 == 0);
+        let (holds, alone) = (line.sharers.meets(from), line.sharers.without(from).is_empty());
         let exclusive = Self::state(line) == State::X;
         let gives = |owner: Node| self.peer && !self.is_single(place, owner) && !self.is_single(place, msg.from);
         let owned = exclusive || Self::state(line) == State::O;
@@ -201,10 +201,13 @@ impl<const N: usize> Controller<N> for Hmd {
 
     fn granted(&self, place: Place, line: &Line<N>) -> Option<Granted> {
         // A peer may have got the block before its owner has told so.
-        let served = line.asked.filter(|_| Self::state(line) == State::W_Down).map_or(0, |asked| place.sharer(asked).0);
+        let served = line
+            .asked
+            .filter(|_| Self::state(line) == State::W_Down)
+            .map_or(Sharers::NONE, |asked| place.sharer(asked));
         let writes =
             matches!(Self::state(line), State::X | State::W_Inval | State::W_Back | State::W_Line | State::W_Down);
-        let readers = Sharers(line.sharers.0 | served);
+        let readers = line.sharers.or(served);
         Some(Granted { readers, writers: if writes { line.sharers } else { Sharers::NONE } })
     }
 
@@ -217,9 +220,9 @@ impl<const N: usize> Controller<N> for Hmd {
                 common::ask(work);
                 work.line.part = part;
             }
-            Action::Hold => work.line.sharers.0 |= from.0,
+            Action::Hold => work.line.sharers.add(from),
             Action::HoldAlone => work.line.sharers = from,
-            Action::HoldAsked => work.line.sharers.0 |= asked?.0,
+            Action::HoldAsked => work.line.sharers.add(asked?),
             Action::HoldAskedAlone => work.line.sharers = asked?,
             Action::Unhold => work.line.sharers = Sharers::NONE,
             Action::Own => work.line.join = Some(work.msg.from),
@@ -243,7 +246,7 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::Merge => self.merge(work),
             Action::Inval => self.tell_inval(work, work.line.sharers),
             Action::InvalOthers => {
-                let others = Sharers(work.line.sharers.0 & !from.0);
+                let others = work.line.sharers.without(from);
                 self.tell_inval(work, others);
             }
             Action::InvalLine => {

@@ -172,7 +172,7 @@ impl L2 {
 
     /// Those who hold the line, but for the one who asks.
     fn others<const N: usize>(place: Place, line: &Line<N>, msg: &Msg<N>) -> Sharers {
-        actions::without(line.sharers, place.sharer(msg.from))
+        line.sharers.without(place.sharer(msg.from))
     }
 }
 
@@ -183,7 +183,7 @@ impl<const N: usize> Controller<N> for L2 {
 
     fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let alone = Self::others(place, line, msg).is_empty();
-        let holds = line.sharers.0 & place.sharer(msg.from).0 != 0;
+        let holds = line.sharers.meets(place.sharer(msg.from));
         let above = !line.sharers.is_empty();
         let event = match msg.kind {
             Kind::Get if alone => Event::GetAlone,
@@ -271,12 +271,12 @@ impl<const N: usize> Controller<N> for L2 {
         let from = work.place.sharer(work.msg.from);
         let asked = work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows nobody who waits");
         match Action::ALL[action as usize] {
-            Action::Hold => work.line.sharers.0 |= from.0,
+            Action::Hold => work.line.sharers.add(from),
             Action::HoldAlone => work.line.sharers = from,
-            Action::HoldAsked => work.line.sharers.0 |= asked?.0,
+            Action::HoldAsked => work.line.sharers.add(asked?),
             Action::HoldAskedAlone => work.line.sharers = asked?,
             Action::Unhold => work.line.sharers = Sharers::NONE,
-            Action::UnholdFrom => work.line.sharers = actions::without(work.line.sharers, from),
+            Action::UnholdFrom => work.line.sharers = work.line.sharers.without(from),
             Action::PutS => work.send(work.msg.from, Kind::PutS, work.line.data),
             Action::PutE => work.send(work.msg.from, Kind::PutClnX, work.line.data),
             Action::PutX => work.send(work.msg.from, Kind::PutX, work.line.data),

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Where no GPU has a memory of its own: everybody holds lines.
-static LINE_HMD: Hmd = Hmd { lines: 1, singles: Sharers(u64::MAX), peer: false };
+static LINE_HMD: Hmd = Hmd { lines: 1, singles: Sharers::ALL, peer: false };
 
 static SMD_1: Smd = Smd { lines: 1 };
 static SMD_2: Smd = Smd { lines: 2 };
@@ -30,8 +30,8 @@ static HOME: Hmd = hmd(2, 2, false);
 static PEERS_3: Hmd = hmd(3, 1, true);
 
 /// Each GPU is an SMD and its store; the CPU comes after them.
-const fn hmd(gpus: usize, lines: u8, peer: bool) -> Hmd {
-    Hmd { lines, singles: Sharers(1 << (2 * gpus)), peer }
+const fn hmd(gpus: u16, lines: u8, peer: bool) -> Hmd {
+    Hmd { lines, singles: Sharers::one(2 * gpus), peer }
 }
 
 /// A cache whose core stores nothing.
@@ -90,7 +90,7 @@ impl Builder {
 }
 
 fn node(number: usize) -> Node {
-    Node(u8::try_from(number).expect("a checked system is small"))
+    Node(u16::try_from(number).expect("a checked system is small"))
 }
 
 fn work(cores: usize) -> Stage {

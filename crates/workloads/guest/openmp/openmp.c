@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-#define MAX_THREADS 64
+#define MAX_THREADS 128
 
 // A thread that waits at a barrier looks for a while whether the others have come, then sleeps. By itself the library
 // would look for milliseconds, which costs nobody anything on a processor of one's own but much time in a simulator.

@@ -133,6 +133,18 @@ fn a_library_of_another_version_is_refused_with_a_word() {
 }
 
 #[test]
+fn a_call_that_reads_what_is_with_a_device_is_made_again() {
+    let mut program = Program::new();
+    let setup = program.set_up(0);
+    let buffer = program.buffer(&setup, &[0; 16]);
+    let pattern = program.put_ints(&[5]);
+    program.memory.away = Some(pattern);
+    program.ok(EnqueueFillBuffer, &[setup.queue, buffer, pattern, 4, 0, 64, 0, 0, 0]);
+    assert_eq!(program.away, 1);
+    assert_eq!(program.read(&setup, buffer, 16), [5; 16]);
+}
+
+#[test]
 fn records_and_arguments_that_make_no_sense_harm_nobody() {
     let mut program = Program::new();
     let setup = program.set_up(0);

@@ -16,6 +16,9 @@ use crate::{
 pub struct Memory {
     pieces: Vec<(u64, Vec<u8>)>,
     next: u64,
+    /// The next read of this address finds its bytes with a device, and whether one has.
+    pub away: Option<u64>,
+    waiting: bool,
 }
 
 impl Memory {
@@ -31,6 +34,11 @@ impl Memory {
 
 impl GuestMemory for Memory {
     fn read(&mut self, address: VirtAddr, bytes: &mut [u8]) -> Result<(), Fault> {
+        self.waiting = self.away == Some(address.0);
+        if self.waiting {
+            self.away = None;
+            return Err(Fault { address, write: false });
+        }
         bytes.copy_from_slice(self.piece(address, bytes.len(), false)?);
         Ok(())
     }
@@ -38,6 +46,10 @@ impl GuestMemory for Memory {
     fn write(&mut self, address: VirtAddr, bytes: &[u8]) -> Result<(), Fault> {
         self.piece(address, bytes.len(), true)?.copy_from_slice(bytes);
         Ok(())
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.waiting
     }
 
     fn map_anonymous(&mut self, size: Bytes) -> Result<VirtAddr, NoRoom> {
@@ -69,6 +81,8 @@ pub struct Program {
     /// The time, as far as the driver has any.
     pub now: Time,
     pub copies: usize,
+    /// Calls that were made again because bytes had not come yet.
+    pub away: usize,
 }
 
 impl Program {
@@ -99,6 +113,7 @@ impl Program {
             until: Time::NEVER,
             now: Time::ZERO,
             copies: 0,
+            away: 0,
         }
     }
 
@@ -171,6 +186,11 @@ impl Program {
             Answer::Wait { until } => {
                 self.until = until;
                 None
+            }
+            // The bytes have come meanwhile.
+            Answer::Away => {
+                self.away += 1;
+                self.trap(record)
             }
         }
     }

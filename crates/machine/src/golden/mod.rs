@@ -5,9 +5,14 @@
 //! synchronisations: a reader sees its own latest write to a byte, or one that somebody else made since the last
 //! synchronisation; a byte it has not written itself may also still have the value of then. After a synchronisation, a
 //! byte has the last value of one of its writers. Where accesses have logical times, a read at a time returns what was written
-//! last up to then. Where caches are kept coherent at all times, a read returns what was written last; what memory holds in the end
-//! says nothing then, for caches may hold what is newer.
+//! last up to then. Where caches are kept coherent at all times, a read returns what was written last. Where two sides are coherent
+//! each in itself and meet in memory only, [`apart`] says what is right.
 
+mod apart;
+
+pub use apart::Side;
+
+use apart::Apart;
 use engine::{Context, EventCount, Inlet, Lane};
 use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen, Stamp};
 use rustc_hash::FxHashMap;
@@ -34,6 +39,8 @@ pub struct Image {
     timed: bool,
     /// Whether everybody sees what was written last, whoever wrote it.
     coherent: bool,
+    /// Where two sides meet in memory only, what is known instead of all this; and the side of each who reports.
+    apart: Option<(Apart, Vec<Option<Side>>)>,
 }
 
 struct Write {
@@ -63,6 +70,30 @@ impl Image {
     /// `timed`: accesses have logical times, and those of a line's writes rise. `coherent`: no copy is ever stale.
     pub fn new(timed: bool, coherent: bool) -> Self {
         Self { timed, coherent, ..Self::default() }
+    }
+
+    /// For two sides that meet in memory only: everybody's, in the order of their numbers.
+    pub fn apart(sides: Vec<Option<Side>>, several_gpus: bool) -> Self {
+        Self { apart: Some((Apart::new(several_gpus), sides)), ..Self::default() }
+    }
+
+    /// Takes a report, and checks what was read.
+    pub fn observe(&mut self, observation: &Observation) -> Result<(), Mismatch> {
+        let Observation { who, line, seen, stamp } = observation;
+        if let Some((apart, sides)) = &mut self.apart {
+            return apart.observe(sides.get(who.0 as usize).copied().flatten(), *line, seen);
+        }
+        match seen {
+            Seen::Read(found) => return self.read(*who, *line, found, *stamp),
+            Seen::Changed { found, new } => {
+                self.read(*who, *line, found, Stamp::MAX)?;
+                self.wrote(*who, *line, *new, *stamp);
+            }
+            Seen::Wrote(new) => self.wrote(*who, *line, *new, *stamp),
+            Seen::Synchronised => self.synchronise(),
+            Seen::Fetched(_) | Seen::Landed(_) => {}
+        }
+        Ok(())
     }
 
     pub fn wrote(&mut self, who: Observer, line: LineAddr, data: Block<LINE>, stamp: Stamp) {
@@ -148,12 +179,24 @@ impl Image {
 
     /// Checks what memory holds in the end; everything has been synchronised.
     pub fn compare(&self, memory: &Frames) -> Result<(), String> {
-        for &line in &self.written {
+        // Nobody has written since: whoever reads sees what a reader may see.
+        let nobody = Observer(u32::MAX);
+        let held = |line: LineAddr| {
             let mut bytes = [0; LINE];
             memory.read(PhysAddr(line.0), &mut bytes);
-            // Nobody has written since: whoever reads sees what a reader may see.
-            let nobody = Observer(u32::MAX);
-            self.read(nobody, line, &Block::full(bytes), Stamp::MAX).map_err(|mismatch| mismatch.told("memory"))?;
+            bytes
+        };
+        let exact = if self.coherent { Some(&self.base) } else { self.apart.as_ref().map(|(apart, _)| apart.memory()) };
+        for (address, right) in exact.into_iter().flat_map(|image| image.pieces(LINE as u64)) {
+            let found = held(LineAddr(address.0));
+            if let Some(byte) = (0..LINE).find(|byte| found[*byte] != right[*byte]) {
+                let (address, value, allowed) = (address.0 + byte as u64, found[byte], vec![right[byte]]);
+                return Err(Mismatch { address, value, allowed }.told("memory"));
+            }
+        }
+        for &line in &self.written {
+            let found = Block::full(held(line));
+            self.read(nobody, line, &found, Stamp::MAX).map_err(|mismatch| mismatch.told("memory"))?;
         }
         Ok(())
     }
@@ -191,27 +234,22 @@ impl Golden {
             for inlet in &self.from {
                 now.extend(std::iter::from_fn(|| inlet.try_recv(Lane::Request)));
             }
-            // Where no copy is ever stale, only one cache accesses a line that is written, and tells of it in order.
+            // Where copies are kept coherent, only one cache accesses a line that is written, and tells of it in order.
             now.sort_by_key(|observation| match observation.seen {
-                _ if self.image.coherent => 0,
-                Seen::Wrote(_) | Seen::Changed { .. } => 0,
-                Seen::Read(_) => 1,
+                _ if self.image.coherent || self.image.apart.is_some() => 0,
+                Seen::Wrote(_) | Seen::Changed { .. } | Seen::Landed(_) => 0,
+                Seen::Read(_) | Seen::Fetched(_) => 1,
                 Seen::Synchronised => 2,
             });
-            for Observation { who, line, seen, stamp } in now {
-                let read = match seen {
-                    Seen::Read(found) => self.image.read(who, line, &found, stamp),
-                    Seen::Changed { found, .. } => self.image.read(who, line, &found, Stamp::MAX),
-                    Seen::Wrote(_) | Seen::Synchronised => Ok(()),
-                };
-                if let Err(mismatch) = read {
-                    let name = self.names.get(who.0 as usize).map_or("somebody", String::as_str);
-                    return cx.fail(format!("a wrong value was read: {}", mismatch.told(name)));
-                }
-                match seen {
-                    Seen::Wrote(new) | Seen::Changed { new, .. } => self.image.wrote(who, line, new, stamp),
-                    Seen::Synchronised => self.image.synchronise(),
-                    Seen::Read(_) => {}
+            for observation in now {
+                if let Err(mismatch) = self.image.observe(&observation) {
+                    let name = self.names.get(observation.who.0 as usize).map_or("somebody", String::as_str);
+                    let (what, name) = match observation.seen {
+                        Seen::Landed(_) => ("a wrong value was written back", name),
+                        Seen::Synchronised => ("a write has not reached memory", "memory"),
+                        _ => ("a wrong value was read", name),
+                    };
+                    return cx.fail(format!("{what}: {}", mismatch.told(name)));
                 }
             }
             self.bell.next().await;

@@ -1,0 +1,63 @@
+//! Room for a line: a free way, or one whose line can go.
+
+use super::{Aside, Bank, Wait, Where};
+use crate::array::Way;
+use mem::{Block, LINE, LineAddr};
+use protocol::{Cell, Impossible, Kind, Msg};
+
+impl Bank {
+    /// A free place for a line, made free if need be by giving up the first way that can go; all that it holds goes.
+    pub(super) fn make_room(&mut self, line: LineAddr) -> Result<Result<Way, Wait>, Box<Impossible>> {
+        if let Some(way) = self.array.free(line) {
+            return Ok(Ok(way));
+        }
+        let mut victims = self.array.victims(line);
+        'way: while let Some(held) = self.array.next_victim(&mut victims) {
+            let (mut busy, mut aside) = (self.busy, 0);
+            for way in held.clone() {
+                let victim = self.array.line(way);
+                if self.locked == Some(self.array.tag(way)) {
+                    continue 'way;
+                }
+                let Some((_, Cell::Go(next, _))) = self.look(victim, &self.evict(way)) else { continue 'way };
+                if self.at_rest[victim.state as usize] && !self.at_rest[*next as usize] {
+                    busy += 1;
+                }
+                aside += usize::from(self.goes_aside(Where::Way(way), *next as usize));
+            }
+            // A line of many sectors may need more registers than there are: it goes when all are free.
+            if self.busy > 0 && busy > self.spec.mshrs.max(self.busy) {
+                self.mshr_full.increment();
+                return Ok(Err(Wait::Mshr));
+            }
+            let aside = Aside { count: aside, away: false };
+            if aside.count > 0 && !self.has_room_for(aside) {
+                self.write_back_full.increment();
+                return Ok(Err(Wait::WriteBack(aside)));
+            }
+            for way in held {
+                self.evictions.increment();
+                let evict = self.evict(way);
+                let met = self.look(self.array.line(way), &evict);
+                self.step(Where::Way(way), met, &evict)?;
+            }
+            match self.array.free(line) {
+                Some(free) => return Ok(Ok(free)),
+                None => break,
+            }
+        }
+        self.no_way.increment();
+        Ok(Err(Wait::Way))
+    }
+
+    /// Whether every other way of the set is taken by lines that wait for peers.
+    pub(super) fn would_take_last_way(&self, line: LineAddr) -> bool {
+        let waits =
+            |way: &Way| !self.at_rest[self.array.line(*way).state as usize] && self.is_away(self.array.tag(*way));
+        self.is_away(line) && self.array.beside(line).filter(waits).count() + 1 >= self.array.ways()
+    }
+
+    pub(super) fn evict(&self, way: Way) -> Msg<LINE> {
+        Msg::new(self.spec.me, self.spec.me, Kind::Evict, self.array.tag(way), Block::EMPTY)
+    }
+}

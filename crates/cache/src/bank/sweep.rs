@@ -1,0 +1,48 @@
+//! Orders for all lines of a bank: to flush, to forget, to give up.
+
+use super::Bank;
+use mem::{Block, LineAddr, Stamp};
+use protocol::{Impossible, Kind, Msg, Stamps};
+
+impl Bank {
+    /// Starts to flush or invalidate every line; [`is_swept`](Bank::is_swept) says when that is done. What has nothing to
+    /// write back and nothing under way goes at once. `time`: what time it is at least, in protocols that have one.
+    pub fn sweep(&mut self, kind: Kind, time: Stamp) -> Result<(), Box<Impossible>> {
+        let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
+        lines.sort_unstable();
+        if lines.is_empty() && self.keeps_time {
+            // Even a cache that holds nothing has to know the time.
+            lines.push(LineAddr(0));
+        }
+        for line in lines {
+            let found = self.line(self.find(line), line);
+            let at_once = self.at_rest[found.state as usize] && !found.is_dirty();
+            let stamps = Stamps::now(time);
+            let msg = Msg { stamps, ..Msg::new(self.spec.me, self.spec.me, kind, line, Block::EMPTY) };
+            self.swept += 1;
+            if !(at_once && self.attempt(&msg)?.is_ok()) {
+                self.sweep.push_back(msg);
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts to give up every line of which `which` says so; [`is_swept`](Bank::is_swept) says when that is done.
+    pub fn empty(&mut self, which: impl Fn(LineAddr) -> bool) {
+        let lines = self.array.tags().chain(self.aside.keys().copied());
+        self.leaving = lines.filter(|line| which(*line)).collect();
+    }
+
+    /// Gives up a line that is to leave and can; says whether there was one. The others have something under way.
+    pub fn give_up(&mut self) -> Result<bool, Box<Impossible>> {
+        let (state, room) = (|bank: &Self, line| bank.line(bank.find(line), line).state, &self.takes_room);
+        let ready = |line: &LineAddr| room[state(self, *line) as usize] && self.at_rest[state(self, *line) as usize];
+        let Some(line) = self.leaving.iter().copied().find(ready) else { return Ok(false) };
+        self.at_once(&Msg::new(self.spec.me, self.spec.me, Kind::Evict, line, Block::EMPTY))
+    }
+
+    /// Whether no line is left that was to be flushed, invalidated or given up.
+    pub fn is_swept(&self) -> bool {
+        self.swept == 0 && self.leaving.is_empty()
+    }
+}

@@ -1,0 +1,93 @@
+//! Messages that wait in a bank, and when they are tried again: when their line has come to rest, or when a way, a miss register or a
+//! place in the write-back queue has become free.
+
+use super::{Bank, Offer, Slot, Wait};
+use mem::{LINE, LineAddr};
+use protocol::{Impossible, Lane, Msg};
+use std::collections::VecDeque;
+
+impl Bank {
+    /// The row that a message waits in.
+    pub(super) fn slot(&self, msg: &Msg<LINE>) -> Slot {
+        LineAddr(msg.line.0 | u64::from(self.apart && msg.lane() == Lane::Coherence))
+    }
+
+    /// Whether messages wait in a row.
+    pub(super) fn is_awaited(&self, slot: Slot) -> bool {
+        self.waits > 0 && self.waiting.contains_key(&slot)
+    }
+
+    /// Whether a message that waits, or the next of a sweep, can be tried.
+    pub fn has_work(&self) -> bool {
+        !self.again.is_empty()
+            || !self.sweep.is_empty()
+            || self.has_mshr_for_another()
+            || self.need_write_back.iter().any(|(_, aside)| self.has_room_for(*aside))
+    }
+
+    pub(super) fn has_mshr_for_another(&self) -> bool {
+        self.busy < self.spec.mshrs && self.need_mshr.iter().any(|line| !self.lacks_mshr(*line))
+    }
+
+    /// Tries a message that waits, or shows the next of a sweep.
+    pub fn work(&mut self) -> Result<(), Box<Impossible>> {
+        if self.again.is_empty()
+            && let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line))
+        {
+            self.again.extend(self.need_mshr.remove(next));
+        }
+        if self.again.is_empty()
+            && let Some(next) = self.need_write_back.iter().position(|(_, aside)| self.has_room_for(*aside))
+        {
+            self.again.extend(self.need_write_back.remove(next).map(|(line, _)| line));
+        }
+        if let Some(line) = self.again.pop_front() {
+            let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(()) };
+            match self.attempt(&msg)? {
+                Ok(()) => self.unpark(line),
+                Err(why) => self.register(line, why),
+            }
+            return Ok(());
+        }
+        let Some(msg) = self.sweep.front().copied() else { return Ok(()) };
+        if self.offer(msg)? == Offer::Taken {
+            self.sweep.pop_front();
+        }
+        Ok(())
+    }
+
+    pub(super) fn park(&mut self, msg: Msg<LINE>) {
+        let (slot, spare) = (self.slot(&msg), &mut self.spare);
+        self.waiting.entry(slot).or_insert_with(|| spare.pop().unwrap_or_default()).push_back(msg);
+        self.waits += 1;
+        self.waits_away += usize::from(self.is_away(msg.line));
+        self.parked.set(self.waits as u64);
+    }
+
+    pub(super) fn unpark(&mut self, line: LineAddr) {
+        let away = self.is_away(line);
+        let queue = self.waiting.get_mut(&line).expect("the message that was tried waits here");
+        queue.pop_front();
+        self.waits -= 1;
+        self.waits_away -= usize::from(away);
+        self.parked.set(self.waits as u64);
+        if queue.is_empty() {
+            self.spare.extend(self.waiting.remove(&line));
+        } else {
+            self.again.push_back(line);
+        }
+    }
+
+    pub(super) fn register(&mut self, line: LineAddr, why: Wait) {
+        match why {
+            Wait::Line => {}
+            Wait::Way => self.need_way.entry(self.array.set(line)).or_default().push(line),
+            Wait::Mshr => self.need_mshr.push_back(line),
+            Wait::WriteBack(aside) => self.need_write_back.push_back((line, aside)),
+        }
+    }
+
+    pub(super) fn lacks_mshr(&self, line: LineAddr) -> bool {
+        self.busy >= self.spec.mshrs || self.is_away(line) && self.busy_away + 1 >= self.spec.mshrs
+    }
+}

@@ -1,0 +1,62 @@
+//! What a cache is made of, and what it does that its protocol does not say.
+
+use crate::bank::BankSpec;
+use interconnect::Wire;
+use mem::{Block, LINE, LineAddr, Reply, Request};
+use protocol::Node;
+use std::rc::Rc;
+
+/// What a cache is made of.
+#[derive(Clone)]
+pub struct CacheSpec {
+    pub bank: BankSpec,
+    /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
+    pub history: usize,
+    /// How many messages it can take in a cycle.
+    pub ports: usize,
+    pub atomics: Atomics,
+    pub acquire: Acquire,
+    /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and
+    /// travels with probes.
+    pub lifts_requests: bool,
+    /// Whether a load that must see what others than the requester's group write claims the line first: a store of nothing brings
+    /// together whatever was written (`000_c62b95978e2a8887.txt`, 4.2).
+    pub claims: bool,
+}
+
+/// Where atomic accesses are performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomics {
+    /// Here, unless a peer is the line's home.
+    Here,
+    /// Farther below.
+    Below,
+    /// In the first-level cache, once it holds the line to write.
+    Owned,
+}
+
+/// What an acquire does: whoever acquires must not see anything older than what was released before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquire {
+    /// The cache forgets what it holds.
+    Forget,
+    /// Memory is asked how late it is, and the cache's time goes on to that.
+    Raise,
+    /// Memory is asked how late it is; the time of the one who asks goes on to that.
+    Ask,
+    /// Nothing: caches never hold anything old.
+    Coherent,
+    /// The same among those above; but what lies below is not, so what is released to the system is given up here.
+    Recall,
+    /// What is ordered is done here and then below, where another cache is; what is to be forgotten is given up.
+    PassOn,
+}
+
+/// Whoever is told of every store that is performed.
+pub type Watcher = Rc<dyn Fn(LineAddr, &Block<LINE>)>;
+
+/// Whether a line is among those to be given up.
+pub type Recalled = Rc<dyn Fn(LineAddr) -> bool>;
+
+/// Cores and compute units that ask a first-level cache, and the wires to them.
+pub type Requesters = Vec<(Node, Wire<Request, Reply>)>;

@@ -1,0 +1,233 @@
+//! Two sides that meet in memory only: a CPU and GPUs whose requests go past its caches (`003_07d33ec44b25be67.txt`, 4.2).
+//!
+//! Each side is coherent in itself and knows nothing of the other, so there are three images: what each side sees, and what memory holds.
+//! A line that a side fetches is in its image what memory holds then; a write changes the image of the writer's side; a line that
+//! is written back changes memory. So a read returns what its own side wrote last or fetched; what is written back is
+//! what its side sees; what is fetched is what memory holds, and none of it is older than what the side itself wrote: otherwise
+//! a write was lost on the way. A copy that the other side has made stale is right here: that the program did not have it flushed
+//! is no fault of the machine.
+
+use super::{Mismatch, Values};
+use mem::{Block, Frames, LINE, LineAddr, Mask, PhysAddr, Seen};
+use rustc_hash::FxHashMap;
+
+/// Who sees the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Gpu,
+    Cpu,
+}
+
+#[derive(Default)]
+pub struct Apart {
+    memory: Frames,
+    views: [View; 2],
+    /// Whether memory gives a GPU lines that another holds: what the other side has written since makes their copies differ.
+    several_gpus: bool,
+}
+
+/// What a side sees.
+#[derive(Default)]
+struct View {
+    bytes: Frames,
+    /// Bytes that the side has written and memory has not got.
+    unlanded: FxHashMap<LineAddr, Mask>,
+    /// Bytes of which the side may also hold copies with other values.
+    others: FxHashMap<u64, Values>,
+}
+
+impl Apart {
+    pub fn new(several_gpus: bool) -> Self {
+        Self { several_gpus, ..Self::default() }
+    }
+
+    /// Takes a report. Who belongs to no side writes to memory.
+    pub fn observe(&mut self, side: Option<Side>, line: LineAddr, seen: &Seen) -> Result<(), Mismatch> {
+        match (side, seen) {
+            (_, Seen::Synchronised) => return self.synchronise(),
+            (Some(side), Seen::Read(found)) => return self.read(side, line, found),
+            (Some(side), Seen::Wrote(new)) => self.wrote(side, line, new),
+            (Some(side), Seen::Changed { found, new }) => {
+                self.read(side, line, found)?;
+                self.wrote(side, line, new);
+            }
+            (Some(side), Seen::Fetched(data)) => return self.fetched(side, line, data),
+            (Some(side), Seen::Landed(data)) => return self.landed(side, line, data),
+            (None, Seen::Wrote(new)) => write(&mut self.memory, line, new),
+            (None, _) => {}
+        }
+        Ok(())
+    }
+
+    fn wrote(&mut self, side: Side, line: LineAddr, data: &Block<LINE>) {
+        let view = &mut self.views[side as usize];
+        write(&mut view.bytes, line, data);
+        let unlanded = view.unlanded.entry(line).or_insert(Mask::NONE);
+        *unlanded = unlanded.or(data.mask());
+        if !view.others.is_empty() {
+            data.mask().iter().for_each(|byte| _ = view.others.remove(&(line.0 + byte as u64)));
+        }
+    }
+
+    fn read(&self, side: Side, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
+        self.views[side as usize].shows(line, data)
+    }
+
+    /// Memory has given a line to a side.
+    fn fetched(&mut self, side: Side, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
+        same(&self.memory, line, data, |_| Values::new())?;
+        let view = &mut self.views[side as usize];
+        let unlanded = view.unlanded.get(&line).copied().unwrap_or(Mask::NONE);
+        view.shows(line, &data.only(unlanded))?;
+        if self.several_gpus && side == Side::Gpu {
+            let mut old = [0; LINE];
+            view.bytes.read(PhysAddr(line.0), &mut old);
+            for byte in data.mask().iter().filter(|byte| data.bytes()[*byte] != old[*byte]) {
+                let values = view.others.entry(line.0 + byte as u64).or_default();
+                values.retain(|value| *value != data.bytes()[byte]);
+                values.push(old[byte]);
+            }
+        }
+        write(&mut view.bytes, line, data);
+        Ok(())
+    }
+
+    /// Memory has got what a side wrote back.
+    fn landed(&mut self, side: Side, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
+        let view = &mut self.views[side as usize];
+        view.shows(line, data)?;
+        let unlanded = view.unlanded.remove(&line).unwrap_or(Mask::NONE).without(data.mask());
+        if !unlanded.is_empty() {
+            view.unlanded.insert(line, unlanded);
+        }
+        write(&mut self.memory, line, data);
+        Ok(())
+    }
+
+    /// Everybody has written back what was written, and holds nothing.
+    fn synchronise(&mut self) -> Result<(), Mismatch> {
+        for view in &mut self.views {
+            if let Some((line, mask)) = view.unlanded.iter().min_by_key(|(line, _)| **line) {
+                let address = PhysAddr(line.0 + mask.iter().next().unwrap_or(0) as u64);
+                let byte = |bytes: &Frames| {
+                    let mut byte = [0];
+                    bytes.read(address, &mut byte);
+                    byte[0]
+                };
+                let (value, allowed) = (byte(&self.memory), vec![byte(&view.bytes)]);
+                return Err(Mismatch { address: address.0, value, allowed });
+            }
+            view.others.clear();
+        }
+        Ok(())
+    }
+
+    /// What memory must hold.
+    pub fn memory(&self) -> &Frames {
+        &self.memory
+    }
+}
+
+impl View {
+    fn shows(&self, line: LineAddr, data: &Block<LINE>) -> Result<(), Mismatch> {
+        same(&self.bytes, line, data, |address| self.others.get(&address).cloned().unwrap_or_default())
+    }
+}
+
+/// Whether bytes of a line are those of an image, or others that each may have too.
+fn same(image: &Frames, line: LineAddr, data: &Block<LINE>, others: impl Fn(u64) -> Values) -> Result<(), Mismatch> {
+    let mut right = [0; LINE];
+    image.read(PhysAddr(line.0), &mut right);
+    for byte in data.mask().iter().filter(|byte| data.bytes()[*byte] != right[*byte]) {
+        let (address, value) = (line.0 + byte as u64, data.bytes()[byte]);
+        let mut allowed = others(address);
+        if !allowed.contains(&value) {
+            allowed.insert(0, right[byte]);
+            return Err(Mismatch { address, value, allowed });
+        }
+    }
+    Ok(())
+}
+
+fn write(image: &mut Frames, line: LineAddr, data: &Block<LINE>) {
+    for (start, count) in data.mask().pieces() {
+        image.write(PhysAddr(line.0 + start as u64), &data.bytes()[start..start + count]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE_0: LineAddr = LineAddr(0);
+
+    fn byte(value: u8) -> Block<LINE> {
+        Block::one(3, value)
+    }
+
+    fn whole(value: u8) -> Block<LINE> {
+        let mut bytes = [0; LINE];
+        bytes[3] = value;
+        Block::full(bytes)
+    }
+
+    fn wrong(value: u8, right: u8) -> Result<(), Mismatch> {
+        Err(Mismatch { address: 3, value, allowed: vec![right] })
+    }
+
+    /// The CPU has written 7 and memory has got it; the GPU had fetched the line before.
+    fn passed() -> Apart {
+        let mut image = Apart::new(false);
+        for side in [Side::Gpu, Side::Cpu] {
+            assert_eq!(image.fetched(side, LINE_0, &whole(0)), Ok(()));
+        }
+        image.wrote(Side::Cpu, LINE_0, &byte(7));
+        assert_eq!(image.landed(Side::Cpu, LINE_0, &whole(7)), Ok(()));
+        image
+    }
+
+    #[test]
+    fn a_copy_that_the_other_side_made_stale_is_right_until_it_is_fetched_anew() {
+        let mut image = passed();
+        assert_eq!(image.read(Side::Gpu, LINE_0, &byte(0)), Ok(()));
+        assert_eq!(image.read(Side::Gpu, LINE_0, &byte(7)), wrong(7, 0), "nothing brings it there by itself");
+        assert_eq!(image.fetched(Side::Gpu, LINE_0, &whole(7)), Ok(()));
+        assert_eq!(image.read(Side::Gpu, LINE_0, &byte(0)), wrong(0, 7));
+    }
+
+    #[test]
+    fn within_a_side_a_read_returns_what_was_written_last() {
+        let mut image = passed();
+        image.wrote(Side::Cpu, LINE_0, &byte(8));
+        assert_eq!(image.read(Side::Cpu, LINE_0, &byte(8)), Ok(()));
+        assert_eq!(image.read(Side::Cpu, LINE_0, &byte(7)), wrong(7, 8));
+    }
+
+    #[test]
+    fn memory_that_gives_an_older_line_or_a_write_back_with_other_bytes_is_noticed() {
+        let mut image = passed();
+        assert_eq!(image.fetched(Side::Gpu, LINE_0, &whole(0)), wrong(0, 7));
+        assert_eq!(image.landed(Side::Gpu, LINE_0, &whole(9)), wrong(9, 0));
+    }
+
+    #[test]
+    fn a_write_that_is_lost_on_its_way_to_memory_is_noticed_when_the_line_is_fetched_or_all_is_synchronised() {
+        let mut image = passed();
+        image.wrote(Side::Cpu, LINE_0, &byte(8));
+        assert_eq!(image.fetched(Side::Cpu, LINE_0, &whole(7)), wrong(7, 8));
+        assert_eq!(image.synchronise(), wrong(7, 8));
+        assert_eq!(image.landed(Side::Cpu, LINE_0, &whole(8)), Ok(()));
+        assert_eq!(image.synchronise(), Ok(()));
+    }
+
+    #[test]
+    fn several_gpus_may_hold_copies_that_memory_gave_at_different_times() {
+        let mut image = Apart { several_gpus: true, ..passed() };
+        assert_eq!(image.fetched(Side::Gpu, LINE_0, &whole(7)), Ok(()));
+        for value in [0, 7] {
+            assert_eq!(image.read(Side::Gpu, LINE_0, &byte(value)), Ok(()));
+        }
+        image.wrote(Side::Gpu, LINE_0, &byte(5));
+        assert_eq!(image.read(Side::Gpu, LINE_0, &byte(7)), wrong(7, 5));
+    }
+}

@@ -1,0 +1,275 @@
+//! A DMA engine: it copies and fills memory so that no core has to (`003_07d33ec44b25be67.txt`, 4.1, names direct memory access as one
+//! way in which data gets to a GPU; how, it leaves open).
+//!
+//! The driver writes a descriptor and goes on. The engine reads that, then the lines that are to be copied, writes each where it
+//! belongs as soon as it has come, and says that it is done when the last write has been performed. It asks as a core asks, through
+//! caches of its own on the network, so it finds what is newest wherever that is, and nothing has to be flushed for it. It does
+//! one transfer after the other; of one, as many requests are under way as it has buffers. A write brings its line like any store.
+//! Addresses are translated when the driver hands the transfer over.
+
+use super::Inside;
+use engine::{Context, Counter, EventCount, Histogram, Inlet, Lane, Phases, Scope};
+use gpu::AddressMap;
+use interconnect::{HEADER, Pending, Sender, Wire};
+use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, VirtAddr};
+use os::{
+    guest::{Fault, GuestMemory},
+    opencl::gpu::Transfer,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+const PAGE: u64 = 4096;
+const IDLE: usize = 0;
+const BUSY: usize = 1;
+
+/// A transfer that is to be done, and where its pages lie.
+pub(super) struct Order {
+    pub launch: u64,
+    transfer: Transfer,
+    map: AddressMap,
+}
+
+impl Order {
+    /// Finds the pages of a transfer, as the first access to each would, and pins them. Gives them, too.
+    pub fn new(launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(Self, Vec<PhysAddr>), Fault> {
+        let mut pages = BTreeMap::new();
+        let bytes = Bytes(transfer.rows.size[0]);
+        // Those that are written first: what is read only may lie elsewhere until then.
+        for (to, _) in transfer.rows.rows() {
+            find_pages(&mut pages, guest, (to, bytes), true)?;
+        }
+        if transfer.pattern.is_none() {
+            for (_, from) in transfer.rows.rows() {
+                find_pages(&mut pages, guest, (from, bytes), false)?;
+            }
+        }
+        find_pages(&mut pages, guest, transfer.descriptor, false)?;
+        let pinned: Vec<PhysAddr> = pages.values().copied().collect();
+        pinned.iter().for_each(|page| guest.pin(*page));
+        let pages = pages.into_iter().map(|(virt, phys)| (VirtAddr(virt), phys, Bytes(PAGE), true));
+        Ok((Self { launch, transfer, map: AddressMap::of_pages(pages) }, pinned))
+    }
+
+    /// The descriptor, line by line.
+    fn descriptor(&self) -> impl Iterator<Item = Piece> {
+        let (start, Bytes(size)) = self.transfer.descriptor;
+        let pieces = cut(size, move |done| LINE as u64 - (start.0 + done) % LINE as u64);
+        pieces.map(move |(done, count)| Piece { source: Source::Memory(self.place(start, done)), to: None, count })
+    }
+
+    /// What is to be moved, in pieces that cross the border of a line neither where they come from nor where they go to.
+    fn pieces(&self) -> impl Iterator<Item = Piece> {
+        let Transfer { rows, pattern, .. } = &self.transfer;
+        rows.rows().flat_map(move |(to, from)| {
+            let left = |at: VirtAddr, done: u64| LINE as u64 - (at.0 + done) % LINE as u64;
+            let repeated = pattern.as_deref();
+            let ends = move |done| match repeated {
+                Some(_) => left(to, done),
+                None => left(to, done).min(left(from, done)),
+            };
+            cut(rows.size[0], ends).map(move |(done, count)| {
+                let target = self.place(to, done);
+                let source = match repeated {
+                    Some(pattern) => Source::Pattern(repeat(pattern, done, inside(target), count)),
+                    None => Source::Memory(self.place(from, done)),
+                };
+                Piece { source, to: Some(target), count }
+            })
+        })
+    }
+
+    fn place(&self, start: VirtAddr, done: u64) -> PhysAddr {
+        self.map.place(start + Bytes(done))
+    }
+}
+
+/// Cuts so many bytes where `left` says that a piece must end: where each begins, and its size.
+fn cut(size: u64, left: impl Fn(u64) -> u64) -> impl Iterator<Item = (u64, usize)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let count = left(done).min(size - done);
+        let piece = (done, count as usize);
+        done += count;
+        (count > 0).then_some(piece)
+    })
+}
+
+/// Notes where the pages of a range lie.
+fn find_pages(
+    pages: &mut BTreeMap<u64, PhysAddr>,
+    guest: &mut dyn GuestMemory,
+    (start, size): (VirtAddr, Bytes),
+    write: bool,
+) -> Result<(), Fault> {
+    let end = start.0.saturating_add(size.0);
+    for page in (start.0 / PAGE * PAGE..end).step_by(PAGE as usize) {
+        if !pages.contains_key(&page) {
+            let fault = Fault { address: VirtAddr(page.max(start.0)), write };
+            let place = guest.physical(VirtAddr(page), write).and_then(Result::ok);
+            pages.insert(page, place.ok_or(fault)?);
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a repeated pattern from `done` on, at their place in a line.
+fn repeat(pattern: &[u8], done: u64, inside: usize, count: usize) -> Block<LINE> {
+    let skip = (done % pattern.len().max(1) as u64) as usize;
+    let bytes: Vec<u8> = pattern.iter().copied().cycle().skip(skip).take(count).collect();
+    Block::at(inside, &bytes)
+}
+
+fn inside(place: PhysAddr) -> usize {
+    (place.0 % LINE as u64) as usize
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    source: Source,
+    /// None: it is only read.
+    to: Option<PhysAddr>,
+    count: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Memory(PhysAddr),
+    /// The bytes, where they are in the line that they go to.
+    Pattern(Block<LINE>),
+}
+
+/// What a buffer is waiting for.
+#[derive(Clone, Copy, Debug)]
+enum Buffer {
+    Free,
+    /// The bytes of a piece.
+    Loads(Piece),
+    /// That these are performed.
+    Stores,
+}
+
+/// The engine.
+pub struct Dma {
+    inside: Inside,
+    replies: Inlet<Reply>,
+    requests: Sender<Request>,
+    pending: Pending,
+    bell: EventCount,
+    buffers: Vec<Buffer>,
+    /// Which are free, and which hold bytes to be written, in order.
+    free: Vec<usize>,
+    loaded: VecDeque<(usize, PhysAddr, Block<LINE>)>,
+    copies: Counter,
+    bytes: Counter,
+    cycles: Phases,
+    copy_cycles: Histogram,
+}
+
+impl Dma {
+    /// Builds an engine with so many buffers at `scope`; from now on the GPUs' driver leaves transfers to it.
+    pub fn new(inside: &Inside, buffers: usize, wire: Wire<Reply, Request>, scope: &Scope) -> Self {
+        let (bell, pending) = (scope.eventcount("work"), Pending::default());
+        inside.transfers_to(bell.clone());
+        wire.from.ring(&bell);
+        Self {
+            inside: inside.clone(),
+            replies: wire.from,
+            requests: Sender::new(wire.to, &pending, scope, &bell),
+            pending,
+            bell,
+            buffers: vec![Buffer::Free; buffers],
+            free: (0..buffers).rev().collect(),
+            loaded: VecDeque::new(),
+            copies: scope.counter("copies"),
+            bytes: scope.counter("bytes"),
+            cycles: scope.scope("cycles").phases(&["idle", "busy"]),
+            copy_cycles: scope.histogram("copy_cycles"),
+        }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        loop {
+            let Some(order) = self.inside.next_transfer() else {
+                self.bell.next().await;
+                continue;
+            };
+            let (start, begun) = (cx.time(), cx.now());
+            self.cycles.enter(BUSY);
+            self.carry(&cx, order.descriptor()).await;
+            self.carry(&cx, order.pieces()).await;
+            self.cycles.enter(IDLE);
+            self.copies.increment();
+            self.bytes.add(order.transfer.rows.bytes().0);
+            self.copy_cycles.record(cx.now().0 - begun.0);
+            self.inside.end(order.launch, start, cx.time());
+        }
+    }
+
+    /// Moves pieces until all have been performed.
+    async fn carry(&mut self, cx: &Context, pieces: impl Iterator<Item = Piece>) {
+        let mut pieces = pieces.fuse().peekable();
+        while pieces.peek().is_some() || self.free.len() < self.buffers.len() {
+            let answered = self.answer();
+            let asked = self.pending.is_clear() && (self.write() || self.begin(&mut pieces));
+            match answered || asked {
+                true => cx.pause(1).await,
+                false => self.bell.next().await,
+            }
+        }
+    }
+
+    /// Takes an answer, if one has come.
+    fn answer(&mut self) -> bool {
+        let Some(reply) = self.replies.try_recv(Lane::Reply) else { return false };
+        let buffer = reply.id.0 as usize;
+        match std::mem::replace(&mut self.buffers[buffer], Buffer::Free) {
+            Buffer::Loads(Piece { source: Source::Memory(from), to: Some(to), count }) => {
+                let start = inside(from);
+                let data = Block::at(inside(to), &reply.data.bytes()[start..start + count]);
+                self.loaded.push_back((buffer, to, data));
+            }
+            _ => self.free.push(buffer),
+        }
+        true
+    }
+
+    /// Writes what came first, if anything has.
+    fn write(&mut self) -> bool {
+        let Some((buffer, to, data)) = self.loaded.pop_front() else { return false };
+        self.ask(buffer, Buffer::Stores, Access::Store, to, data);
+        true
+    }
+
+    /// Begins with the next piece, if there is one and a buffer for it.
+    fn begin(&mut self, pieces: &mut impl Iterator<Item = Piece>) -> bool {
+        let Some(buffer) = self.free.last().copied() else { return false };
+        let Some(piece) = pieces.next() else { return false };
+        self.free.pop();
+        match (piece.source, piece.to) {
+            (Source::Pattern(data), Some(to)) => self.ask(buffer, Buffer::Stores, Access::Store, to, data),
+            (Source::Pattern(_), None) => self.free.push(buffer),
+            (Source::Memory(from), _) => {
+                let mask = Mask::range(inside(from), piece.count);
+                self.ask(buffer, Buffer::Loads(piece), Access::Load, from, Block::zeros(mask));
+            }
+        }
+        true
+    }
+
+    fn ask(&mut self, buffer: usize, waits: Buffer, access: Access, place: PhysAddr, data: Block<LINE>) {
+        self.buffers[buffer] = waits;
+        let line = PhysAddr(place.0 - inside(place) as u64);
+        let request = Request {
+            id: RequestId(buffer as u64),
+            access,
+            scope: mem::Scope::System,
+            asid: Asid::default(),
+            virt: VirtAddr(line.0),
+            phys: Some(line),
+            data,
+            stamp: 0,
+        };
+        let bytes = if access == Access::Store { data.mask().len() as u64 } else { 0 };
+        self.requests.send(Lane::Request, request, HEADER + bytes);
+    }
+}

@@ -1,0 +1,27 @@
+//! What a program writes, kept.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+
+/// Clones keep in the same place.
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().expect("nobody panics while he writes")).into_owned()
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("nobody panics while he writes").extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

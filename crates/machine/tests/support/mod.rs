@@ -1,0 +1,51 @@
+//! Programs on whole machines with a CPU.
+
+mod kept;
+
+use engine::{Outcome, Run};
+use kept::Kept;
+use machine::{
+    Machine, Options,
+    program::{Finish, Inside},
+};
+use os::{
+    End, Options as ProcessOptions, Process,
+    files::Stdio,
+    opencl::{Driver, PolicyKind, Settings},
+};
+use std::io::Cursor;
+
+/// The built-in workloads.
+pub const WORKLOADS: &[u8] = include_bytes!("../../../workloads/guest/workloads.elf");
+
+/// Runs a program; every read is checked.
+pub fn run(machine: &Machine, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
+    let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
+    let (out, kept) = (Kept::default(), Kept::default());
+    let stdout = out.clone();
+    let complex = machine.complex.as_ref().expect("these machines have a CPU");
+    let shared = complex.shared;
+    let make = move |gpus: &Inside| {
+        let mut options = ProcessOptions::new("/guest");
+        options.arguments = words;
+        options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);
+        options.cpus = 4;
+        let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
+        let driver = Driver::with_gpus(Settings { policy, ..Settings::default() }, Box::new(gpus.clone()));
+        let usage = driver.usage();
+        options.driver = Box::new(driver);
+        Ok((Process::start(program, options)?, usage))
+    };
+    let options = Options { threads, check: true, ..Options::default() };
+    let (finish, run) = machine::run(machine, &options, make).expect("the committed programs are sound");
+    (finish, run, out.text())
+}
+
+/// The same of a program that must end well.
+#[track_caller]
+pub fn good(machine: &Machine, program: &'static [u8], words: &[&str], threads: usize) -> (String, Run) {
+    let (finish, run, out) = run(machine, program, words, threads);
+    assert_eq!(run.outcome, Outcome::Finished, "{} {words:?}: {out}", machine.name);
+    assert_eq!(finish.end, End::Exited { code: 0 }, "{} {words:?}: {out}", machine.name);
+    (out, run)
+}

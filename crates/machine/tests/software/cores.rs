@@ -136,7 +136,7 @@ const GPUS: InsideSpec =
 fn build_gpus(gpus: &Inside, software: &Software, scope: &Scope) {
     let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
     let ends = vec![(launches.clone(), done.clone())];
-    let front_end = gpus.front_end(ends, Rc::new(Coherent), &scope);
+    let front_end = gpus.front_end(ends, Rc::new(Coherent), scope);
     scope.serve("front_end", |cx| front_end.run(cx));
     let software = software.clone();
     scope.serve("dispatcher", async move |cx: Context| {

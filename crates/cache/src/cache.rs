@@ -13,7 +13,7 @@ mod owned;
 mod put_off;
 mod spec;
 
-pub use spec::{Acquire, Atomics, CacheSpec, Requesters, Watcher};
+pub use spec::{Acquire, Atomics, CacheSpec, Recalled, Requesters, Watcher};
 
 use crate::{
     bank::{Bank, Homes, LineWatcher, Offer},
@@ -76,6 +76,7 @@ pub struct Cache {
     /// Requests that were refused below, if the protocol has such.
     put_off: Option<PutOff>,
     watcher: Option<Watcher>,
+    recalled: Option<Recalled>,
     fences: Vec<Fence>,
     fenced: u8,
     pending: Pending,
@@ -156,6 +157,7 @@ impl Cache {
             owned: VecDeque::new(),
             put_off,
             watcher: None,
+            recalled: None,
             fences: Vec::new(),
             fenced: 0,
             pending,
@@ -172,6 +174,12 @@ impl Cache {
     /// Has somebody told of every line that has changed.
     pub fn lines_watched_by(mut self, watcher: LineWatcher) -> Self {
         self.bank.watcher = Some(watcher);
+        self
+    }
+
+    /// Has only some lines given up when all are recalled.
+    pub fn recalling(mut self, recalled: Recalled) -> Self {
+        self.recalled = Some(recalled);
         self
     }
 

@@ -13,5 +13,5 @@ pub mod replacement;
 
 pub use array::Shape;
 pub use bank::{Bank, BankSpec, Homes, LineWatcher};
-pub use cache::{Acquire, Atomics, Cache, CacheSpec, Requesters, Watcher};
+pub use cache::{Acquire, Atomics, Cache, CacheSpec, Recalled, Requesters, Watcher};
 pub use replacement::Replacement;

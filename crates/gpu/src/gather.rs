@@ -28,6 +28,14 @@ impl Part {
     }
 }
 
+/// What one lane wants of one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The number of the line's part.
+    pub part: usize,
+    pub mask: Mask,
+}
+
 /// An access that instructions make, of either kind.
 #[derive(Debug)]
 pub enum Op {
@@ -84,6 +92,33 @@ impl Op {
         Ok(parts)
     }
 
+    /// The same lane by lane, where these are not put together: in the order of the lanes. Atomic accesses stay as they are.
+    pub fn by_lane(&self, parts: &[Part]) -> Vec<Ask> {
+        if parts.iter().any(|part| part.atomic.is_some()) {
+            return parts.iter().enumerate().map(|(part, Part { mask, .. })| Ask { part, mask: *mask }).collect();
+        }
+        let mut asks: Vec<(Option<u8>, Ask)> = Vec::new();
+        let mut finder = Finder::of(parts);
+        let asked = self.each(|address, _, size, lane| {
+            let first = size.min(LINE - place(address));
+            for (at, size) in [(address, first), (address + first as u64, size - first)] {
+                let line = LineAddr(at & OF_LINE);
+                if let Some(part) = finder.find(parts, line).filter(|_| size > 0) {
+                    asks.push((lane, Ask { part, mask: Mask::range(place(at), size) }));
+                }
+            }
+            Ok(())
+        });
+        debug_assert!(asked.is_ok(), "nothing is checked here");
+        asks.sort_by_key(|(lane, ask)| (*lane, ask.part));
+        asks.dedup_by(|(lane, ask), (before, all)| {
+            let same = lane == before && ask.part == all.part;
+            all.mask = if same { all.mask.or(ask.mask) } else { all.mask };
+            same
+        });
+        asks.into_iter().map(|(_, ask)| ask).collect()
+    }
+
     /// Deals the bytes of the lines back to the lanes of a load, or of an atomic access.
     pub fn fill(&mut self, parts: &[Part]) {
         if self.is_store() {
@@ -94,8 +129,7 @@ impl Op {
         {
             return fill_atomic(op, parts);
         }
-        let mut finder = Finder::new();
-        (1..=parts.len()).for_each(|count| _ = finder.note(&parts[..count]));
+        let mut finder = Finder::of(parts);
         let mut read = |address: u64, size: usize| {
             let mut word = [0; 4];
             let place = place(address);
@@ -183,6 +217,13 @@ impl Finder {
 
     fn new() -> Self {
         Self { latest: 0, table: [Self::NOBODY; Self::PLACES] }
+    }
+
+    /// One that knows all parts.
+    fn of(parts: &[Part]) -> Self {
+        let mut finder = Self::new();
+        (1..=parts.len()).for_each(|count| _ = finder.note(&parts[..count]));
+        finder
     }
 
     fn places(line: LineAddr) -> impl Iterator<Item = usize> {
@@ -306,6 +347,15 @@ mod tests {
         let addresses: Vec<u64> = lines.iter().map(|part| part.line.0).collect();
         assert_eq!(addresses, [256, 320, 384, 448]);
         assert!(lines.iter().all(|part| part.mask == Mask::first(64)));
+    }
+
+    #[test]
+    fn lanes_that_are_not_put_together_ask_each_for_their_own_bytes() {
+        let op = vector(Kind::Load, 0b1011, |lane| 62 * (lane as u64 / 3) + 4 * (lane as u64 % 3));
+        let lines = op.lines(&everything()).unwrap();
+        let asks: Vec<_> = op.by_lane(&lines).iter().map(|ask| (lines[ask.part].line.0, ask.mask)).collect();
+        let across = [(0, Mask::range(62, 2)), (64, Mask::first(2))];
+        assert_eq!(asks, [[(0, Mask::first(4)), (0, Mask::range(4, 4))], across].concat());
     }
 
     #[test]

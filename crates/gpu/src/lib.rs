@@ -13,7 +13,7 @@ pub mod kernel;
 pub mod map;
 pub mod resources;
 
-pub use compute_unit::{Caches, ComputeUnit, ComputeUnitSpec, FromDispatcher};
+pub use compute_unit::{Caches, Coalescer, ComputeUnit, ComputeUnitSpec, FromDispatcher};
 pub use dispatcher::{Dispatcher, DispatcherEnd, DispatcherSpec, Forget, Launch, UnitEnd, Work, link};
 pub use kernel::Kernel;
 pub use map::AddressMap;

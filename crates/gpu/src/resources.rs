@@ -114,6 +114,7 @@ mod tests {
             local: one,
             local_banks: 32,
             coalesce: one,
+            coalescer: crate::Coalescer::Unit,
             line_slots: 64,
             instruction_buffer: 256,
         }

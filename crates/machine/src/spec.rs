@@ -12,7 +12,7 @@ use crate::{
 use cache::Shape;
 use dram::{RoomSpec, Timing};
 use engine::{Cycles, Hertz, LinkSpec};
-use gpu::{ComputeUnitSpec, DispatcherSpec};
+use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::LINE;
 use os::opencl::Costs;
@@ -146,6 +146,7 @@ struct ComputeUnitFile {
     local: u64,
     local_banks: u32,
     coalesce: u64,
+    coalescer: String,
     memory_pipeline: u64,
     line_slots: usize,
     instruction_buffer: Size,
@@ -261,6 +262,11 @@ impl Machine {
         within("gpu.compute_unit", "waves_per_simd", unit.waves_per_simd, 64)?;
         within("gpu.compute_unit", "vector", unit.vector as usize, 1 << 16)?;
         within("gpu.compute_unit", "local_banks", unit.local_banks as usize, 64)?;
+        let coalescer = match unit.coalescer.as_str() {
+            "unit" => Coalescer::Unit,
+            "cache" => Coalescer::Cache,
+            other => return Err(file.no_choice("gpu.compute_unit", "coalescer", other, &["unit", "cache"])),
+        };
         within("gpu.compute_unit", "line_slots", unit.line_slots, 1 << 20)?;
         within("gpu.compute_unit", "instruction_buffer", unit.instruction_buffer.0.0 as usize, 1 << 20)?;
         if !unit.instruction_buffer.0.0.is_multiple_of(LINE as u64) {
@@ -321,6 +327,7 @@ impl Machine {
                 local: Cycles(unit.local),
                 local_banks: unit.local_banks,
                 coalesce: Cycles(unit.coalesce),
+                coalescer,
                 line_slots: unit.line_slots,
                 instruction_buffer: unit.instruction_buffer.0.0,
             },

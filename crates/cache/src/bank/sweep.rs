@@ -42,9 +42,10 @@ impl Bank {
         Ok(())
     }
 
-    /// Starts to give every line up; [`is_swept`](Bank::is_swept) says when that is done.
-    pub fn empty(&mut self) {
-        self.leaving = self.array.tags().chain(self.aside.keys().copied()).collect();
+    /// Starts to give up every line of which `which` says so; [`is_swept`](Bank::is_swept) says when that is done.
+    pub fn empty(&mut self, which: impl Fn(LineAddr) -> bool) {
+        let lines = self.array.tags().chain(self.aside.keys().copied());
+        self.leaving = lines.filter(|line| which(*line)).collect();
     }
 
     /// Gives up a line that is to leave and can; says whether there was one. The others have something under way.

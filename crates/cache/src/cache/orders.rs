@@ -138,7 +138,9 @@ impl Cache {
             Some(Stage::Sweep) => {
                 let (kind, time) = (order.kind, order.time);
                 match (self.acquire, kind) {
-                    (Acquire::Recall, _) | (Acquire::PassOn, Kind::Invalidate) => self.bank.empty(),
+                    (Acquire::Recall, _) | (Acquire::PassOn, Kind::Invalidate) => {
+                        self.bank.empty(|line| self.recalled.as_ref().is_none_or(|recalled| recalled(line)));
+                    }
                     _ => self.bank.sweep(kind, time)?,
                 }
             }

@@ -55,5 +55,8 @@ pub enum Acquire {
 /// Whoever is told of every store that is performed.
 pub type Watcher = Rc<dyn Fn(LineAddr, &Block<LINE>)>;
 
+/// Whether a line is among those to be given up.
+pub type Recalled = Rc<dyn Fn(LineAddr) -> bool>;
+
 /// Cores and compute units that ask a first-level cache, and the wires to them.
 pub type Requesters = Vec<(Node, Wire<Request, Reply>)>;

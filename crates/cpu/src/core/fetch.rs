@@ -121,11 +121,15 @@ impl Pipeline {
                 debug_assert!(self.threads[t].is_quiet(), "the kernel works when all is done");
                 self.counts.systems.increment();
                 self.let_go(t, now);
+                let mut asked = None;
                 for touch in stores {
                     let to = line(touch.virt, touch.phys);
                     self.store_at_once(t, to.virt, to.line, touch.data, 1);
+                    if self.spec.store_prefetch && asked.replace(to.line) != Some(to.line) {
+                        self.ask_to_write(t, to.virt, to.line);
+                    }
                 }
-                // They are sent when the kernel is done.
+                // They are sent when the kernel is done; their lines have been asked for while it works.
                 self.threads[t].send_from = now + cycles;
                 Front::System(now + cycles)
             }

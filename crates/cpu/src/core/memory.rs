@@ -170,11 +170,16 @@ impl Pipeline {
                 && older.any(|other| thread.stores.get(other).prefetched && thread.stores.get(other).line == line);
             thread.stores.get_mut(touch).prefetched = true;
             if !asked {
-                self.counts.prefetches.increment();
-                let (id, line) = (For::Prefetch.id(t), Load { virt, line, mask: Mask::NONE });
-                self.request(Lane::Request, id, Access::Store, line, Block::EMPTY);
+                self.ask_to_write(t, virt, line);
             }
         }
+    }
+
+    /// Asks for a line that will be stored to.
+    pub(super) fn ask_to_write(&mut self, t: usize, virt: VirtAddr, line: PhysAddr) {
+        self.counts.prefetches.increment();
+        let (id, line) = (For::Prefetch.id(t), Load { virt, line, mask: Mask::NONE });
+        self.request(Lane::Request, id, Access::Store, line, Block::EMPTY);
     }
 
     /// Sends the oldest store that was not sent.

@@ -1,8 +1,8 @@
 //! Study 2 of the dissertation on CPU-GPU collaboration: how much of the work the CPU should do, with how many threads
 //! (`003_07d33ec44b25be67.txt`, 4.4).
 
-use super::{COLLABORATIVE, Collaborative};
-use crate::{Experiment, Job, Options, Plan, Results, Row, mean};
+use super::collaborative::{self, PROGRAMS, Setting};
+use crate::{Experiment, Options, Plan, Results, Row, mean};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "giles-study2",
@@ -11,62 +11,46 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-const MACHINE: &str = "apu-c-l3";
-
-/// What the paper reports, in the order of [`COLLABORATIVE`].
+/// What the paper reports, in the order of [`PROGRAMS`].
 const MEAN: [f64; 5] = [1.52, 1.36, 1.47, 1.69, 0.86];
 const BEST: [f64; 5] = [2.23, 1.74, 2.0, 2.2, 1.24];
 
-/// Threads and shares in per cent.
-fn settings(quick: bool) -> Vec<(u32, u32)> {
+fn settings(quick: bool) -> Vec<Setting> {
     let (threads, shares) = match quick {
-        true => (vec![2, 8], vec![20, 50, 80]),
+        true => (vec![4, 8], vec![20, 40, 60]),
         false => ((1..=8).collect(), (20..=80).step_by(10).collect::<Vec<u32>>()),
     };
-    threads.into_iter().flat_map(|threads| shares.iter().map(move |&share| (threads, share))).collect()
-}
-
-fn job(program: &Collaborative, quick: bool, (threads, share): (u32, u32)) -> Job {
-    Job::new(MACHINE, program.program, &program.arguments(quick, threads, share))
-}
-
-/// The GPU alone.
-fn alone(program: &Collaborative, quick: bool) -> Job {
-    job(program, quick, (8, 0))
+    threads.into_iter().flat_map(|threads| shares.iter().map(move |&share| Setting { threads, share })).collect()
 }
 
 fn plan(Options { quick, .. }: Options) -> Plan {
-    let of_program = |program: &Collaborative| {
-        let shared: Vec<Job> = settings(quick).into_iter().map(|setting| job(program, quick, setting)).collect();
-        std::iter::once(alone(program, quick)).chain(shared).collect::<Vec<_>>()
-    };
-    let notes = vec!["mean and best are over all settings that are run".to_owned()];
-    Plan {
-        jobs: COLLABORATIVE.iter().flat_map(of_program).collect(),
-        native: Vec::new(),
-        alone: false,
-        notes,
-        rows: Box::new(move |results| rows(results, quick)),
-    }
+    collaborative::plan(
+        |program| {
+            let shared = settings(quick).into_iter().map(|setting| program.job(quick, setting));
+            std::iter::once(program.job(quick, Setting::GPU_ALONE)).chain(shared).collect()
+        },
+        &["mean and best are over all settings that are run"],
+        Box::new(move |results| rows(results, quick)),
+    )
 }
 
 fn rows(results: &Results, quick: bool) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (at, program) in COLLABORATIVE.iter().enumerate() {
-        let Some(base) = results.get(&alone(program, quick)) else { continue };
-        let speedup = |setting| Some((setting, results.get(&job(program, quick, setting))?.speedup_over(base)));
+    for (at, program) in PROGRAMS.iter().enumerate() {
+        let Some(base) = results.get(&program.job(quick, Setting::GPU_ALONE)) else { continue };
+        let speedup = |setting| Some((setting, results.get(&program.job(quick, setting))?.speedup_over(base)));
         // Of all settings or not at all: a mean or a best of some says something else.
-        let speedups: Option<Vec<((u32, u32), f64)>> = settings(quick).into_iter().map(speedup).collect();
+        let speedups: Option<Vec<(Setting, f64)>> = settings(quick).into_iter().map(speedup).collect();
         let Some(speedups) = speedups else { continue };
         let all: Vec<f64> = speedups.iter().map(|(_, speedup)| *speedup).collect();
         // Of equals the first.
         let best = speedups.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
-        let (Some(mean), Some(&((threads, share), best))) = (mean(&all), best) else { continue };
+        let (Some(mean), Some(&(Setting { threads, share }, best))) = (mean(&all), best) else { continue };
         let name = program.name;
         rows.push(Row::new(format!("{name}, mean"), MEAN[at], mean));
         rows.push(Row::new(format!("{name}, best"), BEST[at], best));
-        rows.push(Row::new(format!("{name}, threads of the best"), f64::from(program.best.0), threads.into()));
-        rows.push(Row::new(format!("{name}, CPU share of the best (%)"), f64::from(program.best.1), share.into()));
+        rows.push(Row::new(format!("{name}, threads of the best"), f64::from(program.best.threads), threads.into()));
+        rows.push(Row::new(format!("{name}, CPU share of the best (%)"), f64::from(program.best.share), share.into()));
     }
     rows
 }

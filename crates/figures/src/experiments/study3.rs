@@ -1,11 +1,10 @@
 //! Study 3 of the dissertation on CPU-GPU collaboration: bandwidth, the GPU's clock, the coalescer and the latency of switches
 //! (`003_07d33ec44b25be67.txt`, 4.5, Figs. 4.13 to 4.16).
 //!
-//! The paper raises the bandwidth between GPU and memory controller alone. Here it is that of the hub and of the network, whose
-//! wires are all alike. A switch keeps a link for one cycle and can't for less: "negligible latency" is a crossbar, one switch
-//! between any two instead of up to five.
+//! A switch keeps a link for one cycle and can't for less: "negligible latency" is a crossbar of such, one switch between any two
+//! instead of up to five of two cycles each.
 
-use super::{COLLABORATIVE, Collaborative};
+use super::collaborative::{self, Collaborative, PROGRAMS};
 use crate::{Experiment, Job, Measured, Options, Plan, Results, Row, job::ratio, mean};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -15,16 +14,13 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-const MACHINE: &str = "apu-c-l3";
-
-/// 72 B a cycle of the GPU's clock are 72 GB/s at 1 GHz and 288 GB/s at 4 GHz; those of the network are 2 GHz.
-const WIDE: &[&str] = &["system.hub.bytes_per_cycle=72", "system.network.bytes_per_cycle=36"];
-const WIDE_4GHZ: &[&str] = &["system.hub.bytes_per_cycle=72", "system.network.bytes_per_cycle=144"];
+/// Between the GPU and the memory controller: 72 B a cycle of the GPU's clock are 72 GB/s at 1 GHz and 288 GB/s at 4 GHz.
+const WIDE: &[&str] = &["system.hub.bytes_per_cycle=72"];
 const FAST: &[&str] = &["gpu.clock=4 GHz"];
 /// 32 GB/s of a hub at 4 GHz.
 const NARROW_4GHZ: &[&str] = &["system.hub.bytes_per_cycle=8"];
 const COALESCER: &[&str] = &["gpu.l1v.waiting=96"];
-const NO_LATENCY: &[&str] = &["system.network.kind=crossbar"];
+const NO_LATENCY: &[&str] = &["system.network.kind=crossbar", "system.network.latency=1"];
 
 /// A change of the machine, and the speedups of CPU and GPU that the paper reports of it.
 struct Change {
@@ -36,11 +32,11 @@ struct Change {
 
 const CHANGES: [Change; 8] = [
     Change { name: "72 GB/s", changes: &[WIDE], cpu: Some(1.11), gpu: Some(1.04) },
-    Change { name: "4 GHz, 288 GB/s", changes: &[FAST, WIDE_4GHZ], cpu: Some(1.06), gpu: Some(1.92) },
+    Change { name: "4 GHz, 288 GB/s", changes: &[FAST, WIDE], cpu: Some(1.06), gpu: Some(1.92) },
     Change { name: "coalescer 96, 72 GB/s", changes: &[COALESCER, WIDE], cpu: Some(1.58), gpu: Some(1.32) },
     Change {
         name: "coalescer 96, 4 GHz, 288 GB/s",
-        changes: &[COALESCER, FAST, WIDE_4GHZ],
+        changes: &[COALESCER, FAST, WIDE],
         cpu: Some(1.01),
         gpu: Some(2.14),
     },
@@ -62,8 +58,7 @@ const CHANGES: [Change; 8] = [
 
 /// The program at its best setting of study 2.
 fn base(program: &Collaborative, quick: bool) -> Job {
-    let (threads, share) = program.best;
-    Job::new(MACHINE, program.program, &program.arguments(quick, threads, share))
+    program.job(quick, program.best)
 }
 
 fn job(program: &Collaborative, quick: bool, change: &Change) -> Job {
@@ -72,30 +67,24 @@ fn job(program: &Collaborative, quick: bool, change: &Change) -> Job {
 }
 
 fn plan(Options { quick, .. }: Options) -> Plan {
-    let of_program = |program: &Collaborative| {
-        let changed: Vec<Job> = CHANGES.iter().map(|change| job(program, quick, change)).collect();
-        std::iter::once(base(program, quick)).chain(changed).collect::<Vec<_>>()
-    };
-    let notes = vec![
-        "a part's time is the longest that one of its cores or compute units was not idle".to_owned(),
-        "the paper raises the bandwidth between GPU and memory controller alone, here all wires of the network have it"
-            .into(),
-        "'no switch latency' is a crossbar: a switch of one cycle between any two".into(),
-    ];
-    Plan {
-        jobs: COLLABORATIVE.iter().flat_map(of_program).collect(),
-        native: Vec::new(),
-        alone: false,
-        notes,
-        rows: Box::new(move |results| rows(results, quick)),
-    }
+    collaborative::plan(
+        |program| {
+            let changed = CHANGES.iter().map(|change| job(program, quick, change));
+            std::iter::once(base(program, quick)).chain(changed).collect()
+        },
+        &[
+            "a part's time is the longest that one of its cores or compute units was not idle",
+            "'no switch latency' is a crossbar: a switch of one cycle between any two",
+        ],
+        Box::new(move |results| rows(results, quick)),
+    )
 }
 
 fn rows(results: &Results, quick: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     for change in &CHANGES {
         // Means are of all programs or not at all: those of some could not be compared.
-        let pairs = COLLABORATIVE
+        let pairs = PROGRAMS
             .iter()
             .map(|program| Some((results.get(&base(program, quick))?, results.get(&job(program, quick, change))?)));
         let Some(pairs) = pairs.collect::<Option<Vec<_>>>() else { continue };

@@ -152,7 +152,14 @@ impl Unit {
             Step::Mem(op) => {
                 wave.waits = Some(Waits::Coalescer);
                 let (op, flat) = (Some(Op::Vector(op)), brief.flat);
-                let number = self.under_way(AccessUnderWay { wave: slot, op, parts: Vec::new(), left: 0, flat });
+                let number = self.under_way(AccessUnderWay {
+                    wave: slot,
+                    op,
+                    parts: Vec::new(),
+                    asks: Vec::new(),
+                    left: 0,
+                    flat,
+                });
                 self.coalescing.push_back((now + decode + spec.coalesce.0, number));
                 Ok(())
             }

@@ -4,13 +4,16 @@ use super::{
     Ends, Report, Unit,
     wave::{Busy, Waits},
 };
-use crate::gather::{Op, Part};
+use crate::{
+    Coalescer,
+    gather::{Ask, Op, Part},
+};
 use engine::{Inlet, Lane};
 use gcn3::error::ExecError;
 use interconnect::HEADER;
 use mem::{Access, Asid, Block, PhysAddr, Reply, Request, RequestId, Scope, VirtAddr};
 
-/// Lines of one access that can be told apart in the number of a request.
+/// Requests of one access that can be told apart in the number of a request.
 const PARTS: u64 = 1 << 16;
 
 /// The number of what the dispatcher ordered.
@@ -28,15 +31,25 @@ pub struct AccessUnderWay {
     /// What an instruction asked for; an order to a cache has nothing to be filled in.
     pub op: Option<Op>,
     pub parts: Vec<Part>,
-    /// Lines, or orders, not answered.
+    /// What each lane asks for; none if each part is asked for as a whole.
+    pub asks: Vec<Ask>,
+    /// Requests, or orders, not answered.
     pub left: usize,
     pub flat: bool,
 }
 
-/// A line to be asked for.
+impl AccessUnderWay {
+    /// One of its requests.
+    fn ask(&self, number: usize) -> Option<Ask> {
+        let whole = || self.parts.get(number).map(|Part { mask, .. }| Ask { part: number, mask: *mask });
+        if self.asks.is_empty() { whole() } else { self.asks.get(number).copied() }
+    }
+}
+
+/// A request to be made: one of those of an access.
 pub struct Transaction {
     pub access: usize,
-    pub part: usize,
+    pub ask: usize,
 }
 
 impl Unit {
@@ -83,8 +96,8 @@ impl Unit {
         {
             self.scalar_requests.pop_front();
         }
-        if let Some(Transaction { access, part }) = self.transactions.front() {
-            let request = self.request(*access, *part);
+        if let Some(Transaction { access, ask }) = self.transactions.front() {
+            let request = self.request(*access, *ask);
             let bytes = HEADER + request.data.mask().len() as u64;
             if ends.vector.1.try_send(Lane::Request, request, bytes).is_ok() {
                 self.transactions.pop_front();
@@ -108,9 +121,12 @@ impl Unit {
                 Ok(parts) => access.parts = parts,
                 Err(fault) => return Err(self.located(slot, fault)),
             }
+            if self.spec.coalescer == Coalescer::Cache {
+                access.asks = access.op.as_ref().expect("orders do not come here").by_lane(&access.parts);
+            }
         }
         let access = self.accesses[number].as_mut().expect("it is under way");
-        let (lines, flat) = (access.parts.len(), access.flat);
+        let (lines, flat) = (access.parts.len().max(access.asks.len()), access.flat);
         if self.lines_under_way + lines > self.spec.line_slots {
             self.counts.line_slots_full_cycles.increment();
             return Ok(());
@@ -128,7 +144,7 @@ impl Unit {
         wave.vector.push_back((number, false));
         wave.flat += u32::from(flat);
         self.lines_under_way += lines;
-        self.transactions.extend((0..lines).map(|part| Transaction { access: number, part }));
+        self.transactions.extend((0..lines).map(|ask| Transaction { access: number, ask }));
         Ok(())
     }
 
@@ -141,7 +157,8 @@ impl Unit {
             Err(fault) => return Err(self.located(slot, fault)),
         };
         let left = parts.len();
-        let number = self.under_way(AccessUnderWay { wave: slot, op: Some(op), parts, left, flat: false });
+        let number =
+            self.under_way(AccessUnderWay { wave: slot, op: Some(op), parts, asks: Vec::new(), left, flat: false });
         if left == 0 {
             return self.complete(number);
         }
@@ -155,7 +172,14 @@ impl Unit {
 
     /// Tells the vector or the scalar cache to forget all it holds.
     pub fn order(&mut self, slot: usize, scalar: bool) {
-        let number = self.under_way(AccessUnderWay { wave: slot, op: None, parts: Vec::new(), left: 1, flat: false });
+        let number = self.under_way(AccessUnderWay {
+            wave: slot,
+            op: None,
+            parts: Vec::new(),
+            asks: Vec::new(),
+            left: 1,
+            flat: false,
+        });
         let wave = self.waves[slot].as_mut().expect("it has just been stepped");
         if scalar {
             wave.scalar += 1;
@@ -165,7 +189,7 @@ impl Unit {
             wave.vector.push_back((number, false));
             self.lines_under_way += 1;
             // Behind everything that was asked for before it.
-            self.transactions.push_back(Transaction { access: number, part: 0 });
+            self.transactions.push_back(Transaction { access: number, ask: 0 });
         }
     }
 
@@ -183,7 +207,7 @@ impl Unit {
         }
     }
 
-    fn request(&self, number: usize, part: usize) -> Request {
+    fn request(&self, number: usize, ask: usize) -> Request {
         let access = self.accesses[number].as_ref().expect("it is under way");
         let asid = Asid::default();
         let Some(op) = &access.op else {
@@ -191,10 +215,11 @@ impl Unit {
             let (access, virt, stamp) = (Access::Invalidate, VirtAddr(0), self.time);
             return Request { id, access, scope, asid, virt, phys: None, data, stamp };
         };
-        let Part { line, mask, atomic, .. } = access.parts[part];
+        let Ask { part, mask } = access.ask(ask).expect("only what an access consists of is asked for");
+        let Part { line, bytes, atomic, .. } = access.parts[part];
         let store = op.is_store();
         Request {
-            id: RequestId(number as u64 * PARTS + part as u64),
+            id: RequestId(number as u64 * PARTS + ask as u64),
             access: match atomic {
                 Some(atomic) => Access::Atomic(atomic),
                 None if store => Access::Store,
@@ -204,7 +229,7 @@ impl Unit {
             asid,
             virt: VirtAddr(line.0),
             phys: Some(self.place(access.wave, line.0)),
-            data: if store || atomic.is_some() { access.parts[part].block() } else { Block::zeros(mask) },
+            data: if store || atomic.is_some() { Block::of(bytes, mask) } else { Block::zeros(mask) },
             stamp: self.time,
         }
     }
@@ -217,9 +242,10 @@ impl Unit {
 
     /// An answer has come.
     fn answered(&mut self, reply: &Reply, now: u64) -> Result<(), Box<ExecError>> {
-        let (number, part) = ((reply.id.0 / PARTS) as usize, (reply.id.0 % PARTS) as usize);
+        let (number, ask) = ((reply.id.0 / PARTS) as usize, (reply.id.0 % PARTS) as usize);
         let access = self.accesses[number].as_mut().expect("what is answered was asked");
-        if let Some(asked) = access.parts.get_mut(part) {
+        if let Some(Ask { part, .. }) = access.ask(ask) {
+            let asked = &mut access.parts[part];
             if reply.data.is_full() {
                 asked.bytes = *reply.data.bytes();
             } else {

@@ -54,10 +54,21 @@ pub struct ComputeUnitSpec {
     pub local_banks: u32,
     /// From a vector access to the lines it asks for; after that the wavefront goes on.
     pub coalesce: Cycles,
-    /// How many lines may be asked for and not answered.
+    pub coalescer: Coalescer,
+    /// How many lines may be asked for and not answered; where lanes ask for themselves, what these ask for.
     pub line_slots: usize,
     /// Bytes of code that a wavefront has ready.
     pub instruction_buffer: u64,
+}
+
+/// Where what the lanes of a wavefront want of one line becomes one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coalescer {
+    /// In the compute unit, of all lanes at once.
+    Unit,
+    /// In the vector cache: each lane asks for itself, one a cycle, and what waits there for a line gets it together
+    /// (`003_07d33ec44b25be67.txt`, 3.2.4).
+    Cache,
 }
 
 impl ComputeUnitSpec {

@@ -2,8 +2,9 @@
 //!
 //! A kernel's addresses are the process's: each launch brings the pages it can reach into memory and takes their places along
 //! ([`gpu::AddressMap`]). Nothing is copied behind the program's back; copies that a policy asks for are done by the library in
-//! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. What a machine without coherence needs around a kernel, its front end orders: the caches of the CPU
-//! are flushed before a kernel, and after it (4.1 and 4.2 of `003_07d33ec44b25be67.txt`).
+//! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. What a machine without coherence needs around a
+//! kernel, its front end orders: the caches of the CPU are flushed before a kernel, and after it (4.1 and 4.2 of
+//! `003_07d33ec44b25be67.txt`): of what the host has handed over since the last one, as M2S-CGM does it buffer by buffer.
 
 use super::dma;
 use engine::{Context, EventCount, Queue, Time};
@@ -34,22 +35,22 @@ pub struct InsideSpec {
     pub coherent: bool,
     /// What the GPUs' caches forget before a kernel.
     pub forget: Forget,
-    /// Whether the caches of the CPU write back and forget all they hold before a kernel starts, and after its end.
+    /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts, and after its end.
     pub flush_before: bool,
     pub flush_after: bool,
 }
 
 /// The caches of the CPU, as the front end sees them.
 pub trait Caches {
-    /// Has them write back and forget all they hold; over when that is done.
-    fn flush(&self) -> Pin<Box<dyn Future<Output = ()> + '_>>;
+    /// Has them write back and forget all they hold of these pages; over when that is done.
+    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>>;
 }
 
 /// Caches that need no flush.
 pub struct Coherent;
 
 impl Caches for Coherent {
-    fn flush(&self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+    fn flush(&self, _: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         Box::pin(std::future::ready(()))
     }
 }
@@ -59,6 +60,8 @@ struct Run {
     launch: u64,
     kernel: Kernel,
     map: Arc<AddressMap>,
+    /// Pages of which the CPU's caches may hold something that the kernel must not miss.
+    touched: Vec<PhysAddr>,
     gpu: Option<usize>,
 }
 
@@ -193,8 +196,13 @@ impl Gpus for Inside {
             let first = base.0 / PAGE * PAGE;
             pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| place(guest, page)));
         }
+        let is_touched = |page: VirtAddr| {
+            let behind = ready.touched.partition_point(|(base, _)| *base <= page);
+            behind.checked_sub(1).map(|at| ready.touched[at]).is_some_and(|(base, size)| page < base + size)
+        };
+        let touched = pages.iter().filter(|(at, ..)| is_touched(*at)).map(|(_, place, ..)| *place).collect();
         let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
-        self.hold(Order::Kernel(Run { launch, kernel, map, gpu: ready.gpu }));
+        self.hold(Order::Kernel(Run { launch, kernel, map, touched, gpu: ready.gpu }));
         Ok(())
     }
 
@@ -254,13 +262,13 @@ impl FrontEnd {
         loop {
             let seen = self.work.count();
             let next = self.inside.0.kernels.borrow_mut().pop_front();
-            let Some(Run { launch, kernel, map, gpu }) = next else {
+            let Some(Run { launch, kernel, map, touched, gpu }) = next else {
                 self.work.wait(seen + 1).await;
                 continue;
             };
             let start = cx.time();
             if spec.flush_before {
-                self.caches.flush().await;
+                self.caches.flush(&touched).await;
             }
             let chosen: Vec<usize> = gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
@@ -278,7 +286,7 @@ impl FrontEnd {
                 self.wait(&all, &given).await;
             }
             if spec.flush_after {
-                self.caches.flush().await;
+                self.caches.flush(&touched).await;
             }
             self.inside.end(launch, start, cx.time());
         }

@@ -34,7 +34,7 @@ use dram::{Beside, Memory, MemorySpec, Sides, Timing};
 use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope};
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
 use interconnect::{HEADER, NetworkSpec, Packet, Side, Station, Topology, WHOLE, Wire, deal, network};
-use mem::{Block, LINE, Observation, Observer, Reply, Request};
+use mem::{Block, LINE, LineAddr, Observation, Observer, PhysAddr, Reply, Request};
 use protocol::{
     Controller, Kind, Msg, Node,
     mesi::{
@@ -43,6 +43,7 @@ use protocol::{
         l2::L2,
     },
 };
+use rustc_hash::FxHashSet;
 use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
 use translators::Translators;
 
@@ -167,24 +168,40 @@ impl Builder {
         self.scopes.cpu.scope("cpu").scope(("core", core))
     }
 
-    /// Bytes that a wire of the network's bandwidth moves in a cycle of such a clock.
-    fn bytes_per_cycle(&self, clock: Hertz) -> Option<u64> {
-        let NetworkSpec { bytes_per_cycle, .. } = self.complex.network;
-        bytes_per_cycle.map(|bytes| (bytes * self.complex.system_clock.0).div_ceil(clock.0))
+    /// Bytes a second of the network's wires.
+    fn bandwidth(&self) -> Option<u64> {
+        self.complex.network.bytes_per_cycle.map(|bytes| bytes * self.complex.system_clock.0)
+    }
+
+    /// The same of the way from the GPU to the memory controller: hub and system agent stand at one switch (4.4.1).
+    fn gpu_bandwidth(&self) -> Option<u64> {
+        self.complex.hub.bytes_per_cycle.map(|bytes| bytes * self.gpu_clock.0)
     }
 
     /// A wire there and back within the complex.
     fn pair<Out: 'static, Back: 'static>(
         &self,
+        from: (&Scope, Hertz),
+        name: &str,
+        to: (&Scope, Hertz),
+        latencies: (u64, u64),
+    ) -> (Wire<Back, Out>, Wire<Out, Back>) {
+        self.pair_as_wide(from, name, to, latencies, self.bandwidth())
+    }
+
+    /// The same of another bandwidth, in bytes a second.
+    fn pair_as_wide<Out: 'static, Back: 'static>(
+        &self,
         (from, from_clock): (&Scope, Hertz),
         name: &str,
         (to, to_clock): (&Scope, Hertz),
         (latency, back): (u64, u64),
+        bandwidth: Option<u64>,
     ) -> (Wire<Back, Out>, Wire<Out, Back>) {
-        let way = |clock, latency| PortSpec {
+        let way = |clock: Hertz, latency| PortSpec {
             capacity: self.complex.network.capacity + latency as usize,
             latency: Cycles(latency),
-            bytes_per_cycle: self.bytes_per_cycle(clock),
+            bytes_per_cycle: bandwidth.map(|bytes| bytes.div_ceil(clock.0)),
         };
         let (out, there): (Outlet<Out>, Inlet<Out>) = from.port(name, way(from_clock, latency), to);
         let (reply, here): (Outlet<Back>, Inlet<Back>) =
@@ -194,9 +211,22 @@ impl Builder {
 
     /// Attaches an element of the CPU's clock to the network; gives its side of the wire.
     fn attach(&mut self, nodes: Vec<Node>, scope: &Scope, clock: Hertz, latency: u64) -> Wire<Packet, Packet> {
+        let bandwidth = self.bandwidth();
+        self.attach_as_wide(nodes, scope, clock, latency, bandwidth)
+    }
+
+    fn attach_as_wide(
+        &mut self,
+        nodes: Vec<Node>,
+        scope: &Scope,
+        clock: Hertz,
+        latency: u64,
+        bandwidth: Option<u64>,
+    ) -> Wire<Packet, Packet> {
         let system = (&self.scopes.system.scope("network"), self.complex.system_clock);
         let cycles = (latency * self.complex.system_clock.0).div_ceil(clock.0);
-        let (element, network) = self.pair((scope, clock), "to_network", system, (1, cycles.max(1)));
+        let latencies = (1, cycles.max(1));
+        let (element, network) = self.pair_as_wide((scope, clock), "to_network", system, latencies, bandwidth);
         self.stations.push(Station { nodes, wire: network });
         element
     }
@@ -339,6 +369,7 @@ impl Builder {
     fn slices(&mut self) -> Flusher {
         let (complex, layout) = (self.complex.clone(), self.layout);
         let front_end = self.scopes.gpu.scope("front_end");
+        let pages: Rc<RefCell<FxHashSet<PhysAddr>>> = Rc::default();
         let mut slices = Vec::new();
         for slice in 0..complex.slices {
             let scope = self.scopes.cpu.scope("cpu").scope(("l3_", slice));
@@ -355,10 +386,12 @@ impl Builder {
             let mut spec = cache_spec(complex.l3, &directory::L3, me, homes, layout.core_l2(0), true);
             spec.acquire = Acquire::Recall;
             let cache = Cache::new(spec, Vec::new(), neighbours, None, &scope);
+            let flushed = Rc::clone(&pages);
+            let cache = cache.recalling(Rc::new(move |line| flushed.borrow().contains(&page_of(line))));
             let cache = cache.lines_watched_by(self.eyes.of_directory());
             scope.serve("control", |cx| cache.run(cx));
         }
-        Flusher(slices)
+        Flusher { slices, pages }
     }
 
     fn memories(&self) -> Homes {
@@ -373,7 +406,7 @@ impl Builder {
         }
         let scope = self.scopes.gpu.scope("hub");
         let nodes: Vec<Node> = gpus.iter().map(|(node, _)| *node).collect();
-        let out = self.attach(nodes, &scope, self.gpu_clock, 0);
+        let out = self.attach_as_wide(nodes, &scope, self.gpu_clock, 0, self.gpu_bandwidth());
         let banks = gpus.into_iter().map(|(node, ends)| Station { nodes: vec![node], wire: wire(ends, &scope) });
         let mut stations: Vec<_> = banks.collect();
         stations.push(Station { nodes: self.layout.of_complex(), wire: out });
@@ -391,7 +424,7 @@ impl Builder {
         let (layout, clock) = (self.layout, self.complex.system_clock);
         let scope = self.scopes.system.scope("system_agent");
         let nodes = (0..stores.len()).map(|channel| layout.memory(channel)).collect();
-        let Wire { from, to } = self.attach(nodes, &scope, clock, 2);
+        let Wire { from, to } = self.attach_as_wide(nodes, &scope, clock, 2, self.gpu_bandwidth());
         let mut dealt_to = Vec::new();
         for (number, ((channel, store), fetches)) in stores.enumerate() {
             let own = self.scopes.memory.scope(("memory", number));
@@ -438,18 +471,29 @@ impl Builder {
     }
 }
 
-/// Has the CPU's caches give up all they hold: those above the last-level cache are told by it.
-struct Flusher(Vec<(Node, Wire<Packet, Packet>)>);
+/// Has the CPU's caches give up all they hold of some pages: those above the last-level cache are told by it.
+struct Flusher {
+    slices: Vec<(Node, Wire<Packet, Packet>)>,
+    /// Those pages. Looked up, never walked.
+    pages: Rc<RefCell<FxHashSet<PhysAddr>>>,
+}
+
+/// The page that a line lies in.
+fn page_of(line: LineAddr) -> PhysAddr {
+    const PAGE: u64 = 4096;
+    PhysAddr(line.0 / PAGE * PAGE)
+}
 
 impl Caches for Flusher {
-    fn flush(&self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        *self.pages.borrow_mut() = pages.iter().copied().collect();
         Box::pin(async {
-            for (slice, wire) in &self.0 {
+            for (slice, wire) in &self.slices {
                 let order =
                     Msg { scope: mem::Scope::System, ..Msg::new(FLUSHER, *slice, Kind::Flush, WHOLE, Block::EMPTY) };
                 wire.to.send(Lane::Coherence, order.into(), HEADER).await;
             }
-            for (_, wire) in &self.0 {
+            for (_, wire) in &self.slices {
                 wire.from.recv(Lane::Reply).await;
             }
         })

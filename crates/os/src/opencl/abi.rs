@@ -88,6 +88,16 @@ impl Rect {
         [to.0, from.0, bytes, rows, slices, to_pitch[0], from_pitch[0], to_pitch[1], from_pitch[1]]
     }
 
+    /// The ranges that it goes to and comes from, with what lies between rows.
+    pub fn ranges(&self) -> [(VirtAddr, Bytes); 2] {
+        let last = |count: u64, pitch: u64| count.saturating_sub(1).saturating_mul(pitch);
+        let range = |start: VirtAddr, pitch: [u64; 2]| {
+            let behind = last(self.size[1], pitch[0]).saturating_add(last(self.size[2], pitch[1]));
+            (start, Bytes(self.size[0].saturating_add(behind)))
+        };
+        [range(self.to, self.to_pitch), range(self.from, self.from_pitch)]
+    }
+
     /// The rows: where each goes to and comes from.
     pub fn rows(self) -> impl Iterator<Item = (VirtAddr, VirtAddr)> {
         (0..self.size[2]).flat_map(move |slice| {

@@ -27,6 +27,9 @@ pub struct Ready {
     pub gpu: Option<usize>,
     /// What kernels can reach, beside the scratch memory of this one: whole pages, by address, with a gap between any two.
     pub reach: Vec<(VirtAddr, Bytes)>,
+    /// The pages of it that the host may have touched since the last kernel started: what was new, copied, filled or unmapped, and
+    /// what belongs to the launch. Caches of the host that kernels do not see hold nothing else of importance.
+    pub touched: Vec<(VirtAddr, Bytes)>,
 }
 
 /// Bytes that an engine beside the GPUs is to move.

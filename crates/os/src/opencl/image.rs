@@ -244,6 +244,7 @@ impl Driver {
             }
             _ => self.policy.allocate(call.guest, Bytes(size), Brought::Nothing)?,
         };
+        self.touched.push((placement.device, placement.size));
         if host != 0 && placement.host.is_none() {
             // The last row ends with its last texel: what lies behind is not the program's to give.
             let rect = Rect {

@@ -133,7 +133,7 @@ fn place(
     for (address, bytes) in contents {
         guest.write(address, &bytes).map_err(|fault| fault.to_string())?;
     }
-    Ok(Ready { program, dispatch, plan, places, gpu, reach: Vec::new() })
+    Ok(Ready { program, dispatch, plan, places, gpu, reach: Vec::new(), touched: Vec::new() })
 }
 
 impl Driver {
@@ -155,6 +155,8 @@ impl Driver {
             }
         };
         ready.reach = self.reach(&running.parts, ready.places.scratch);
+        let touched = std::mem::take(&mut self.touched).into_iter();
+        ready.touched = whole_pages(touched.chain(self.slots.all()).chain(running.parts.0.iter().copied()));
         self.running.insert(event, running);
         self.gpus.start(event, ready, guest, now).map_err(NotStarted::Broken)
     }
@@ -192,7 +194,7 @@ impl Driver {
         ended.extend(done.ended);
         for ended in ended {
             match self.transfers.remove(&ended.launch) {
-                Some(descriptor) => self.end_transfer(ended, descriptor),
+                Some(transfer) => self.end_transfer(ended, transfer),
                 None => self.end_kernel(ended, guest),
             }
         }

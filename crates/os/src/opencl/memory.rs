@@ -117,6 +117,7 @@ impl Driver {
                 self.policy.allocate(call.guest, Bytes(size), brought)?
             }
         };
+        self.touched.push((placement.device, placement.size));
         let mut buffer = MemObject::new(context, flags, size, host_pointer, placement);
         if flags & cl::MEM_USE_HOST_PTR == 0 {
             buffer.host_pointer = 0;

@@ -426,6 +426,7 @@ impl Driver {
             self.say(&text);
             cl::OUT_OF_RESOURCES
         })?;
+        self.touched.push(loaded.memory);
         self.programs.held_mut(handle)?.loaded[usize::from(wide)] = Some(loaded.clone());
         Ok(loaded)
     }

@@ -74,6 +74,7 @@ impl Driver {
         ensure(alignment == 0 || alignment.is_power_of_two() && alignment <= 128, cl::INVALID_VALUE)?;
         let base = call.guest.map_anonymous(Bytes(size))?;
         self.svm.0.insert(base.0, Allocation { base, size: Bytes(size) });
+        self.touched.push((base, Bytes(size)));
         Ok(Outcome::word(base.0))
     }
 
@@ -150,7 +151,9 @@ impl Driver {
         let pointer = call.pointer(1);
         ensure(pointer.0 != 0, cl::INVALID_VALUE)?;
         let allocation = *self.svm.find(pointer).ok_or(cl::INVALID_VALUE)?;
-        let steps = self.policy.svm_unmap(pointer, Bytes(allocation.left(pointer)));
+        let left = Bytes(allocation.left(pointer));
+        self.touched.push((pointer, left));
+        let steps = self.policy.svm_unmap(pointer, left);
         self.enqueue_svm(call, 2, false, cl::COMMAND_SVM_UNMAP, steps)
     }
 

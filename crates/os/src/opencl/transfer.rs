@@ -233,6 +233,7 @@ impl Driver {
         let memory = self.memories.get_mut(handle)?;
         let place = memory.mappings.iter().rposition(|mapping| mapping.pointer == pointer);
         let mapping = memory.mappings.remove(place.ok_or(cl::INVALID_VALUE)?);
+        self.touched.extend(mapping.rect.ranges());
         let steps = own.as_mut().unwrap_or(&mut self.policy).unmap(&mapping);
         let kind = cl::COMMAND_UNMAP_MEM_OBJECT;
         let command = Command { kind, steps, memories: vec![handle], ..Command::default() };

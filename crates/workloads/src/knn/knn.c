@@ -56,9 +56,9 @@ static void run(const Options *options)
     }
     parallel(by_cpu, options->chunk, measure, &(Work){records + 2 * by_gpu, out.cpu});
     map_to_read(out.gpu);
+    region_end();
     pick(out.gpu, by_gpu, best);
     pick(out.cpu, by_cpu, best);
-    region_end();
 
     if (!options->check)
         return;

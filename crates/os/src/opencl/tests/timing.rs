@@ -5,7 +5,8 @@ use gcn3::{
     dispatch::Dispatch,
     functional::{Options, Plan},
 };
-use mem::Bytes;
+use mem::{Bytes, VirtAddr};
+use std::{cell::RefCell, rc::Rc};
 
 use super::{
     super::{
@@ -25,6 +26,8 @@ const KERNEL: Time = Time::micros(100);
 struct Clockwork {
     ends: Vec<(u64, Time)>,
     broken: bool,
+    /// What the host had touched before each.
+    touched: Rc<RefCell<Vec<Vec<(VirtAddr, Bytes)>>>>,
 }
 
 impl Gpus for Clockwork {
@@ -38,6 +41,7 @@ impl Gpus for Clockwork {
         }
         let reaches = |address| kernel.reach.iter().any(|(base, size)| *base <= address && address < *base + *size);
         assert!(reaches(kernel.places.kernarg) && reaches(kernel.places.image), "{:?}", kernel.reach);
+        self.touched.borrow_mut().push(kernel.touched);
         let free = self.ends.last().map_or(Time::ZERO, |(_, end)| *end);
         self.ends.push((launch, free.max(now) + KERNEL));
         Ok(())
@@ -92,6 +96,26 @@ fn kernels_of_a_queue_follow_each_other_and_the_host_waits_for_their_ends() {
     assert_eq!(program.now, Time::micros(207));
     assert_eq!(profile(&mut program, first), [7_000, 7_000, 7_000, 107_000]);
     assert_eq!(profile(&mut program, second), [7_000, 107_000, 107_000, 207_000]);
+}
+
+#[test]
+fn what_the_host_touched_since_the_last_kernel_is_told_with_the_next() {
+    let clockwork = Clockwork::default();
+    let touched = Rc::clone(&clockwork.touched);
+    let (mut program, setup, kernel) = program(Costs::default(), clockwork);
+    let svm = program.call(SVMAlloc, &[setup.context, cl::MEM_READ_WRITE, 8000, 0]);
+    let told = |program: &mut Program| {
+        enqueue(program, &setup, kernel);
+        program.ok(Finish, &[setup.queue]);
+        let last = touched.borrow_mut().pop().expect("a kernel was started");
+        last.iter().any(|(base, size)| base.0 <= svm && svm < base.0 + size.0)
+    };
+    assert!(told(&mut program), "it is new");
+    assert!(!told(&mut program));
+    program.ok(EnqueueSVMMap, &[setup.queue, 1, cl::MAP_READ, svm, 8000, 0, 0, 0]);
+    assert!(!told(&mut program), "whoever reads may go on");
+    program.ok(EnqueueSVMUnmap, &[setup.queue, svm, 0, 0, 0]);
+    assert!(told(&mut program));
 }
 
 #[test]

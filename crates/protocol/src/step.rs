@@ -173,9 +173,9 @@ pub trait Controller<const N: usize>: Sync {
         false
     }
 
-    /// Whether the bytes of its lines, which the node with the next number keeps for it, have been given up.
-    fn has_given_up(&self, _: &Line<N>) -> bool {
-        false
+    /// Whether the store that keeps the bytes of its lines holds what the record says.
+    fn fits_store(&self, _: &Line<N>, _: &[Line<N>]) -> bool {
+        true
     }
 
     /// Whether nobody waits for its answers to what it is told about a line. It must take that at once: whatever comes behind from the

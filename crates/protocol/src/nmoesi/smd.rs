@@ -321,9 +321,17 @@ impl<const N: usize> Controller<N> for Smd {
             }
     }
 
-    fn has_given_up(&self, line: &Line<N>) -> bool {
+    /// A block that is here is here whole, and of one that is not here nothing is. While it is awaited that holds until the first line comes.
+    fn fits_store(&self, line: &Line<N>, store: &[Line<N>]) -> bool {
         let awaits_all = line.acks == u16::from(self.lines);
-        Self::state(line) == State::I || Self::state(line) == State::I_GetX && awaits_all
+        match Self::state(line) {
+            State::I => store.iter().all(Line::is_empty),
+            State::I_GetX if awaits_all => store.iter().all(Line::is_empty),
+            State::N_GetX if awaits_all => !store.iter().all(Line::is_empty),
+            State::O_GetX if awaits_all => store.iter().all(|line| line.data.is_full()),
+            State::N | State::M | State::O | State::E | State::S => store.iter().all(|line| line.data.is_full()),
+            _ => true,
+        }
     }
 
     fn access(&self, line: &Line<N>) -> Access {

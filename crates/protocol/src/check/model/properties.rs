@@ -8,6 +8,7 @@ use super::{
     Check,
 };
 use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node};
+use smallvec::SmallVec;
 use stateright::Property;
 
 /// All of them.
@@ -102,15 +103,19 @@ impl Check {
         })
     }
 
-    /// Where the bytes of a block are apart from its record: of a block that is not here, nothing is.
+    /// Where the bytes of a block are apart from its record, in a store that obeys it, they are what it says.
     fn stores_fit(&self, world: &World) -> bool {
         let members = self.members();
-        (0..world.lines.len()).all(|place| {
-            let (line, member) = (place / members, place % members);
-            let directory = self.system.members[member].controller;
-            let first = line - line % directory.lines();
-            let record = &world.lines[first * members + member];
-            !directory.has_given_up(record) || world.lines[place + 1].is_empty()
-        })
+        let stored = self.system.members.iter().skip(1).map(|store| store.controller.is_prompt());
+        self.system.members.iter().zip(stored).enumerate().filter(|(_, (_, stored))| *stored).all(
+            |(number, (member, _))| {
+                let lines = member.controller.lines();
+                (0..self.system.lines).step_by(lines).all(|first| {
+                    let store = (first..first + lines).map(|line| world.lines[line * members + number + 1]);
+                    let store: SmallVec<[_; 4]> = store.collect();
+                    member.controller.fits_store(&world.lines[first * members + number], &store)
+                })
+            },
+        )
     }
 }

@@ -6,6 +6,7 @@
 //! until the line can be written. How long a look-up takes is in the latency of the wires to the cache:
 //! it is pipelined, and partitions can be cut there.
 
+mod anew;
 mod atomics;
 mod orders;
 mod owned;
@@ -20,7 +21,7 @@ use crate::{
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Ready, RoundRobin, Scope};
 use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, lane};
-use mem::{Access, Block, Observation, Observer, Reply, Request, Seen};
+use mem::{Access, Block, Observation, Observer, Reply, Request, Seen, stamp_of};
 use orders::{Answer, Fence, Order};
 use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps};
@@ -38,6 +39,8 @@ struct Top {
     wires: Vec<(Node, Inlet<Request>, Sender<Reply>)>,
     /// Whether a store has been performed when its bytes have landed below.
     lands: bool,
+    /// How often logical time has started anew here.
+    era: u32,
 }
 
 /// Nobody: who asks a line to do something on no one's behalf, and is told that it is done.
@@ -52,8 +55,10 @@ pub struct Cache {
     from: Vec<Inlet<Packet>>,
     ready: Ready,
     to: Router<Packet>,
-    /// Everybody who is asked.
+    /// Everybody who is asked; how often each has started logical time anew; and the caches above, which are told so.
     homes: Homes,
+    eras: Vec<u32>,
+    above: Vec<Node>,
     meet: Atomics,
     acquire: Acquire,
     claims: bool,
@@ -97,6 +102,9 @@ impl Cache {
         let me = spec.bank.me;
         let (bell, pending) = (scope.eventcount("work"), Pending::default());
         let homes = spec.bank.below.clone();
+        let nodes = neighbours.to.iter().flat_map(|(nodes, _)| nodes.iter().copied());
+        let is_above = |node: &Node| !homes.nodes.contains(node) && !spec.bank.peers.contains(node);
+        let caches_above = nodes.filter(is_above).collect();
         let above = scope.scope("above");
         let wires = requesters.into_iter().enumerate().map(|(number, (node, wire))| {
             wire.from.ring(&bell);
@@ -107,7 +115,7 @@ impl Cache {
             let front = Front::new(me, scope.histogram("load_cycles"), scope.histogram("store_cycles"));
             let ready = Ready::new(wires.len());
             wires.iter().enumerate().for_each(|(number, (_, inlet, _))| inlet.note_in(&ready, number));
-            Top { front, ready, wires, lands: spec.bank.controller.stores_land() }
+            Top { front, ready, wires, lands: spec.bank.controller.stores_land(), era: 0 }
         });
         let askers = top.as_ref().map_or(neighbours.from.len(), |top| top.wires.len());
         let ready = Ready::new(neighbours.from.len());
@@ -134,7 +142,9 @@ impl Cache {
             from: neighbours.from,
             ready,
             to,
+            eras: vec![0; homes.nodes.len()],
             homes,
+            above: caches_above,
             meet: spec.atomics,
             acquire: spec.acquire,
             claims: spec.claims,
@@ -303,10 +313,15 @@ impl Cache {
     /// Takes an answer, if one has come. Answers are always taken.
     fn answer(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         let Some(number) = self.ready.first(&[Lane::Reply], 0) else { return Ok(false) };
-        let Some(Packet { msg, atomic }) = self.from[number].try_recv(Lane::Reply) else { return Ok(false) };
-        if atomic.is_some() {
-            self.returning.push_back(Packet { msg, atomic });
+        let Some(packet) = self.from[number].try_recv(Lane::Reply) else { return Ok(false) };
+        let msg = packet.msg;
+        if packet.atomic.is_some() {
+            self.returning.push_back(packet);
             self.atomic_returns(now)?;
+            return Ok(true);
+        }
+        if msg.kind == Kind::Reset {
+            self.start_anew(msg.from)?;
             return Ok(true);
         }
         if msg.line == WHOLE {
@@ -325,9 +340,10 @@ impl Cache {
 
     /// Takes a request, if there is one and it can be taken.
     fn request(&mut self, port: usize, now: u64) -> Result<bool, Box<Impossible>> {
+        let next = self.top.as_ref().and_then(|top| top.wires[port].1.front(Lane::Request).map(|request| *request));
+        let Some(request) = next.and_then(|request| self.in_our_time(request)) else { return Ok(false) };
         let Some(Top { front, wires, .. }) = &mut self.top else { return Ok(false) };
         let (node, from, _) = &wires[port];
-        let Some(request) = from.front(Lane::Request).map(|request| *request) else { return Ok(false) };
         match request.access {
             Access::Atomic(_) if self.passing.len() == ATOMICS || self.owned.len() == ATOMICS => {
                 self.refused.increment();
@@ -345,9 +361,9 @@ impl Cache {
             }
             Access::Atomic(atomic) => {
                 front.passing(&request, *node, now);
-                let stamps = Stamps::now(request.stamp);
+                let stamps = Stamps::now(request.stamp as u32);
                 let msg = Msg { stamps, ..Msg::new(*node, self.me, Kind::Read, request.line(), request.data) };
-                self.passing.push_back(Packet { msg, atomic: Some(atomic) });
+                self.passing.push_back(Packet { atomic: Some(atomic), ..msg.into() });
             }
             Access::Load | Access::Store => {
                 if self.bank.offer(front.message(&request, *node))? == Offer::Refused {
@@ -374,7 +390,7 @@ impl Cache {
     fn message(&mut self, port: usize) -> Result<bool, Box<Impossible>> {
         let from = &self.from[port];
         let coherence = from.front(Lane::Coherence).map(|packet| packet.msg);
-        let Some(msg) = coherence.or_else(|| from.front(Lane::Request).map(|packet| packet.msg)) else {
+        let Some(msg) = coherence.or_else(|| from.front(Lane::Request).map(|packet| self.of_our_time(&packet))) else {
             return Ok(false);
         };
         if coherence.is_some() && msg.line == WHOLE {
@@ -389,7 +405,7 @@ impl Cache {
             if queue.len() == ATOMICS {
                 return Ok(false);
             }
-            queue.extend(from.try_recv(Lane::Request));
+            queue.extend(from.try_recv(Lane::Request).map(|packet| Packet { msg, ..packet }));
             return Ok(true);
         } else if !(coherence.is_some() && self.bank.at_once(&msg)?) {
             // A probe does not wait behind requests for its line if it need not.
@@ -429,9 +445,11 @@ impl Cache {
             let answer = top.front.loaded(&msg, now);
             if let Some((who, observations)) = &self.observer {
                 // A lease that was over when it came was good for one read, as of its end.
-                let (seen, stamp) = (Seen::Read(answer.reply.data), msg.stamps.cts.min(msg.stamps.rts));
+                let (seen, time) = (Seen::Read(answer.reply.data), msg.stamps.cts.min(msg.stamps.rts));
+                let stamp = self.seen_at(msg.line, time);
                 tell(observations, Observation { who: *who, line: msg.line, seen, stamp });
             }
+            let Some(top) = &self.top else { continue };
             top.reply(answer);
         }
         self.bank.out = out;
@@ -452,7 +470,8 @@ fn tell(observations: &Outlet<Observation>, observation: Observation) {
 }
 
 impl Top {
-    fn reply(&self, answer: front::Answer) {
+    fn reply(&self, mut answer: front::Answer) {
+        answer.reply.stamp |= stamp_of(self.era, 0);
         let (.., sender) = self.wires.iter().find(|(node, ..)| *node == answer.to).expect("who asked is connected");
         let bytes = HEADER + answer.reply.data.mask().len() as u64;
         sender.send(Lane::Reply, answer.reply, bytes);

@@ -59,7 +59,7 @@ impl Front {
             Access::Store => (Kind::Store, request.data),
             _ => (Kind::Load, Block::EMPTY),
         };
-        let (stamps, scope) = (Stamps::now(request.stamp), request.scope);
+        let (stamps, scope) = (Stamps::now(request.stamp as u32), request.scope);
         Msg { stamps, scope, ..Msg::new(from, self.me, kind, request.line(), data) }
     }
 
@@ -84,7 +84,7 @@ impl Front {
         Answer {
             mask: pending.mask,
             to: pending.from,
-            reply: Reply { id: pending.id, data: msg.data, stamp: msg.stamps.wts },
+            reply: Reply { id: pending.id, data: msg.data, stamp: msg.stamps.wts.into() },
         }
     }
 
@@ -94,7 +94,11 @@ impl Front {
         let pending = take(&mut self.loads, msg.line, oldest).expect("the bank answers what it was asked");
         self.load_cycles.record(now - pending.since);
         let data = msg.data.only(pending.mask);
-        Answer { mask: pending.mask, to: pending.from, reply: Reply { id: pending.id, data, stamp: msg.stamps.cts } }
+        Answer {
+            mask: pending.mask,
+            to: pending.from,
+            reply: Reply { id: pending.id, data, stamp: msg.stamps.cts.into() },
+        }
     }
 
     /// Bytes have landed below: the store that wrote them has been performed. Bytes that no request wrote are none of ours.
@@ -117,7 +121,7 @@ impl Front {
         Answer {
             mask: pending.mask,
             to: pending.from,
-            reply: Reply { id: pending.id, data: Block::EMPTY, stamp: msg.stamps.cts },
+            reply: Reply { id: pending.id, data: Block::EMPTY, stamp: msg.stamps.cts.into() },
         }
     }
 }

@@ -26,12 +26,16 @@ pub struct Check {
     /// How many stores, each of a value of its own.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=7))]
     values: u8,
-    /// Give up beyond this many states.
-    #[arg(long, default_value_t = 50_000_000, value_parser = clap::value_parser!(u32).range(1..))]
-    max_states: u32,
-    /// Change every cell of the tables in turn, and say which changes the checker does not notice.
+    /// Give up beyond this many states. Unless given 50 million, and with --mutants 20 thousand for each change.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    max_states: Option<u32>,
+    /// Change every cell of the tables in turn, and say which changes the checker does not notice: by random walks over the protocol's
+    /// systems, the larger ones included, and then by searches.
     #[arg(long)]
     mutants: bool,
+    /// With --mutants: how many random walks each system is given.
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..))]
+    walks: u32,
 }
 
 /// A protocol, and those of its systems that were asked for.
@@ -47,7 +51,8 @@ impl Check {
     }
 
     fn limits(&self, setup: &Setup) -> Limits {
-        Limits { values: self.values, rounds: setup.rounds, states: self.max_states as usize, threads: 1 }
+        let states = self.max_states.unwrap_or(if self.mutants { 20_000 } else { 50_000_000 });
+        Limits { values: self.values, rounds: setup.rounds, states: states as usize, threads: 1 }
     }
 }
 
@@ -67,7 +72,7 @@ fn choose(name: &str) -> miette::Result<Vec<Chosen>> {
     let systems = match system {
         None => protocol.systems,
         Some(system) => std::slice::from_ref(protocol.system(system).ok_or_else(|| {
-            let names: Vec<_> = protocol.systems.iter().map(|setup| setup.name).collect();
+            let names: Vec<_> = protocol.systems.iter().chain(protocol.larger).map(|setup| setup.name).collect();
             miette!("{name} has no system '{system}': it is checked on {}", names.join(", "))
         })?),
     };

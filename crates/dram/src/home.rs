@@ -9,7 +9,7 @@ use crate::{
     room::{Room, RoomSpec},
 };
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr};
-use protocol::{Controller, Impossible, Kind, Lane, Line, Log, Msg, Place, Stamp, Step, Table, step};
+use protocol::{Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamp, Stamps, Step, Table, step};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -53,6 +53,8 @@ pub struct Home {
     cts: Stamp,
     /// The latest time at which a line that was given out had been written.
     latest: Stamp,
+    /// A message waits because logical time has come to its end.
+    is_over: bool,
     /// Messages that wait, by line, in their order; only looked up.
     waiting: FxHashMap<LineAddr, VecDeque<Msg<LINE>>>,
     /// Lines whose first message is to be tried again.
@@ -81,6 +83,7 @@ impl Home {
             forgotten: 0,
             cts: 0,
             latest: 0,
+            is_over: false,
             waiting: FxHashMap::default(),
             again: VecDeque::new(),
             log: Log::new(table, history),
@@ -143,6 +146,33 @@ impl Home {
         self.latest
     }
 
+    pub fn me(&self) -> Node {
+        self.place.me
+    }
+
+    /// Whether logical time has come to its end: some wait until it starts anew.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Logical time starts anew: every line is told, and whatever waits forgets the times that it carries and is tried again.
+    pub fn start_anew(&mut self) -> Result<(), Box<Impossible>> {
+        let mut lines: Vec<LineAddr> = self.known.keys().copied().collect();
+        lines.sort_unstable();
+        for line in lines {
+            self.attempt(&Msg::new(self.place.me, self.place.me, Kind::Reset, line, Block::EMPTY))?;
+            if let Some(room) = &mut self.room {
+                room.free(line);
+            }
+        }
+        (self.cts, self.latest, self.is_over) = (0, 0, false);
+        self.waiting.values_mut().flatten().for_each(|msg| msg.stamps = Stamps::ZERO);
+        let mut again: Vec<LineAddr> = self.waiting.keys().copied().collect();
+        again.sort_unstable();
+        self.again = again.into();
+        Ok(())
+    }
+
     /// Performs an atomic access whose operands are the bytes of `msg`, as a write that nothing comes before; `None` if the line
     /// can't be written now.
     pub fn change(&mut self, msg: &Msg<LINE>, atomic: Atomic) -> Result<Option<Changed>, Box<Impossible>> {
@@ -178,6 +208,8 @@ impl Home {
         let mut line = self.line(msg.line);
         let before = line;
         let Step::Sends(sends) = step(self.controller, self.table, self.place, &mut line, msg, &mut self.log)? else {
+            // Homes that keep time make nobody wait for anything else.
+            self.is_over |= self.table.events.contains(&"Reset");
             return Ok(None);
         };
         let touched = match () {
@@ -232,7 +264,7 @@ impl Home {
 mod tests {
     use super::*;
     use mem::Mask;
-    use protocol::{Node, Stamps, halcone, memory, mesi};
+    use protocol::{halcone, memory, mesi};
 
     const ME: Node = Node(9);
     const LINE_0: LineAddr = LineAddr(0);

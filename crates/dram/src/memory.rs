@@ -13,9 +13,9 @@ use crate::{
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Router, Side, WHOLE, bytes, lane};
-use mem::{Atomic, Block, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
+use mem::{Atomic, Block, LINE, LineAddr, Observation, Observer, PhysAddr, Seen, stamp_of};
 use protocol::{Controller, Impossible, Kind, Msg, Node, Place, Stamps};
-use std::{collections::VecDeque, rc::Rc};
+use std::{cell::Cell, collections::VecDeque, rc::Rc};
 
 /// What a memory is made of.
 #[derive(Clone, Copy)]
@@ -117,6 +117,12 @@ pub struct Memory {
     writes: Counter,
     /// Lines that were forgotten to make room for others.
     forgotten: Option<Counter>,
+    /// How often logical time has started anew, where it does, and the caches that are told so.
+    restarts: Option<Counter>,
+    era: u32,
+    above: Vec<Node>,
+    /// Answers that have not left.
+    owed: Rc<Cell<usize>>,
     /// Lines read or written, over time.
     traffic: Series,
 }
@@ -135,10 +141,13 @@ impl Memory {
         let (under_way, done) = scope.port("under_way", port, scope);
         let bell = scope.eventcount("work");
         above.from.iter().for_each(|inlet| inlet.ring(&bell));
+        let nodes = above.to.iter().flat_map(|(nodes, _)| nodes.iter().copied()).collect();
         // Probes that have not gone out hold up nobody, so nobody asks for them.
         let ways = Rc::new(Router::new(above.to, &Pending::default(), &scope.scope("above"), &bell));
-        let answers = Rc::clone(&ways);
-        scope.serve("answer", |_| answer(done, answers));
+        let (answers, owed) = (Rc::clone(&ways), Rc::new(Cell::new(0)));
+        let restarts = spec.controller.table().events.contains(&"Reset").then(|| scope.counter("restarts"));
+        let left = restarts.is_some().then(|| (Rc::clone(&owed), bell.clone()));
+        scope.serve("answer", |_| answer(done, answers, left));
         let dram = match spec.timing {
             Timing::Fixed(_) => None,
             Timing::Dram(dram) => Some(Dram::new(dram, &under_way, &bell, scope)),
@@ -166,6 +175,10 @@ impl Memory {
             reads: scope.counter("reads"),
             writes: scope.counter("writes"),
             forgotten: spec.room.map(|_| scope.counter("forgotten")),
+            restarts,
+            era: 0,
+            above: nodes,
+            owed,
             traffic: scope.series("traffic"),
         }
     }
@@ -192,6 +205,7 @@ impl Memory {
                     continue;
                 }
                 Ok(Next::Waits) => {}
+                Ok(Next::Anew) => self.tell_all_to_start_anew().await,
                 Ok(Next::Served(served, atomic)) => self.respond(served, atomic, cx.now().0).await,
                 Err(hole) => return cx.fail(hole.to_string()),
             }
@@ -208,6 +222,10 @@ impl Memory {
         let answer = self.askers.iter().find_map(|inlet| take(inlet, Lane::Reply));
         if let Some(packet) = answer {
             return self.offer(packet);
+        }
+        if self.home.is_over() {
+            // Whatever has been answered so far must reach everybody before they hear of the new beginning.
+            return if self.owed.get() > 0 { Ok(Next::Nothing) } else { self.start_anew() };
         }
         if let Some(next) = self.atomic()? {
             return Ok(next);
@@ -260,7 +278,9 @@ impl Memory {
     }
 
     fn offer(&mut self, packet: Packet) -> Result<Next, Box<Impossible>> {
-        let Packet { msg, atomic } = packet;
+        let stamps = if packet.era == self.era { packet.msg.stamps } else { Stamps::ZERO };
+        let packet = Packet { msg: Msg { stamps, ..packet.msg }, ..packet };
+        let Packet { msg, atomic, .. } = packet;
         if msg.line == WHOLE {
             // An acquire asks how late it is; everything that has been written and acknowledged is here.
             let stamps = Stamps::now(self.home.latest());
@@ -285,6 +305,26 @@ impl Memory {
             }
         }
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
+    }
+
+    /// Logical time starts anew here.
+    fn start_anew(&mut self) -> Result<Next, Box<Impossible>> {
+        self.home.start_anew()?;
+        self.atomics.iter_mut().for_each(|packet| packet.msg.stamps = Stamps::ZERO);
+        self.era += 1;
+        if let Some(restarts) = &self.restarts {
+            restarts.increment();
+        }
+        Ok(Next::Anew)
+    }
+
+    /// On the way of answers, so that none that was given before comes later.
+    async fn tell_all_to_start_anew(&mut self) {
+        for node in &self.above {
+            let reset = Msg::new(self.home.me(), *node, Kind::Reset, WHOLE, Block::EMPTY);
+            self.owed.set(self.owed.get() + 1);
+            self.under_way.send(Lane::Reply, reset.into(), 0).await;
+        }
     }
 
     /// What a message of the second side has come to.
@@ -314,7 +354,7 @@ impl Memory {
 
     /// Performs the oldest atomic access, if there is one and its line can be written.
     fn atomic(&mut self) -> Result<Option<Next>, Box<Impossible>> {
-        let Some(Packet { msg, atomic: Some(atomic) }) = self.atomics.front().copied() else { return Ok(None) };
+        let Some(Packet { msg, atomic: Some(atomic), .. }) = self.atomics.front().copied() else { return Ok(None) };
         if !self.has_room(msg.line) {
             return Ok(None);
         }
@@ -331,7 +371,7 @@ impl Memory {
     /// Tells whoever checks the run what was written, and when in logical time.
     fn observe(&self, served: &Served, seen: Seen) {
         if let Some((who, observations)) = &self.observer {
-            let stamp = served.sends.iter().map(|send| send.stamps.wts).max().unwrap_or(0);
+            let stamp = stamp_of(self.era, served.sends.iter().map(|send| send.stamps.wts).max().unwrap_or(0));
             let told =
                 observations.try_send(Lane::Request, Observation { who: *who, line: served.line, seen, stamp }, 0);
             assert!(told.is_ok(), "the wire to the golden image holds any number");
@@ -340,7 +380,7 @@ impl Memory {
 
     /// Sends what a step gave rise to, or sees to it that it will be sent.
     async fn respond(&mut self, served: Served, atomic: Option<Atomic>, now: u64) {
-        let sends = served.sends.into_iter().map(|msg| Packet { msg, atomic });
+        let sends = served.sends.into_iter().map(|msg| Packet { atomic, ..msg.into() });
         let (mut answers, probes): (Vec<_>, Vec<_>) = sends.partition(|packet| lane(&packet.msg) == Lane::Reply);
         probes.into_iter().for_each(|probe| self.ways.send(probe));
         match served.touched {
@@ -350,6 +390,9 @@ impl Memory {
         }
         if let Some(forgotten) = &self.forgotten {
             forgotten.add(std::mem::take(&mut self.home.forgotten));
+        }
+        if self.restarts.is_some() {
+            self.owed.set(self.owed.get() + answers.len());
         }
         self.traffic.count(u64::from(!matches!(served.touched, Touched::Nothing)));
         if let Some(dram) = &self.dram {
@@ -398,6 +441,8 @@ enum Next {
     Nothing,
     /// The message waits with its line.
     Waits,
+    /// Everybody is to hear that logical time has started anew.
+    Anew,
     Served(Served, Option<Atomic>),
 }
 
@@ -405,10 +450,17 @@ pub(crate) fn take(from: &Inlet<Packet>, lane: Lane) -> Option<Packet> {
     if from.is_empty() { None } else { from.try_recv(lane) }
 }
 
-/// Sends each answer to the one who asked. Caches always take answers.
-pub(crate) async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>) {
+/// Sends each answer to the one who asked. Caches always take answers. `left`: counts those that have not been sent, and who is to know that all
+/// have.
+pub(crate) async fn answer(done: Inlet<Packet>, ways: Rc<Router<Packet>>, left: Option<(Rc<Cell<usize>>, EventCount)>) {
     loop {
         let packet = done.recv(Lane::Reply).await;
         ways.to(packet.msg.to).outlet().send(Lane::Reply, packet, bytes(&packet.msg)).await;
+        if let Some((owed, bell)) = &left {
+            owed.set(owed.get() - 1);
+            if owed.get() == 0 {
+                bell.advance();
+            }
+        }
     }
 }

@@ -21,11 +21,13 @@ pub const HEADER: u64 = 8;
 pub struct Packet {
     pub msg: Msg<LINE>,
     pub atomic: Option<Atomic>,
+    /// How often logical time had started anew for the sender: a request with times from before has forgotten them.
+    pub era: u32,
 }
 
 impl From<Msg<LINE>> for Packet {
     fn from(msg: Msg<LINE>) -> Self {
-        Self { msg, atomic: None }
+        Self { msg, atomic: None, era: 0 }
     }
 }
 
@@ -150,6 +152,8 @@ pub struct Router<T> {
     routes: Box<[u8]>,
     /// Whether what it asks travels with probes rather than with what others ask.
     pub lifts_requests: bool,
+    /// What its packets say of the sender ([`Packet::era`]).
+    pub era: u32,
 }
 
 const NO_WAY: u8 = u8::MAX;
@@ -177,7 +181,7 @@ impl<T: 'static> Router<T> {
             Sender::new(outlet, &pending, &scope.scope(("way", number)), bell)
         });
         let senders = senders.collect();
-        Self { senders, routes: routes.into(), lifts_requests: false }
+        Self { senders, routes: routes.into(), lifts_requests: false, era: 0 }
     }
 
     /// Whether a way leads to a node.
@@ -199,6 +203,7 @@ impl<T: 'static> Router<T> {
 impl Router<Packet> {
     /// Sends a packet to whom it is for.
     pub fn send(&self, packet: Packet) {
+        let packet = Packet { era: self.era, ..packet };
         let lane = match lane(&packet.msg) {
             Lane::Request if self.lifts_requests => Lane::Coherence,
             lane => lane,

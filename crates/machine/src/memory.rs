@@ -11,6 +11,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 struct MemoryFile {
     kind: String,
+    time_bits: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -60,10 +61,11 @@ pub fn tsu(file: &mut File, banks: usize, interleave: u64) -> Result<Option<Room
     Ok(Some(RoomSpec { sets, ways, block: LINE as u64, memories: banks as u64, interleave }))
 }
 
-/// Reads and checks all sections, whichever is used: a kind can be chosen by changing one key.
-pub fn timing(file: &mut File) -> Result<Timing, MachineError> {
-    let MemoryFile { kind } = file.section("memory")?;
-    of_kind(file, "memory", &kind)
+/// Reads and checks all sections, whichever is used: a kind can be chosen by changing one key. And how many bits logical times have, if that is
+/// said.
+pub fn timing(file: &mut File) -> Result<(Timing, Option<usize>), MachineError> {
+    let MemoryFile { kind, time_bits } = file.section("memory")?;
+    Ok((of_kind(file, "memory", &kind)?, time_bits))
 }
 
 /// The same for the memory of another section, whose kind is known.

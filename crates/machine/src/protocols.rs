@@ -1,9 +1,9 @@
 //! The protocols that a machine can be run with: which controller stands where, and what a cache does that is no step of it.
 
 use cache::{Acquire, Atomics};
-use mem::{LINE, Stamp};
+use mem::LINE;
 use protocol::{
-    Controller, Sharers,
+    Controller, Sharers, Stamp,
     gtsc::{GtscL1, GtscL2, GtscMemory},
     halcone::{HalconeL1, HalconeL2, Tsu},
     hmg::HmgL2,
@@ -52,9 +52,29 @@ pub enum L2 {
     Peers(&'static [HmgL2]),
 }
 
-/// Times of 16 bits run over within a few thousand accesses to a line; these have 32, and do not in any run.
-static TSU: Tsu = Tsu { last: Stamp::MAX, ..Tsu::PAPER };
-static GTSC_MEMORY: GtscMemory = GtscMemory { last: Stamp::MAX, ..GtscMemory::PAPER };
+/// With logical times of so many bits. Those of 32 do not run over in any run.
+static TSU: [Tsu; 33] = {
+    let (mut all, mut bits) = ([Tsu::PAPER; 33], 0);
+    while bits < all.len() {
+        all[bits].last = last(bits);
+        bits += 1;
+    }
+    all
+};
+
+static GTSC_MEMORY: [GtscMemory; 33] = {
+    let (mut all, mut bits) = ([GtscMemory::PAPER; 33], 0);
+    while bits < all.len() {
+        all[bits].last = last(bits);
+        bits += 1;
+    }
+    all
+};
+
+/// The last time of so many bits.
+const fn last(bits: usize) -> Stamp {
+    ((1u64 << bits) - 1) as Stamp
+}
 
 /// HMG's, for any number of them that a home can tell apart.
 static HMG_L2: [HmgL2; Sharers::MOST + 1] = {
@@ -119,7 +139,7 @@ static ROLES: &[Roles] = &[
         name: "halcone",
         l1: &HalconeL1,
         l2: L2::Alone(&HalconeL2),
-        home: &TSU,
+        home: &TSU[32],
         coherent: true,
         atomics: Atomics::Below,
         acquire: Acquire::Raise,
@@ -130,7 +150,7 @@ static ROLES: &[Roles] = &[
         name: "gtsc",
         l1: &GtscL1,
         l2: L2::Alone(&GtscL2),
-        home: &GTSC_MEMORY,
+        home: &GTSC_MEMORY[32],
         coherent: true,
         atomics: Atomics::Below,
         acquire: Acquire::Ask,
@@ -152,6 +172,18 @@ static ROLES: &[Roles] = &[
 ];
 
 impl Roles {
+    /// Logical times have at least so many bits: a lease must fit.
+    pub const LEAST_TIME_BITS: usize = 5;
+
+    /// The same with logical times of so many bits; as it is if the protocol has none.
+    pub fn with_time_bits(self, bits: usize) -> Self {
+        match self.name {
+            "halcone" => Self { home: &TSU[bits], ..self },
+            "gtsc" => Self { home: &GTSC_MEMORY[bits], ..self },
+            _ => self,
+        }
+    }
+
     pub fn named(name: &str) -> Option<Self> {
         ROLES.iter().find(|roles| roles.name == name).copied()
     }

@@ -205,7 +205,7 @@ impl Machine {
         let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
         let unit: ComputeUnitFile = file.section("gpu.compute_unit")?;
         let l2: L2File = file.section("gpu.l2")?;
-        let memory = memory::timing(&mut file)?;
+        let (memory, time_bits) = memory::timing(&mut file)?;
         let network = network::network(&mut file, "gpu.network", gpu.arrays + l2.banks)?;
         let partitions: Partitions = file.section("partitions")?;
         // A machine that says nothing about its host has one that takes no time beside its instructions.
@@ -243,6 +243,18 @@ impl Machine {
             let reason = "mesi keeps a GPU coherent with a CPU: with it there is a section [cpu], and without it none";
             return Err(file.wrong("", Some("protocol"), reason));
         }
+        let protocol = match time_bits {
+            None => protocol,
+            Some(bits) if !(Roles::LEAST_TIME_BITS..=32).contains(&bits) => {
+                let reason = format!("logical times have {} to 32 bits: a lease must fit", Roles::LEAST_TIME_BITS);
+                return Err(file.wrong("memory", Some("time_bits"), reason));
+            }
+            Some(bits) if bits < 32 && protocol.name == "gtsc" && l2.banks > 1 => {
+                let reason = "with several banks gtsc needs 32: each starts anew by itself, and a compute unit has one time for all";
+                return Err(file.wrong("memory", Some("time_bits"), reason));
+            }
+            Some(bits) => protocol.with_time_bits(bits),
+        };
         within("", "gpus", root.gpus, MOST)?;
         within("gpu", "arrays", gpu.arrays, MOST)?;
         within("gpu", "units_per_array", gpu.units_per_array, MOST)?;

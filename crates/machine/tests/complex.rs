@@ -157,7 +157,7 @@ mod program {
                 format!("gpu.mmu.kind={}", if kind == "none" { kind } else { "iommu" }),
             ];
             let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
-            let run = good(&machine, WORKLOADS, &["vecadd", "--size", "4096"], 1).1;
+            let (_, run) = good(&machine, WORKLOADS, &["vecadd", "--size", "4096"], 1);
             let total = run.total();
             let sum = |end: &str| {
                 total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum::<u64>()

@@ -18,7 +18,7 @@ fn numbers(out: &str) -> Vec<f64> {
 }
 
 fn count(run: &Run, path: &str) -> u64 {
-    run.regions.iter().map(|region| region.statistics.count(path)).sum()
+    run.total().count(path)
 }
 
 #[test]

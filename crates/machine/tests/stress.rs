@@ -62,6 +62,20 @@ fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
 }
 
 #[test]
+fn logical_time_of_few_bits_runs_over_again_and_again_and_every_read_stays_right() {
+    for base in ["mini-halcone", "mini-gtsc"] {
+        // Banks of DRAM answer in another order than they were asked in.
+        for kind in ["memory.kind=fixed", "memory.kind=hbm"] {
+            let runs = [1, 2].map(|threads| run(base, &["memory.time_bits=6", kind], OPERATIONS, threads));
+            assert_eq!(runs[0].outcome, Outcome::Finished, "{base} {kind}");
+            assert!(runs[0].regions == runs[1].regions, "{base} {kind}: threads change statistics");
+            let restarts = runs[0].total().count("memory0.restarts");
+            assert!(restarts > 20, "{base} {kind}: time started anew {restarts} times");
+        }
+    }
+}
+
+#[test]
 fn a_write_back_queue_of_one_place_and_a_join_queue_of_one_fill_up_and_lose_nothing() {
     for (protocol, fills) in [("wb_nc", "l2_"), ("wt_nc", "l1v")] {
         let key = format!("protocol={protocol}");

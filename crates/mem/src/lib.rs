@@ -16,5 +16,5 @@ pub use address::{Bytes, LineAddr, PhysAddr, VirtAddr};
 pub use atomic::{Atomic, AtomicOp};
 pub use block::{Block, Mask};
 pub use frames::{FRAME, FrameId, Frames};
-pub use observation::{Observation, Observer, Seen, Stamp};
+pub use observation::{Observation, Observer, Seen, Stamp, era_and_time, stamp_of};
 pub use request::{Access, Asid, LINE, Reply, Request, RequestId, Scope};

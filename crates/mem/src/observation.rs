@@ -26,8 +26,19 @@ pub enum Seen {
     Synchronised,
 }
 
-/// A logical time, in protocols that order accesses by it.
-pub type Stamp = u32;
+/// A logical time, in protocols that order accesses by it. Times of caches run over and start anew; here the upper half counts how
+/// often they have ([`stamp_of`]), so that these never do.
+pub type Stamp = u64;
+
+/// The time of a cache or memory that has started anew so many times.
+pub const fn stamp_of(era: u32, time: u32) -> Stamp {
+    (era as Stamp) << 32 | time as Stamp
+}
+
+/// How often time had started anew, and the time since.
+pub const fn era_and_time(stamp: Stamp) -> (u32, u32) {
+    ((stamp >> 32) as u32, stamp as u32)
+}
 
 /// Something that happened to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

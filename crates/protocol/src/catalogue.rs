@@ -3,7 +3,7 @@
 use crate::{
     Block, Controller, Kind, Line, Node, Table,
     adsm::{self, Accelerator, Host},
-    check::{BYTES, Member, Stage, System},
+    check::{BYTES, Ground, Limits, Member, Stage, System},
     gtsc, halcone, hmg,
     memory::{self, Memory},
     mesi, nmoesi,
@@ -23,6 +23,8 @@ pub struct Protocol {
     pub tables: &'static [&'static Table],
     /// The systems it is checked on. What one of them can't show, another does: together they should meet every cell.
     pub systems: &'static [Setup],
+    /// Systems with more in them, too large to be searched in passing: for random walks. Those of a number of caches and lines have their own.
+    pub larger: &'static [Setup],
     /// What it costs in bits beside tags and data, where a paper says so.
     pub storage: Option<fn() -> Vec<Storage>>,
 }
@@ -52,6 +54,7 @@ pub static ALL: &[Protocol] = &[
         about: "write-through L1s over one write-back L2; L1s are invalidated when a kernel starts",
         tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
         systems: &[Setup { name: "one-gpu", rounds: 1, build: vi }],
+        larger: &[],
         storage: None,
     },
     Protocol {
@@ -67,6 +70,7 @@ pub static ALL: &[Protocol] = &[
             },
             Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
         ],
+        larger: &[],
         storage: None,
     },
     Protocol {
@@ -86,6 +90,7 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| not_coherent(&WriteThroughL2, &[caches], lines),
             },
         ],
+        larger: &[],
         storage: None,
     },
     Protocol {
@@ -113,6 +118,7 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "fetch-no-llc", rounds: 0, build: mesi::fetch_no_llc },
             Setup { name: "gpu-no-llc", rounds: 0, build: mesi::gpu_no_llc },
         ],
+        larger: &[],
         storage: None,
     },
     Protocol {
@@ -144,6 +150,21 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "final-flush", rounds: 1, build: nmoesi::final_flush },
             Setup { name: "claim", rounds: 1, build: nmoesi::claim },
         ],
+        larger: &[
+            Setup { name: "peers", rounds: 0, build: nmoesi::peers },
+            Setup { name: "peers-cpu", rounds: 0, build: nmoesi::peers_cpu },
+            Setup { name: "beside-n-stores", rounds: 1, build: nmoesi::beside_n_stores },
+            Setup { name: "claim-owned", rounds: 1, build: nmoesi::claim_owned },
+            Setup { name: "final-flush-apart", rounds: 1, build: nmoesi::final_flush_apart },
+            Setup { name: "l2-claims", rounds: 1, build: nmoesi::l2_claims },
+            Setup { name: "whole-stores", rounds: 0, build: nmoesi::whole_stores },
+            Setup { name: "whole-through", rounds: 1, build: nmoesi::whole_through },
+            Setup { name: "whole-coarse", rounds: 1, build: nmoesi::whole_coarse },
+            Setup { name: "whole-back", rounds: 1, build: nmoesi::whole_back },
+            Setup { name: "whole-mixed", rounds: 1, build: nmoesi::whole_mixed },
+            Setup { name: "three-stores", rounds: 0, build: nmoesi::three_stores },
+            Setup { name: "three-gpus", rounds: 1, build: nmoesi::three_gpus },
+        ],
         storage: Some(nmoesi::storage),
     },
     Protocol {
@@ -156,6 +177,12 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "overflow", rounds: 1, build: halcone::overflow },
             Setup { name: "forget", rounds: 1, build: halcone::forget },
             Setup { name: "gpus", rounds: 1, build: halcone::gpus },
+        ],
+        larger: &[
+            Setup { name: "three-gpus", rounds: 1, build: |_, _| halcone::gpus(3, 1) },
+            Setup { name: "two-lines", rounds: 1, build: |_, _| halcone::gpus(2, 2) },
+            Setup { name: "overflow-two-lines", rounds: 1, build: |_, _| halcone::overflow(2, 2) },
+            Setup { name: "forget-two-lines", rounds: 1, build: |_, _| halcone::forget(2, 2) },
         ],
         storage: Some(halcone::storage),
     },
@@ -177,6 +204,12 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "one-gpu-over", rounds: 0, build: gtsc::one_gpu_overflow },
             Setup { name: "one-gpu", rounds: 1, build: gtsc::one_gpu },
         ],
+        larger: &[
+            Setup { name: "three-gpus", rounds: 1, build: |_, _| gtsc::gpus(3, 1) },
+            Setup { name: "two-lines", rounds: 1, build: |_, _| gtsc::gpus(2, 2) },
+            Setup { name: "overflow-two-lines", rounds: 0, build: |_, _| gtsc::overflow(2, 2) },
+            Setup { name: "one-gpu-two-lines", rounds: 1, build: |_, _| gtsc::one_gpu(2, 2) },
+        ],
         storage: None,
     },
     Protocol {
@@ -189,6 +222,12 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "fences", rounds: 0, build: hmg::fences },
             Setup { name: "one-gpu", rounds: 1, build: hmg::one_gpu },
             Setup { name: "gpus", rounds: 1, build: hmg::gpus },
+        ],
+        larger: &[
+            Setup { name: "three-gpus", rounds: 1, build: |_, _| hmg::gpus(3, 1) },
+            Setup { name: "two-lines", rounds: 1, build: |_, _| hmg::gpus(2, 2) },
+            Setup { name: "fences-two-lines", rounds: 1, build: |_, _| hmg::fences(2, 2) },
+            Setup { name: "one-gpu-two-lines", rounds: 1, build: |_, _| hmg::one_gpu(3, 2) },
         ],
         storage: None,
     },
@@ -215,6 +254,7 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| adsm(&adsm::ROLLING, adsm::rolling::State::ReadOnly as u8, true, caches, lines),
             },
         ],
+        larger: &[],
         storage: None,
     },
 ];
@@ -225,9 +265,21 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 }
 
 impl Protocol {
-    /// Its system of that name.
+    /// Its system of that name, large or small.
     pub fn system(&self, name: &str) -> Option<&'static Setup> {
-        self.systems.iter().find(|setup| setup.name == name)
+        self.systems.iter().chain(self.larger).find(|setup| setup.name == name)
+    }
+
+    /// Where changes to its tables are tried: these systems with two caches and one line, which are searched with such limits, and the larger
+    /// ones.
+    pub fn grounds(&self, limits: Limits) -> Vec<Ground> {
+        let ground = |setup: &Setup, searched| Ground {
+            system: (setup.build)(2, 1),
+            limits: Limits { rounds: setup.rounds, ..limits },
+            searched,
+        };
+        let small = self.systems.iter().map(|setup| ground(setup, limits.states > 0));
+        small.chain(self.larger.iter().map(|setup| ground(setup, false))).collect()
     }
 }
 
@@ -357,7 +409,7 @@ fn adsm(host: &'static Host, initial: u8, rolls: bool, caches: usize, lines: usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{Limits, check};
+    use crate::check::check;
 
     #[test]
     fn every_protocol_holds_with_two_caches_on_every_network() {

@@ -160,6 +160,17 @@ pub trait Controller<const N: usize>: Sync {
         false
     }
 
+    /// Whether the bytes of its lines, which the node with the next number keeps for it, have been given up.
+    fn has_given_up(&self, _: &Line<N>) -> bool {
+        false
+    }
+
+    /// Whether nobody waits for its answers to what it is told about a line. It must take that at once: whatever comes behind from the
+    /// same sender would have to wait for what this one has asked of others.
+    fn is_merely_told(&self) -> bool {
+        false
+    }
+
     /// Whether `cts` is the time of the whole controller, one for all of its lines: then whoever drives it copies it from the line
     /// it stepped to the others, those that it knows nothing of included.
     fn keeps_time(&self) -> bool {

@@ -23,7 +23,7 @@ fn sent(controller: &dyn Controller<2>, place: Place, line: &mut Line<2>, msg: M
     }
 }
 
-fn msg(from: u8, to: u8, kind: Kind, data: Block<2>) -> Msg<2> {
+fn msg(from: u16, to: u16, kind: Kind, data: Block<2>) -> Msg<2> {
     Msg::new(Node(from), Node(to), kind, LineAddr(0), data)
 }
 

@@ -27,12 +27,12 @@ fn across_gpus(name: &str, release: &[Stage], acquire: &[Stage]) -> System {
 
 fn l1(system: &System, core: usize) -> Node {
     let place = system.members.iter().position(|member| member.core == Some(core));
-    Node(place.expect("each core has a first-level cache") as u8)
+    Node(place.expect("each core has a first-level cache") as u16)
 }
 
 fn l2s(system: &System) -> Vec<Node> {
     let named = |member: &protocol::check::Member| member.name.starts_with("l2");
-    (0..system.members.len()).filter(|&place| named(&system.members[place])).map(|place| Node(place as u8)).collect()
+    (0..system.members.len()).filter(|&place| named(&system.members[place])).map(|place| Node(place as u16)).collect()
 }
 
 fn search(system: System) -> Report {

@@ -2,10 +2,10 @@
 
 use protocol::{
     Cell, Table,
-    check::{Check, Limits, Network, Report, System, check},
+    catalogue::{Setup, find},
+    check::{Check, Limits, Network, Report, System, check, walk},
     nmoesi,
 };
-use stateright::Model;
 use std::borrow::Cow;
 
 /// The table with one cell as written: the next state and the actions.
@@ -52,50 +52,26 @@ fn whoever_gives_bytes_back_makes_the_others_give_the_block_up_or_they_read_old_
     assert!(is_violated(hasty, 1));
 }
 
-/// The systems that are too large for every run, with how often their stages are gone through.
-fn larger() -> [(&'static str, System, u8); 5] {
-    [
-        ("peers", nmoesi::peers(0, 0), 0),
-        ("peers-cpu", nmoesi::peers_cpu(0, 0), 0),
-        ("beside-n-stores", nmoesi::beside_n_stores(0, 0), 1),
-        ("claim-owned", nmoesi::claim_owned(0, 0), 1),
-        ("final-flush-apart", nmoesi::final_flush_apart(0, 0), 1),
-    ]
+fn larger() -> impl Iterator<Item = &'static Setup> {
+    find("nmoesi").expect("it is there").larger.iter()
 }
 
 #[test]
 #[ignore = "takes minutes: millions of states"]
 fn larger_systems_hold() {
-    for (name, system, rounds) in larger() {
-        let report = search(system, rounds);
+    for setup in larger().filter(|setup| !setup.name.starts_with("whole") && !setup.name.starts_with("three")) {
+        let report = search((setup.build)(2, 1), setup.rounds);
         let trace = report.counterexample.clone().unwrap_or_default();
-        assert!(report.holds(), "{name}: {:?}\n{trace}", report.properties);
+        assert!(report.holds(), "{}: {:?}\n{trace}", setup.name, report.properties);
     }
 }
 
 #[test]
-#[ignore = "walks at random, as long as one likes"]
 fn random_walks_over_larger_systems_meet_nothing_wrong() {
-    for (name, system, rounds) in larger() {
-        let check = Check::new(system, Network::Unordered, 7, rounds.max(3));
-        let mut random = 0x2545_f491_4f6c_dd1d_u64;
-        for _ in 0..100 {
-            let mut world = check.init_states().remove(0);
-            for step in 0..1000 {
-                let mut moves = Vec::new();
-                check.actions(&world, &mut moves);
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                let first = random as usize % moves.len().max(1);
-                let next = (0..moves.len())
-                    .find_map(|other| check.next_state(&world, moves[(first + other) % moves.len()].clone()));
-                let Some(next) = next else { break };
-                world = next;
-                for property in check.properties() {
-                    assert!((property.condition)(&check, &world), "{name}: {} after {step} moves", property.name);
-                }
-            }
+    for setup in larger() {
+        let check = Check::new((setup.build)(2, 1), Network::Unordered, 7, 3);
+        for seed in 0..20 {
+            assert_eq!(walk(&check, 500, seed), None, "{}, walk {seed}", setup.name);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Orders for all lines of a bank: to flush, to forget, to give up.
 
 use super::Bank;
-use mem::{Block, LineAddr, Stamp};
-use protocol::{Impossible, Kind, Msg, Stamps};
+use mem::{Block, LineAddr};
+use protocol::{Impossible, Kind, Msg, Node, Stamp, Stamps};
 
 impl Bank {
     /// Starts to flush or invalidate every line; [`is_swept`](Bank::is_swept) says when that is done. What has nothing to
@@ -24,6 +24,21 @@ impl Bank {
                 self.sweep.push_back(msg);
             }
         }
+        Ok(())
+    }
+
+    /// Logical time starts anew: every line is told, and whatever waits here forgets the times that it carries. `teller` is told that
+    /// a line has.
+    pub fn start_anew(&mut self, teller: Node) -> Result<(), Box<Impossible>> {
+        let waiting = self.waiting.values_mut().flatten().chain(&mut self.sweep);
+        waiting.for_each(|msg| msg.stamps = Stamps::ZERO);
+        let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
+        lines.sort_unstable();
+        for line in lines {
+            let told = self.at_once(&Msg::new(teller, self.spec.me, Kind::Reset, line, Block::EMPTY))?;
+            assert!(told, "a table with `Reset` lets no line wait for it");
+        }
+        self.nothing.stamps = Stamps::ZERO;
         Ok(())
     }
 

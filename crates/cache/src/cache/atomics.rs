@@ -10,7 +10,7 @@ impl Cache {
     /// Performs the oldest atomic access if its line is here, and has the line brought here otherwise. Says whether it did
     /// anything. What it does to the line are steps of the protocol: a read, and a write that nothing can come before.
     pub(super) fn atomic(&mut self) -> Result<bool, Box<Impossible>> {
-        let Some(Packet { msg, atomic: Some(atomic) }) = self.atomics.front().copied() else { return Ok(false) };
+        let Some(Packet { msg, atomic: Some(atomic), .. }) = self.atomics.front().copied() else { return Ok(false) };
         if let Some(old) = self.bank.whole(msg.line) {
             let new = atomic.apply(&old, &msg.data);
             if !self.bank.at_once(&Msg::new(self.me, self.me, Kind::Write, msg.line, new))? {
@@ -22,7 +22,7 @@ impl Cache {
                 tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
             }
             let answer = Msg { of: msg.of, ..Msg::new(self.me, msg.from, Kind::Data, msg.line, found) };
-            self.to.send(Packet { msg: answer, atomic: Some(atomic) });
+            self.to.send(Packet { atomic: Some(atomic), ..answer.into() });
             self.atomics.pop_front();
             return Ok(true);
         }
@@ -36,20 +36,22 @@ impl Cache {
 
     /// Sends the first atomic access that is to be performed elsewhere on its way, once nothing of its line is held here.
     pub(super) fn atomic_passes(&mut self) -> Result<bool, Box<Impossible>> {
-        let Some(Packet { msg, atomic }) = self.passing.front().copied() else { return Ok(false) };
+        let Some(packet) = self.passing.front().copied() else { return Ok(false) };
+        let msg = packet.msg;
         if !self.bank.at_once(&Msg::new(NOBODY, self.me, Kind::Invalidate, msg.line, Block::EMPTY))? {
             return Ok(false);
         }
         self.passing.pop_front();
         let of = self.top.is_none().then_some(msg.from);
         let msg = Msg { from: self.me, to: self.homes.of(msg.line), of, ..msg };
-        self.to.send(Packet { msg, atomic });
+        self.to.send(Packet { msg, ..packet });
         Ok(true)
     }
 
     /// Hands on what an atomic access found, once nothing older of its line is held here and it is no earlier than the access.
     pub(super) fn atomic_returns(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        let Some(Packet { msg, atomic }) = self.returning.front().copied() else { return Ok(false) };
+        let Some(packet) = self.returning.front().copied() else { return Ok(false) };
+        let msg = packet.msg;
         let stamps = Stamps::now(msg.stamps.wts);
         let forget = Msg { stamps, ..Msg::new(NOBODY, self.me, Kind::Invalidate, msg.line, Block::EMPTY) };
         if !self.bank.at_once(&forget)? {
@@ -63,7 +65,7 @@ impl Cache {
             }
             None => {
                 let to = msg.of.expect("an atomic access is passed on for somebody");
-                self.to.send(Packet { msg: Msg { from: self.me, to, of: None, ..msg }, atomic });
+                self.to.send(Packet { msg: Msg { from: self.me, to, of: None, ..msg }, ..packet });
             }
         }
         Ok(true)

@@ -6,8 +6,8 @@
 use super::{Acquire, Cache};
 use engine::Lane;
 use interconnect::{HEADER, WHOLE};
-use mem::{Block, LINE, Reply, Stamp};
-use protocol::{Impossible, Kind, Msg, Node, Stamps};
+use mem::{Block, LINE, Reply, stamp_of};
+use protocol::{Impossible, Kind, Msg, Node, Stamp, Stamps};
 use std::collections::VecDeque;
 
 /// Somebody who wants every line flushed or invalidated.
@@ -21,7 +21,7 @@ pub(super) struct Order {
     /// So many have not answered.
     awaited: usize,
     /// The latest time that has been heard of.
-    time: Stamp,
+    pub(super) time: Stamp,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -157,7 +157,8 @@ impl Cache {
                 match order.answer {
                     Answer::Reply(port, reply) => {
                         let top = self.top.as_ref().expect("only a first-level cache is given requests");
-                        top.wires[port].2.send(Lane::Reply, Reply { stamp: order.time, ..reply }, HEADER);
+                        let stamp = stamp_of(self.to.era, order.time);
+                        top.wires[port].2.send(Lane::Reply, Reply { stamp, ..reply }, HEADER);
                     }
                     Answer::Done(node) => {
                         let done = Msg::new(self.me, node, Kind::Done, WHOLE, Block::EMPTY);

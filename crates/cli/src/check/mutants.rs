@@ -3,11 +3,16 @@
 use super::{Check, Chosen, threads};
 use crate::ui::Ui;
 use miette::miette;
-use protocol::{catalogue::Setup, check::try_mutants};
+use protocol::{
+    catalogue::Setup,
+    check::{Ground, Walks, try_mutants},
+};
 use serde::Serialize;
 
 /// The share of changes that must be noticed.
 const ENOUGH: f64 = 0.95;
+/// The length of a random walk: enough for a few synchronisations.
+const STEPS: usize = 300;
 
 #[derive(Serialize)]
 struct Mutants {
@@ -27,21 +32,27 @@ impl Check {
     pub(super) fn try_mutants(&self, chosen: &[Chosen], ui: &Ui) -> miette::Result<()> {
         let mut tried = Vec::new();
         for Chosen { protocol, systems } in chosen {
-            let caches = self.caches.unwrap_or(2);
-            let system = |setup: &Setup| ((setup.build)(caches.into(), self.lines.into()), self.limits(setup));
-            let systems: Vec<_> = systems.iter().map(system).collect();
+            let larger = if systems.len() == protocol.systems.len() { protocol.larger } else { &[] };
+            let ground = |setup: &Setup, searched| Ground {
+                system: (setup.build)(self.caches.unwrap_or(2).into(), self.lines.into()),
+                limits: self.limits(setup),
+                searched,
+            };
+            let grounds = systems.iter().map(|setup| ground(setup, true));
+            let grounds: Vec<_> = grounds.chain(larger.iter().map(|setup| ground(setup, false))).collect();
             // Of a protocol with several variants, the systems asked for may use only some of the tables.
-            let used = |name: &str| systems.iter().any(|(system, _)| system.tables.iter().any(|t| t.name == name));
+            let used = |name: &str| grounds.iter().any(|ground| ground.system.tables.iter().any(|t| t.name == name));
             let tables: Vec<_> = protocol.tables.iter().copied().filter(|table| used(table.name)).collect();
             let watch = |done, all| ui.progress(&format!("{}: {done} of {all} changes tried ...", protocol.name));
-            let trial = try_mutants(&tables, &systems, threads(), &watch);
+            let walks = Walks { number: self.walks.into(), steps: STEPS };
+            let trial = try_mutants(&tables, &grounds, walks, threads(), &watch);
             ui.progress_done();
             let result = Tried {
                 protocol: protocol.name,
                 changed: trial.changes,
                 killed: trial.changes - trial.survivors.len(),
                 share: trial.noticed(),
-                survivors: trial.survivors,
+                survivors: trial.survivors.into_iter().map(|survivor| survivor.name).collect(),
             };
             ui.print(&result.text())?;
             tried.push(result);

@@ -59,7 +59,7 @@ impl Level {
         neighbours.from.iter().for_each(|inlet| inlet.ring(&bell));
         let ways = Rc::new(Router::new(neighbours.to, &Pending::default(), &scope.scope("neighbours"), &bell));
         let leaving = Rc::clone(&ways);
-        scope.serve("answer", |_| memory::answer(done, leaving));
+        scope.serve("answer", |_| memory::answer(done, leaving, None));
         let dram = match spec.timing {
             memory::Timing::Fixed(_) => None,
             memory::Timing::Dram(dram) => Some(Dram::new(dram, &under_way, &bell, scope)),

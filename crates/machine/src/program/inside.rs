@@ -2,8 +2,8 @@
 //!
 //! A kernel's addresses are the process's: each launch brings the pages it can reach into memory and takes their places along
 //! ([`gpu::AddressMap`]). Nothing is copied behind the program's back; copies that a policy asks for are done by the library in
-//! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. What a machine without coherence needs around
-//! a kernel, its front end orders: the caches of the CPU are flushed before a kernel, and after it (4.1 and 4.2 of
+//! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. What a machine without coherence needs around a
+//! kernel, its front end orders: the caches of the CPU are flushed before a kernel, and after it (4.1 and 4.2 of
 //! `003_07d33ec44b25be67.txt`): of what the host has handed over since the last one, as M2S-CGM does it buffer by buffer.
 
 use super::dma;
@@ -42,15 +42,15 @@ pub struct InsideSpec {
 
 /// The caches of the CPU, as the front end sees them.
 pub trait Caches {
-    /// Has them write back and forget all they hold, of these pages or of all; over when that is done.
-    fn flush(&self, pages: Option<&[PhysAddr]>) -> Pin<Box<dyn Future<Output = ()> + '_>>;
+    /// Has them write back and forget all they hold of these pages; over when that is done.
+    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>>;
 }
 
 /// Caches that need no flush.
 pub struct Coherent;
 
 impl Caches for Coherent {
-    fn flush(&self, _: Option<&[PhysAddr]>) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+    fn flush(&self, _: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         Box::pin(std::future::ready(()))
     }
 }
@@ -268,7 +268,7 @@ impl FrontEnd {
             };
             let start = cx.time();
             if spec.flush_before {
-                self.caches.flush(Some(&touched)).await;
+                self.caches.flush(&touched).await;
             }
             let chosen: Vec<usize> = gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
@@ -286,7 +286,7 @@ impl FrontEnd {
                 self.wait(&all, &given).await;
             }
             if spec.flush_after {
-                self.caches.flush(Some(&touched)).await;
+                self.caches.flush(&touched).await;
             }
             self.inside.end(launch, start, cx.time());
         }

@@ -9,6 +9,8 @@ use protocol::Node;
 pub struct Between {
     pub layout: Layout,
     pub gpu: usize,
+    /// Testers stand in the places of compute units: they have vector caches only.
+    pub testers: bool,
     /// Where a network is built.
     pub partition: usize,
 }
@@ -20,7 +22,11 @@ impl Between {
     /// The wires of each array, and those of each bank.
     pub fn wires(&self, machine: &Machine, model: &mut Model, parts: &mut Parts) -> (Vec<Ways>, Vec<Ways>) {
         let (layout, gpu) = (self.layout, self.gpu);
-        let arrays: Vec<Vec<Node>> = (0..machine.arrays).map(|array| layout.array(gpu, array)).collect();
+        let caches = |array| match self.testers {
+            true => layout.vector_caches(gpu, array).collect(),
+            false => layout.array(gpu, array),
+        };
+        let arrays: Vec<Vec<Node>> = (0..machine.arrays).map(caches).collect();
         let banks: Vec<Vec<Node>> = (0..machine.banks.count).map(|bank| vec![layout.l2(gpu, bank)]).collect();
         let name = |array: String, bank: String| format!("gpu{gpu}_{array}_{bank}");
         let Some(spec) = machine.network else {

@@ -207,7 +207,8 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
     for gpu in 0..machine.gpus {
         let name = format!("gpu{gpu}");
         let mut agents = leads.gpu(machine, &name, &mut model).into_iter();
-        let between = Between { layout, gpu, partition: bank_partition(gpu, 0) };
+        let testers = matches!(leads, Leads::Conductor(..));
+        let between = Between { layout, gpu, testers, partition: bank_partition(gpu, 0) };
         let (below, above) = between.wires(machine, &mut model, &mut parts);
         for (array, below) in below.into_iter().enumerate() {
             let agents: Vec<Agent> = agents.by_ref().take(machine.units_per_array).collect();

@@ -149,9 +149,13 @@ impl Layout {
 
     /// Every first-level cache behind an array's wires.
     pub fn array(&self, gpu: usize, array: usize) -> Vec<Node> {
+        self.vector_caches(gpu, array).chain([self.l1s(gpu, array), self.l1i(gpu, array)]).collect()
+    }
+
+    /// The vector caches among them.
+    pub fn vector_caches(&self, gpu: usize, array: usize) -> impl Iterator<Item = Node> {
         let per_array = self.units / self.arrays;
-        let vector = (array * per_array..(array + 1) * per_array).map(|unit| self.l1v(gpu, unit));
-        vector.chain([self.l1s(gpu, array), self.l1i(gpu, array)]).collect()
+        (array * per_array..(array + 1) * per_array).map(move |unit| self.l1v(gpu, unit))
     }
 }
 

@@ -18,13 +18,12 @@ use std::io::Cursor;
 /// The built-in workloads.
 pub const WORKLOADS: &[u8] = include_bytes!("../../../workloads/guest/workloads.elf");
 
-/// Runs a program; every read is checked.
+/// Runs a program and checks every read.
 pub fn run(machine: &Machine, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
     let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
     let (out, kept) = (Kept::default(), Kept::default());
     let stdout = out.clone();
-    let complex = machine.complex.as_ref().expect("these machines have a CPU");
-    let shared = complex.shared;
+    let shared = machine.complex.as_ref().expect("these machines have a CPU").shared;
     let make = move |gpus: &Inside| {
         let mut options = ProcessOptions::new("/guest");
         options.arguments = words;

@@ -82,6 +82,12 @@ impl Rect {
         Bytes(self.size.iter().fold(1, |all: u64, along| all.saturating_mul(*along)))
     }
 
+    /// As it stands in memory.
+    pub(super) fn words(&self) -> [u64; 9] {
+        let Self { to, from, size: [bytes, rows, slices], to_pitch, from_pitch } = *self;
+        [to.0, from.0, bytes, rows, slices, to_pitch[0], from_pitch[0], to_pitch[1], from_pitch[1]]
+    }
+
     /// The ranges that it goes to and comes from, with what lies between rows.
     pub fn ranges(&self) -> [(VirtAddr, Bytes); 2] {
         let last = |count: u64, pitch: u64| count.saturating_sub(1).saturating_mul(pitch);
@@ -90,12 +96,6 @@ impl Rect {
             (start, Bytes(self.size[0].saturating_add(behind)))
         };
         [range(self.to, self.to_pitch), range(self.from, self.from_pitch)]
-    }
-
-    /// As it stands in memory.
-    pub(super) fn words(&self) -> [u64; 9] {
-        let Self { to, from, size: [bytes, rows, slices], to_pitch, from_pitch } = *self;
-        [to.0, from.0, bytes, rows, slices, to_pitch[0], from_pitch[0], to_pitch[1], from_pitch[1]]
     }
 
     /// The rows: where each goes to and comes from.

@@ -197,8 +197,8 @@ impl Driver {
             if queue.is_some_and(|queue| self.queues.held(queue).is_ok_and(|queue| queue.broken)) {
                 return self.complete(handle, cl::OUT_OF_RESOURCES.0, now);
             }
-            if let Some((rows, _)) = step.as_ref().and_then(Step::moves) {
-                self.touched.extend(rows.ranges());
+            if let Some(Step::Copy(rect) | Step::Fill { rows: rect, .. }) = &step {
+                self.touched.extend(rect.ranges());
             }
             if let Some((rows, pattern)) = step.as_ref().filter(|_| self.gpus.transfers()).and_then(Step::moves) {
                 match self.start_transfer(handle, rows, pattern, guest) {

@@ -28,7 +28,7 @@ impl Driver {
         let descriptor = (place, Bytes(bytes.len() as u64));
         let transfer = Transfer { rows, pattern: pattern.map(<[u8]>::to_vec), descriptor };
         match self.gpus.transfer(event, transfer, guest) {
-            Ok(()) => _ = self.transfers.insert(event, place),
+            Ok(()) => _ = self.transfers.insert(event, (place, rows)),
             Err(fault) => {
                 self.descriptors.take(place);
                 return Err(fault.to_string());
@@ -38,7 +38,8 @@ impl Driver {
     }
 
     /// The engine has done what a command asked of it.
-    pub(super) fn end_transfer(&mut self, ended: Ended, descriptor: VirtAddr) {
+    pub(super) fn end_transfer(&mut self, ended: Ended, (descriptor, rows): (VirtAddr, Rect)) {
+        self.touched.extend(rows.ranges());
         let Ended { launch: event, start, end, .. } = ended;
         self.descriptors.take(descriptor);
         if let Ok(event) = self.events.held_mut(event) {

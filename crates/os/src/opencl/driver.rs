@@ -15,7 +15,7 @@ use mem::{Bytes, VirtAddr};
 
 use super::{
     Settings, Usage,
-    abi::{self, Action, Record},
+    abi::{self, Action, Record, Rect},
     call::{Call, Outcome},
     cl,
     command::Work,
@@ -51,6 +51,8 @@ struct Pending {
     actions: VecDeque<Action>,
     /// What the library is doing for the driver at the moment.
     work: Option<Work>,
+    /// What it may be touching meanwhile.
+    touches: Vec<(VirtAddr, Bytes)>,
 }
 
 /// The OpenCL driver of one process.
@@ -71,7 +73,7 @@ pub struct Driver {
     pub(super) slots: Slots,
     /// Descriptions of transfers, and those that are under way, by their events.
     pub(super) descriptors: Slots,
-    pub(super) transfers: BTreeMap<u64, VirtAddr>,
+    pub(super) transfers: BTreeMap<u64, (VirtAddr, Rect)>,
     pub(super) gpus: Box<dyn Gpus>,
     /// Kernels that run, by their events.
     pub(super) running: BTreeMap<u64, Running>,
@@ -171,6 +173,7 @@ impl Driver {
             status_at: VirtAddr(0),
             actions: VecDeque::new(),
             work: None,
+            touches: Vec::new(),
         };
         let Some(function) = pending.function else {
             pending.outcome = Outcome::word(cl::INVALID_OPERATION.0 as u64);
@@ -205,6 +208,7 @@ impl Driver {
         thread: Tid,
         now: Time,
     ) -> Answer {
+        self.touched.append(&mut pending.touches);
         if let Some(work) = pending.work.take() {
             self.finish_work(work, now);
         }
@@ -216,8 +220,10 @@ impl Driver {
             Some(action)
         });
         if let Some(action) = next {
+            // A kernel may start in the midst of it, and another when it is over.
             if let Action::Copy(rect) = &action {
                 self.touched.extend(rect.ranges());
+                pending.touches.extend(rect.ranges());
             }
             let answer = record.set_token(guest, token).and_then(|()| record.set_action(guest, &action));
             self.calls.insert(token, pending);

@@ -194,7 +194,7 @@ impl Driver {
         ended.extend(done.ended);
         for ended in ended {
             match self.transfers.remove(&ended.launch) {
-                Some(descriptor) => self.end_transfer(ended, descriptor),
+                Some(transfer) => self.end_transfer(ended, transfer),
                 None => self.end_kernel(ended, guest),
             }
         }

@@ -14,12 +14,14 @@ mod oracle;
 mod report;
 mod search;
 mod system;
+mod walk;
 mod world;
 
 pub use model::{Check, Move};
-pub use mutants::{Mutant, Trial, mutants, try_mutants};
+pub use mutants::{Ground, Mutant, Trial, Walks, mutants, try_mutants};
 pub use oracle::NEWEST;
 pub use report::{Coverage, Limits, Property, Report, check, check_watched};
 pub use search::{Explore, Found, Progress, Run, Violation, search};
 pub use system::{BYTES, Clocks, Horizon, Member, Network, Stage, System};
+pub use walk::walk;
 pub use world::{Trouble, World};

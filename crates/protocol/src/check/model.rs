@@ -8,7 +8,8 @@ use super::{
     world::{Renaming, Told, Trouble, Version, World},
 };
 use crate::{
-    Access, Block, Cell, FIRST, Impossible, Kind, Lane, Line, Msg, Node, Place, Stamps, Step, Table, Witness, step,
+    Access, Block, Cell, FIRST, Impossible, Kind, Lane, Line, Msg, Node, Place, Stamp, Stamps, Step, Table, Witness,
+    step,
 };
 use mem::LineAddr;
 use smallvec::SmallVec;
@@ -17,6 +18,9 @@ use std::{
     hash::Hasher,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
+
+/// The most stores of a checked system: its oracle's sets hold the values 0 to 7.
+pub const MOST_VALUES: u8 = 7;
 
 /// Something that may happen.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +64,7 @@ impl Witness for Meter<'_> {
 
 impl Check {
     pub fn new(system: System, network: Network, values: u8, rounds: u8) -> Self {
-        assert!(values < 8, "the oracle's sets hold the values 0 to 7");
+        assert!(values <= MOST_VALUES, "the oracle's sets hold the values 0 to {MOST_VALUES}");
         let renamings = Renaming::all(&system);
         let met = system.tables.iter().map(|table| table.cells().map(|_| AtomicBool::new(false)).collect()).collect();
         Self { system, network, values, rounds, renamings, met }
@@ -367,7 +371,10 @@ impl Check {
         self.raise(world, core, msg);
         world.loading[line * self.system.cores + core] = false;
         for byte in 0..BYTES {
-            let (time, number) = (msg.stamps.cts, line * BYTES + byte);
+            // Where a cache's time goes on by other lines, a lease may be over when it comes: the read took place at its end.
+            let leased = self.system.horizon.is_some_and(|horizon| horizon.clocks == Clocks::Caches);
+            let end = if leased && self.system.lines > 1 { msg.stamps.rts } else { Stamp::MAX };
+            let (time, number) = (msg.stamps.cts.min(end), line * BYTES + byte);
             let newest = world.newest(number, time);
             if self.system.horizon.is_some() && msg.data.get(byte).is_some_and(|value| value != newest) {
                 let what = format!("core{core} read byte {byte} of line {line} at time {time}: {newest} is due");
@@ -416,6 +423,18 @@ impl Check {
         })
     }
 
+    /// Where the bytes of a block are apart from its record: of a block that is not here, nothing is.
+    fn stores_fit(&self, world: &World) -> bool {
+        let members = self.members();
+        (0..world.lines.len()).all(|place| {
+            let (line, member) = (place / members, place % members);
+            let directory = self.system.members[member].controller;
+            let first = line - line % directory.lines();
+            let record = &world.lines[first * members + member];
+            !directory.has_given_up(record) || world.lines[place + 1].is_empty()
+        })
+    }
+
     fn advance(&self, world: &mut World) {
         if self.system.stages[world.stage].cores().is_some() {
             world.oracles.iter_mut().for_each(Oracle::synchronise);
@@ -448,6 +467,9 @@ impl Check {
                     world.told[place] = told;
                 }
             }
+        }
+        if world.latest() > FIRST && world.trouble.is_none() {
+            world.trouble = Some(Trouble::Impossible("logical time did not start anew everywhere".to_owned()));
         }
     }
 
@@ -510,6 +532,7 @@ impl Model for Check {
                 let members = || check.system.members.iter().cycle();
                 world.trouble.is_some()
                     || world.lines.iter().zip(members()).all(|(line, member)| member.controller.fits(line))
+                        && check.stores_fit(world)
             }),
             Property::always("a whole line answers a read at once", |check: &Check, world: &World| {
                 let members = check.members();
@@ -537,6 +560,17 @@ impl Model for Check {
                 world.trouble.is_some()
                     || (0..check.system.lines).all(|line| check.directories_agree(line, &world.lines))
             }),
+            Property::always(
+                "what is told without waiting for an answer is taken at once",
+                |check: &Check, world: &World| {
+                    let told = |msg: &&Msg<BYTES>| {
+                        msg.lane() == Lane::Coherence
+                            && check.system.members[msg.to.0 as usize].controller.is_merely_told()
+                    };
+                    let waits = |msg: &Msg<BYTES>| matches!(check.cell(world, msg), Some(Cell::Stall));
+                    world.trouble.is_some() || !world.network.iter().filter(told).any(waits)
+                },
+            ),
             Property::always("a line at rest takes any request", |check: &Check, world: &World| {
                 let taken = |msg: &Msg<BYTES>| !matches!(check.cell(world, msg), Some(Cell::Stall));
                 world.trouble.is_some()
@@ -576,8 +610,16 @@ impl Explore for Check {
             Move::Ask(msg) => {
                 let line = self.line_of(msg.line);
                 match msg.kind {
-                    Kind::Load => next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true,
-                    Kind::Store if self.system.coherent => {
+                    Kind::Load => {
+                        let core = (msg.from.0 - CORES) as usize;
+                        // A line that takes a load has answered those before.
+                        if std::mem::replace(&mut next.loading[line * self.system.cores + core], true) {
+                            next.trouble =
+                                Some(Trouble::Value(format!("core{core} was not answered about line {line}")));
+                            return true;
+                        }
+                    }
+                    Kind::Store if self.system.coherent || msg.data.mask().is_empty() => {
                         next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true;
                     }
                     Kind::Store => {

@@ -1,8 +1,10 @@
 //! Whether the checker would notice: a table with one cell changed must violate something.
 
 use super::{
+    model::{Check, MOST_VALUES},
     report::{Limits, check},
     system::{Network, System},
+    walk::walk,
 };
 use crate::{Cell, Table};
 use std::{
@@ -61,8 +63,16 @@ pub fn mutants(tables: &[&Table]) -> Vec<Mutant> {
 #[derive(Clone, Debug)]
 pub struct Trial {
     pub changes: usize,
-    /// Changes with which all properties still hold, by name.
-    pub survivors: Vec<String>,
+    /// Changes with which all properties still hold.
+    pub survivors: Vec<Survivor>,
+}
+
+/// A change that was not noticed.
+#[derive(Clone, Debug)]
+pub struct Survivor {
+    pub name: String,
+    /// Some walk met the changed cell.
+    pub met: bool,
 }
 
 impl Trial {
@@ -72,24 +82,74 @@ impl Trial {
     }
 }
 
-/// Tries every mutant of the tables on each of the systems that has its table, on the unordered network, until one notices it.
-/// Threads take a mutant at a time; `watch` is told how many have been tried, of how many.
+/// So many walks over a system that meet the changed cell are enough: more walks are for cells that few of them meet.
+const MEETINGS: usize = 50;
+
+/// A system to try changes on.
+pub struct Ground {
+    pub system: System,
+    pub limits: Limits,
+    /// Small enough to be searched where walks show nothing.
+    pub searched: bool,
+}
+
+/// How many random walks each system is given, and how many steps each takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Walks {
+    pub number: u64,
+    pub steps: usize,
+}
+
+impl Ground {
+    /// Walks with so many stores and synchronisations as fit.
+    fn walker(&self, system: System) -> Check {
+        Check::new(system, Network::Unordered, MOST_VALUES, self.limits.rounds.max(3))
+    }
+
+    /// By walk, then by table and cell: it was met.
+    fn met(&self, walks: Walks) -> Vec<Vec<Vec<bool>>> {
+        let met = |seed| {
+            let check = self.walker(self.system.clone());
+            let broken = walk(&check, walks.steps, seed);
+            assert_eq!(broken, None, "walk {seed}: the tables as they are must hold");
+            check.met()
+        };
+        (0..walks.number).map(met).collect()
+    }
+
+    /// The walks that meet the changed cell. Until then they go the same way with the change as without.
+    fn meeting(&self, mutant: &Mutant, met: &[Vec<Vec<bool>>]) -> impl Iterator<Item = u64> {
+        let table = self.system.tables.iter().position(|table| table.name == mutant.table.name);
+        let meets = move |met: &Vec<Vec<bool>>| table.is_some_and(|table| met[table][mutant.cell]);
+        met.iter().zip(0..).filter(move |(met, _)| meets(met)).map(|(_, seed)| seed)
+    }
+
+    fn walks_notice(&self, mutant: &Mutant, met: &[Vec<Vec<bool>>], steps: usize) -> bool {
+        let Some(changed) = mutant.applied_to(&self.system) else { return false };
+        let check = self.walker(changed);
+        self.meeting(mutant, met).take(MEETINGS).any(|seed| walk(&check, steps, seed).is_some())
+    }
+
+    fn search_notices(&self, mutant: &Mutant) -> bool {
+        let changed = mutant.applied_to(&self.system).filter(|_| self.searched);
+        changed.is_some_and(|changed| check(changed, Network::Unordered, self.limits).counterexample.is_some())
+    }
+}
+
+/// Tries every mutant of the tables on each of the systems that has its table, on the unordered network, until one notices it: first
+/// by walks, then by searches. Threads take a mutant at a time; `watch` is told how many have been tried, of how many.
 pub fn try_mutants(
     tables: &[&Table],
-    systems: &[(System, Limits)],
+    grounds: &[Ground],
+    walks: Walks,
     threads: usize,
     watch: &(dyn Fn(usize, usize) + Sync),
 ) -> Trial {
     let mutants = mutants(tables);
-    let met: Vec<_> =
-        systems.iter().map(|(system, limits)| check(system.clone(), Network::Unordered, *limits).met).collect();
+    let met: Vec<_> = grounds.iter().map(|ground| ground.met(walks)).collect();
     let noticed = |mutant: &Mutant| {
-        systems.iter().zip(&met).any(|((system, limits), met)| {
-            // A system that never meets the cell can't tell.
-            let table = system.tables.iter().position(|table| table.name == mutant.table.name);
-            let changed = table.filter(|&table| met[table][mutant.cell]).and_then(|_| mutant.applied_to(system));
-            changed.is_some_and(|changed| check(changed, Network::Unordered, *limits).counterexample.is_some())
-        })
+        grounds.iter().zip(&met).any(|(ground, met)| ground.walks_notice(mutant, met, walks.steps))
+            || grounds.iter().any(|ground| ground.search_notices(mutant))
     };
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
@@ -107,8 +167,11 @@ pub fn try_mutants(
         workers.into_iter().flat_map(|worker| worker.join().expect("a model does not panic")).collect()
     });
     survivors.sort_unstable();
+    let met =
+        |mutant: &Mutant| grounds.iter().zip(&met).any(|(ground, met)| ground.meeting(mutant, met).next().is_some());
+    let survivor = |mutant: &Mutant| Survivor { name: mutant.name.clone(), met: met(mutant) };
     Trial {
         changes: mutants.len(),
-        survivors: survivors.into_iter().map(|number| mutants[number].name.clone()).collect(),
+        survivors: survivors.into_iter().map(|number| survivor(&mutants[number])).collect(),
     }
 }

@@ -11,7 +11,7 @@ use stateright::{Expectation, Model};
 use std::thread;
 
 /// What the search needs beside the model: which states are the same, and how a system comes to rest.
-pub trait Explore: Model<State: Clone + Send + Sync, Action: Clone> + Sync {
+pub trait Explore: Model<State: Clone + Send + Sync, Action: Clone + PartialEq> + Sync {
     /// Equal for states that differ only in names.
     fn fingerprint(&self, state: &Self::State) -> u64;
     /// Nothing is under way.

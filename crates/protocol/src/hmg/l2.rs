@@ -120,6 +120,10 @@ impl<const N: usize> Controller<N> for HmgL2 {
         held && flags && (known || line.sharers.is_empty())
     }
 
+    fn is_merely_told(&self) -> bool {
+        true
+    }
+
     fn takes_room(&self, state: u8) -> bool {
         !matches!(State::ALL[state as usize], State::I | State::W | State::AW)
     }

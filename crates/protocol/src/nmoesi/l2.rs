@@ -65,7 +65,7 @@ protocol! {
  on(        Evict           EvictAbove            FlushClean   FlushDirty          FlushAbove)
  N        { [WB WriteBack]  [U_EvictS TellInval]  x            [WB Ask WriteBack]  [U_EvictS Ask TellInval] }
  NX       { [WB WriteBack]  [U_EvictX TellInval]  x            [WB Ask WriteBack]  [U_EvictX Ask TellInval] }
- M        { [WB WriteBack]  [U_EvictX TellInval]  [M Done]     [WB Ask WriteBack]  [U_EvictX Ask TellInval] }
+ M        { [WB WriteBack]  [U_EvictX TellInval]  x            [WB Ask WriteBack]  [U_EvictX Ask TellInval] }
  E        { [WB WriteBack]  [U_EvictX TellInval]  [E Done]     x                   x                        }
  S        { [I Drop]        [U_EvictS TellInval]  [S Done]     x                   x                        }
  I        { x               x                     [I Done]     x                   x                        }
@@ -224,8 +224,7 @@ impl<const N: usize> Controller<N> for L2 {
         let rests = line.acks == 0 && !line.is_asked() && line.in_flight.is_empty() && line.early == 0;
         let alone = line.sharers.is_empty();
         match state {
-            State::N | State::NX => whole && dirty && rests,
-            State::M => whole && rests,
+            State::N | State::NX | State::M => whole && dirty && rests,
             State::E | State::S => whole && !dirty && rests,
             State::I => held.is_empty() && rests && alone,
             State::Held => whole && rests && line.sharers.len() == 1,

@@ -18,6 +18,7 @@ pub mod smd;
 mod storage;
 pub mod store;
 mod systems;
+mod whole;
 pub mod wt;
 
 mod figures;
@@ -25,6 +26,7 @@ mod figures;
 pub use storage::storage;
 pub use systems::{
     beside_n_stores, beside_stores, beside_through, block, block_apart, block_cpu, block_home, claim, claim_owned,
-    cpu_lines, final_flush, final_flush_apart, l2_n_stores, l2_stores, l2_through, mixed, n_stores, peers, peers_cpu,
-    stores,
+    cpu_lines, final_flush, final_flush_apart, l2_claims, l2_n_stores, l2_stores, l2_through, mixed, n_stores, peers,
+    peers_cpu, stores,
 };
+pub use whole::{three_gpus, three_stores, whole_back, whole_coarse, whole_mixed, whole_stores, whole_through};

@@ -321,6 +321,10 @@ impl<const N: usize> Controller<N> for Smd {
             }
     }
 
+    fn has_given_up(&self, line: &Line<N>) -> bool {
+        Self::state(line) == State::I
+    }
+
     fn access(&self, line: &Line<N>) -> Access {
         match Self::state(line) {
             State::E | State::M => Access::Write,

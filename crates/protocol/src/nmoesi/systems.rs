@@ -38,21 +38,27 @@ const fn hmd(gpus: u16, lines: u8, peer: bool) -> Hmd {
 static READER: L1 = L1 { grain: None, stores: false };
 
 /// Puts members together; each gets the next number.
-struct Builder {
+pub(super) struct Builder {
     lines: usize,
     coherent: bool,
-    members: Vec<Member>,
+    pub members: Vec<Member>,
     tables: Vec<Table>,
-    cores: usize,
+    pub cores: usize,
 }
 
 impl Builder {
-    fn new(lines: usize, coherent: bool) -> Self {
+    pub fn new(lines: usize, coherent: bool) -> Self {
         Self { lines, coherent, members: Vec::new(), tables: Vec::new(), cores: 0 }
     }
 
     /// Adds a member that asks `below` and has the members from number `above` on above it.
-    fn add(&mut self, name: String, controller: &'static dyn Controller<BYTES>, below: usize, above: usize) -> Node {
+    pub fn add(
+        &mut self,
+        name: String,
+        controller: &'static dyn Controller<BYTES>,
+        below: usize,
+        above: usize,
+    ) -> Node {
         let table = controller.table();
         let known = self.tables.iter().position(|other| other.name == table.name);
         let table = known.unwrap_or_else(|| {
@@ -67,7 +73,7 @@ impl Builder {
     }
 
     /// Adds a first-level cache with a core of its own.
-    fn add_l1(&mut self, name: String, controller: &'static dyn Controller<BYTES>, below: usize) -> Node {
+    pub fn add_l1(&mut self, name: String, controller: &'static dyn Controller<BYTES>, below: usize) -> Node {
         let l1 = self.add(name, controller, below, 0);
         self.members[l1.0 as usize].core = Some(self.cores);
         self.cores += 1;
@@ -75,7 +81,7 @@ impl Builder {
     }
 
     /// Adds a directory of the members from number `above` on, and its store with the host's bytes.
-    fn add_home(&mut self, hmd: &'static Hmd, above: usize) {
+    pub fn add_home(&mut self, hmd: &'static Hmd, above: usize) {
         let number = self.members.len();
         self.add("hmd".to_owned(), hmd, number, above);
         let host = self.add("host".to_owned(), &Store, number + 1, 0);
@@ -83,21 +89,21 @@ impl Builder {
         self.members[host.0 as usize].initial.data = Block::full([value; BYTES]);
     }
 
-    fn system(self, stages: Vec<Stage>, equals: Vec<Vec<Node>>) -> System {
+    pub fn system(self, stages: Vec<Stage>, equals: Vec<Vec<Node>>) -> System {
         let Self { lines, coherent, members, tables, cores } = self;
         System { tables, members, cores, lines, stages, whims: Vec::new(), equals, coherent, horizon: None }
     }
 }
 
-fn node(number: usize) -> Node {
+pub(super) fn node(number: usize) -> Node {
     Node(u16::try_from(number).expect("a checked system is small"))
 }
 
-fn work(cores: usize) -> Stage {
+pub(super) fn work(cores: usize) -> Stage {
     Stage::Work { cores: (0..cores).collect() }
 }
 
-fn tell(kind: Kind, members: &[Node]) -> Stage {
+pub(super) fn tell(kind: Kind, members: &[Node]) -> Stage {
     Stage::Tell { kind, members: members.to_vec() }
 }
 
@@ -162,6 +168,13 @@ pub fn l2_stores(caches: usize, lines: usize) -> System {
 /// Two caches that write back, whose stores need not be coherent.
 pub fn l2_n_stores(_: usize, lines: usize) -> System {
     one_l2(&GPU, 2, lines, false)
+}
+
+/// Two of them that claim lines as well.
+pub fn l2_claims(_: usize, lines: usize) -> System {
+    let mut system = one_l2(&GPU, 2, lines, false);
+    system.stages[0] = Stage::Free { cores: vec![0, 1] };
+    system
 }
 
 /// Two caches that write through, and claim lines.

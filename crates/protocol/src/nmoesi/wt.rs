@@ -31,7 +31,7 @@ protocol! {
  SW     { x                x                    x                           x                x     x         }
  IW     { x                x                    x                           x                x     x         }
  I_Get  { [S Fill Loaded]  [I_Get Unspoil Get]  x                           x                x     x         }
- I_GetX { x                x                    [WB Fill Stored WriteBack]  [X Fill Stored]  x     x         }
+ I_GetX { x                x                    [WB Stored WriteBack]       [X Fill Stored]  x     x         }
  WB     { x                x                    x                           x                x     x         }
  Gone   { x                x                    x                           x                [I]   [I Done]  };
  on(      Inval                     CoreFlush                 Downgrade               Flush     Invalidate)

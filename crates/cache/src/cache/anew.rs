@@ -1,0 +1,61 @@
+//! Logical time starts anew where it has run over (`001_ee2ca955019e5896.txt`, 3.2.6).
+//!
+//! A home whose times have come to their end starts anew by itself and tells the caches over it, behind all answers from before; they forget every
+//! lease and tell the caches over them in turn. So to each cache whatever it is answered is from before or from after, and
+//! copies that are still read meanwhile are read before, in logical time. Only requests can be late: those that carry times from before
+//! forget them on arrival.
+
+use super::{Cache, NOBODY};
+use engine::Lane;
+use interconnect::{HEADER, Packet, WHOLE};
+use mem::{Block, LINE, LineAddr, Request, Stamp, era_and_time, stamp_of};
+use protocol::{Impossible, Kind, Msg, Node, Stamps};
+
+impl Cache {
+    /// The home, or the cache, below has started anew.
+    pub(super) fn start_anew(&mut self, below: Node) -> Result<(), Box<Impossible>> {
+        self.bank.start_anew(NOBODY)?;
+        for packet in self.passing.iter_mut().chain(&mut self.returning) {
+            packet.msg.stamps = Stamps::ZERO;
+        }
+        if let Some(order) = &mut self.order {
+            order.time = 0;
+        }
+        let place = self.homes.nodes.iter().position(|node| *node == below);
+        self.eras[place.expect("only those below say so")] += 1;
+        self.to.era += 1;
+        if let Some(top) = &mut self.top {
+            top.era = self.to.era;
+        }
+        for node in &self.above {
+            let reset = Packet::from(Msg::new(self.me, *node, Kind::Reset, WHOLE, Block::EMPTY));
+            self.to.to(*node).send(Lane::Reply, reset, HEADER);
+        }
+        Ok(())
+    }
+
+    /// A time of this cache for whoever checks the run. The home of a line says when it was written, so its beginnings count.
+    pub(super) fn seen_at(&self, line: LineAddr, time: u32) -> Stamp {
+        let home = self.homes.of(line);
+        let place = self.homes.nodes.iter().position(|node| *node == home);
+        stamp_of(place.map_or(0, |place| self.eras[place]), time)
+    }
+
+    /// A request as of this cache's time; `None` if its requester has heard of a new beginning that this cache has yet to hear of.
+    pub(super) fn in_our_time(&self, request: Request) -> Option<Request> {
+        let (era, time) = era_and_time(request.stamp);
+        let time = if era == self.to.era { time } else { 0 };
+        (era <= self.to.era).then_some(Request { stamp: time.into(), ..request })
+    }
+
+    /// A message from above as of this cache's time.
+    pub(super) fn of_our_time(&self, packet: &Packet) -> Msg<LINE> {
+        of_era(packet, self.to.era)
+    }
+}
+
+/// A request, without its times if they are from before time started anew.
+fn of_era(packet: &Packet, era: u32) -> Msg<LINE> {
+    let stamps = if packet.era == era { packet.msg.stamps } else { Stamps::ZERO };
+    Msg { stamps, ..packet.msg }
+}

@@ -12,8 +12,8 @@ pub struct Collaborative {
     pub program: &'static str,
     /// The settings that were best in the paper (Table 4.2).
     pub best: Setting,
-    /// For quick experiments.
-    small: &'static str,
+    /// Of quick experiments and of others: large enough that starting threads does not hide what they do.
+    sizes: [&'static str; 2],
     /// Further arguments: of backprop, the second phase alone is measured (3.3.2.1).
     extra: &'static str,
 }
@@ -23,35 +23,35 @@ pub const PROGRAMS: [Collaborative; 5] = [
         name: "BP",
         program: "backprop",
         best: Setting { threads: 8, share: 60 },
-        small: "8192",
+        sizes: ["16384", "65536"],
         extra: "--iterations 1 --region adjust",
     },
     Collaborative {
         name: "BMM",
         program: "matmul",
         best: Setting { threads: 8, share: 50 },
-        small: "128",
+        sizes: ["256", "384"],
         extra: "--chunk 4",
     },
     Collaborative {
         name: "Edge",
         program: "edge",
         best: Setting { threads: 8, share: 50 },
-        small: "512x256",
+        sizes: ["512x256", "1024x512"],
         extra: "--chunk 8",
     },
     Collaborative {
         name: "KNN",
         program: "knn",
         best: Setting { threads: 8, share: 60 },
-        small: "131072",
-        extra: "--chunk 1024",
+        sizes: ["262144", "1048576"],
+        extra: "--chunk 2048",
     },
     Collaborative {
         name: "Write",
         program: "write",
         best: Setting { threads: 6, share: 20 },
-        small: "524288",
+        sizes: ["524288", "2097152"],
         extra: "--chunk 4096",
     },
 ];
@@ -70,7 +70,7 @@ impl Setting {
 
 impl Collaborative {
     pub fn job(&self, quick: bool, Setting { threads, share }: Setting) -> Job {
-        let (size, extra) = (if quick { self.small } else { "usual" }, self.extra);
+        let (size, extra) = (self.sizes[usize::from(!quick)], self.extra);
         let arguments = format!("--size {size} --copies none --threads {threads} --cpu-share {share} {extra}");
         Job::new(MACHINE, self.program, &arguments)
     }

@@ -30,17 +30,19 @@ struct Change {
     gpu: Option<f64>,
 }
 
+/// Quick experiments do the first few.
+const QUICK: usize = 4;
 const CHANGES: [Change; 8] = [
     Change { name: "72 GB/s", changes: &[WIDE], cpu: Some(1.11), gpu: Some(1.04) },
-    Change { name: "4 GHz, 288 GB/s", changes: &[FAST, WIDE], cpu: Some(1.06), gpu: Some(1.92) },
     Change { name: "coalescer 96, 72 GB/s", changes: &[COALESCER, WIDE], cpu: Some(1.58), gpu: Some(1.32) },
+    Change { name: "no switch latency", changes: &[NO_LATENCY], cpu: Some(1.50), gpu: Some(1.07) },
+    Change { name: "4 GHz, 288 GB/s", changes: &[FAST, WIDE], cpu: Some(1.06), gpu: Some(1.92) },
     Change {
         name: "coalescer 96, 4 GHz, 288 GB/s",
         changes: &[COALESCER, FAST, WIDE],
         cpu: Some(1.01),
         gpu: Some(2.14),
     },
-    Change { name: "no switch latency", changes: &[NO_LATENCY], cpu: Some(1.50), gpu: Some(1.07) },
     Change {
         name: "no switch latency, 4 GHz",
         changes: &[NO_LATENCY, FAST, NARROW_4GHZ],
@@ -56,6 +58,10 @@ const CHANGES: [Change; 8] = [
     },
 ];
 
+fn changes(quick: bool) -> &'static [Change] {
+    if quick { &CHANGES[..QUICK] } else { &CHANGES }
+}
+
 /// The program at its best setting of study 2.
 fn base(program: &Collaborative, quick: bool) -> Job {
     program.job(quick, program.best)
@@ -69,7 +75,7 @@ fn job(program: &Collaborative, quick: bool, change: &Change) -> Job {
 fn plan(Options { quick, .. }: Options) -> Plan {
     collaborative::plan(
         |program| {
-            let changed = CHANGES.iter().map(|change| job(program, quick, change));
+            let changed = changes(quick).iter().map(|change| job(program, quick, change));
             std::iter::once(base(program, quick)).chain(changed).collect()
         },
         &[
@@ -82,7 +88,7 @@ fn plan(Options { quick, .. }: Options) -> Plan {
 
 fn rows(results: &Results, quick: bool) -> Vec<Row> {
     let mut rows = Vec::new();
-    for change in &CHANGES {
+    for change in changes(quick) {
         // Means are of all programs or not at all: those of some could not be compared.
         let pairs = PROGRAMS
             .iter()

@@ -42,15 +42,15 @@ pub struct InsideSpec {
 
 /// The caches of the CPU, as the front end sees them.
 pub trait Caches {
-    /// Has them write back and forget all they hold, of these pages or of all; over when that is done.
-    fn flush(&self, pages: Option<&[PhysAddr]>) -> Pin<Box<dyn Future<Output = ()> + '_>>;
+    /// Has them write back and forget all they hold of these pages; over when that is done.
+    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>>;
 }
 
 /// Caches that need no flush.
 pub struct Coherent;
 
 impl Caches for Coherent {
-    fn flush(&self, _: Option<&[PhysAddr]>) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+    fn flush(&self, _: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         Box::pin(std::future::ready(()))
     }
 }
@@ -267,7 +267,7 @@ impl FrontEnd {
             };
             let start = cx.time();
             if spec.flush_before {
-                self.caches.flush(Some(&touched)).await;
+                self.caches.flush(&touched).await;
             }
             let (name, given_at) = (kernel.dispatch.kernel().name.clone(), cx.now());
             let chosen: Vec<usize> = gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
@@ -289,7 +289,7 @@ impl FrontEnd {
                 self.wait(&all, &given).await;
             }
             if spec.flush_after {
-                self.caches.flush(Some(&touched)).await;
+                self.caches.flush(&touched).await;
             }
             self.inside.end(launch, start, cx.time());
         }

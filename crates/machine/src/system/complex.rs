@@ -369,7 +369,7 @@ impl Builder {
     fn slices(&mut self) -> Flusher {
         let (complex, layout) = (self.complex.clone(), self.layout);
         let front_end = self.scopes.gpu.scope("front_end");
-        let pages = Pages::default();
+        let pages: Rc<RefCell<FxHashSet<PhysAddr>>> = Rc::default();
         let mut slices = Vec::new();
         for slice in 0..complex.slices {
             let scope = self.scopes.cpu.scope("cpu").scope(("l3_", slice));
@@ -387,9 +387,7 @@ impl Builder {
             spec.acquire = Acquire::Recall;
             let cache = Cache::new(spec, Vec::new(), neighbours, None, &scope);
             let flushed = Rc::clone(&pages);
-            let cache = cache.recalling(Rc::new(move |line| {
-                flushed.borrow().as_ref().is_none_or(|pages| pages.contains(&page_of(line)))
-            }));
+            let cache = cache.recalling(Rc::new(move |line| flushed.borrow().contains(&page_of(line))));
             let cache = cache.lines_watched_by(self.eyes.of_directory());
             scope.serve("control", |cx| cache.run(cx));
         }
@@ -473,14 +471,12 @@ impl Builder {
     }
 }
 
-/// Has the CPU's caches give up what they hold: those above the last-level cache are told by it.
+/// Has the CPU's caches give up all they hold of some pages: those above the last-level cache are told by it.
 struct Flusher {
     slices: Vec<(Node, Wire<Packet, Packet>)>,
-    pages: Pages,
+    /// Those pages. Looked up, never walked.
+    pages: Rc<RefCell<FxHashSet<PhysAddr>>>,
 }
-
-/// The pages of which everything is to be given up; none: all. Looked up, never walked.
-type Pages = Rc<RefCell<Option<FxHashSet<PhysAddr>>>>;
 
 /// The page that a line lies in.
 fn page_of(line: LineAddr) -> PhysAddr {
@@ -489,8 +485,8 @@ fn page_of(line: LineAddr) -> PhysAddr {
 }
 
 impl Caches for Flusher {
-    fn flush(&self, pages: Option<&[PhysAddr]>) -> Pin<Box<dyn Future<Output = ()> + '_>> {
-        *self.pages.borrow_mut() = pages.map(|pages| pages.iter().copied().collect());
+    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        *self.pages.borrow_mut() = pages.iter().copied().collect();
         Box::pin(async {
             for (slice, wire) in &self.slices {
                 let order =

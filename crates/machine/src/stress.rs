@@ -211,13 +211,18 @@ impl FrontEnd {
                         let page = self.random.next_u64() % (self.stress.lines * LINE as u64) / PAGE * PAGE;
                         self.translations.iter().for_each(|all| all.shoot(vec![(page, page + PAGE)]));
                     }
-                    self.caches.flush(None).await;
+                    self.flush().await;
                 }
-                Command::Access(Access::Flush, mem::Scope::System, _) => self.caches.flush(None).await,
+                Command::Access(Access::Flush, mem::Scope::System, _) => self.flush().await,
                 Command::Access(..) => {}
             }
             self.reports.send(Lane::Reply, 0, HEADER).await;
         }
+    }
+
+    async fn flush(&self) {
+        let pages = (0..self.stress.lines * LINE as u64).step_by(PAGE as usize).map(PhysAddr);
+        self.caches.flush(&pages.collect::<Vec<_>>()).await;
     }
 }
 

@@ -161,7 +161,7 @@ fn a_wrong_argument_is_refused_with_what_would_be_right() {
         (&["vecadd", "--region", "adjust"], "there is no option '--region'"),
         (&["backprop", "--region", "forward"], "only `adjust` is known"),
         (&["bfs-omp", "--copies", "none"], "there is no option '--copies'"),
-        (&["bfs-omp", "--threads", "0"], "a number from 1 to 64 is needed"),
+        (&["bfs-omp", "--threads", "0"], "a number from 1 to 128 is needed"),
         (&["litmus", "WRC"], "there is no test 'WRC'"),
         (&["litmus", "SB", "--runs", "0"], "a number from 1 to 1000000000 is needed"),
     ] {

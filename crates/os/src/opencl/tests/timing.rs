@@ -21,13 +21,15 @@ use crate::guest::{GuestMemory, Trap};
 /// How long every kernel takes.
 const KERNEL: Time = Time::micros(100);
 
+type Ranges = Vec<(VirtAddr, Bytes)>;
+
 /// GPUs that run one kernel after another, compute nothing, and know when each ends.
 #[derive(Default)]
 struct Clockwork {
     ends: Vec<(u64, Time)>,
     broken: bool,
     /// What the host had touched before each.
-    touched: Rc<RefCell<Vec<Vec<(VirtAddr, Bytes)>>>>,
+    touched: Rc<RefCell<Vec<Ranges>>>,
 }
 
 impl Gpus for Clockwork {

@@ -63,8 +63,7 @@ pub struct DmaSpec {
 impl Complex {
     /// Who has private caches over the last-level cache: cores, an IOMMU that reads page tables, and a DMA engine as the last.
     pub fn stacks(&self) -> usize {
-        let iommu = self.gpu_mmu.is_some_and(|mmu| mmu.iommu.reads());
-        self.cores + usize::from(iommu) + usize::from(self.dma.is_some())
+        stacks(self.cores, self.gpu_mmu, self.dma)
     }
 
     /// Whether caches are flushed at the borders of kernels: where CPU and GPU meet only in memory, and where they use
@@ -72,6 +71,11 @@ impl Complex {
     pub fn flushes(&self) -> bool {
         self.join == Join::Memory || !self.shared
     }
+}
+
+fn stacks(cores: usize, gpu_mmu: Option<GpuMmu>, dma: Option<DmaSpec>) -> usize {
+    let iommu = gpu_mmu.is_some_and(|mmu| mmu.iommu.reads());
+    cores + usize::from(iommu) + usize::from(dma.is_some())
 }
 
 /// Where the GPU's requests go.
@@ -193,7 +197,9 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
         "dma" => Some(engine),
         other => return Err(file.no_choice("system", "copies", other, &["core", "dma"])),
     };
-    let stations = 2 * cpu.cores.max(system.slices) + 2 + usize::from(dma.is_some());
+    let (core_mmu, gpu_mmu) = (translation::of_cores(file)?, translation::of_gpus(file)?);
+    // The hub and the system agent are two more.
+    let stations = stacks(cpu.cores, gpu_mmu, dma) + system.slices + 2;
     let Some(network) = network::network(file, "system.network", stations)? else {
         return Err(file.wrong("system.network", Some("kind"), "must be a network: ring, crossbar, mesh or bus"));
     };
@@ -218,8 +224,8 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
         network,
         hub: wire(file, "system.hub")?,
         channels: Banks { count: system.channels, interleave },
-        core_mmu: translation::of_cores(file)?,
-        gpu_mmu: translation::of_gpus(file)?,
+        core_mmu,
+        gpu_mmu,
         join,
         shared,
         dma,

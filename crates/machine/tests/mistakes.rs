@@ -73,3 +73,15 @@ fn a_key_with_dots_and_one_that_is_missing_have_their_places() {
     assert_eq!(wrong("protocol = \"wb_nc\"\n"), "mine.toml: the machine lacks the key 'about'");
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
 }
+
+#[test]
+fn everybody_on_the_network_of_a_cpu_counts_for_what_it_can_join() {
+    let crossbar = |cores: u32, mmu: &str| {
+        let sets = ["system.network.kind=crossbar".into(), format!("cpu.cores={cores}"), "system.slices=20".into()];
+        Machine::load("apu-c-l3", &[&sets[..], &[format!("gpu.mmu.kind={mmu}")]].concat())
+    };
+    // With hub and system agent; an IOMMU that reads tables is one more.
+    assert!(crossbar(20, "none").is_ok() && crossbar(19, "iommu").is_ok());
+    let said = crossbar(20, "iommu").err().expect("there are too many").to_string();
+    assert!(said.ends_with("a switch has 43 ports, and can have 42 at most"), "{said}");
+}

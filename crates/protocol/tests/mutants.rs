@@ -55,12 +55,6 @@ fn walks_alone_notice_95_of_100_changes_to_hmg() {
     enough_are_noticed("hmg", &try_out("hmg", Walks { number: 400, steps: 150 }, 0));
 }
 
-#[test]
-#[ignore = "takes minutes: whole hierarchies are large"]
-fn walks_alone_notice_95_of_100_changes_to_nmoesi() {
-    enough_are_noticed("nmoesi", &try_out("nmoesi", Walks { number: 1000, steps: 350 }, 0));
-}
-
 fn searched(protocol: &'static Protocol) -> impl Iterator<Item = (protocol::check::System, Limits)> {
     protocol.systems.iter().map(|setup| ((setup.build)(2, 1), Limits { rounds: setup.rounds, ..Limits::default() }))
 }

@@ -46,7 +46,7 @@ pub static FILES: &[ProgramFile] = &[
         what: "the host programs",
         committed: "crates/workloads/guest/workloads.elf",
         compiler: "musl-gcc",
-        flags: "-O3 -Iguest -idirafter /usr/include",
+        flags: "-O3 -fno-math-errno -Iguest -idirafter /usr/include",
         holds: |source| {
             let (folder, name) = source.rsplit_once('/').expect("sources lie in folders");
             folder == "guest" || (folder.starts_with("src/") && !name.ends_with("_omp.c"))

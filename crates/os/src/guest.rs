@@ -49,6 +49,12 @@ pub trait GuestMemory {
     /// Maps zeros, readable and writable, page-aligned, where there is room.
     fn map_anonymous(&mut self, size: Bytes) -> Result<VirtAddr, NoRoom>;
 
+    /// Brings in the pages of a mapping that devices will use, as many as there is memory for: where that takes time, it is when
+    /// they are allocated, as with drivers of GPUs that can't wait for a page.
+    fn populate(&mut self, address: VirtAddr, size: Bytes) {
+        let _ = (address, size);
+    }
+
     /// Takes a mapping away; pages that are not mapped are passed over.
     fn unmap(&mut self, address: VirtAddr, size: Bytes);
 

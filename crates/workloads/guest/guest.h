@@ -37,6 +37,7 @@ typedef struct {
     unsigned cpu_share;  // per cent of the work that the CPU does itself
     size_t chunk;        // how much a CPU thread takes at a time
     bool part_only;      // the region of interest is the program's `part` alone
+    bool variant;        // the program's `variant` of its kernels
     Copies copies;
     bool check;          // compare with the reference
     bool corrupt;        // flip a bit of the result first: the comparison must notice
@@ -53,6 +54,8 @@ typedef struct {
     size_t chunk;        // the default, in what `chunk_means` says; 0 if the CPU does not share the work
     const char *chunk_means;
     const char *part;       // what `--region` can be told: a part that is worth measuring by itself
+    const char *variant;    // what `--variant` can be told: another way to do the same on the GPU
+    const char *variant_means;
     const Kernels *kernels; // NULL if the program has no work for a GPU
     void (*run)(const Options *);
 } Program;

@@ -98,6 +98,8 @@ static void help(const Program *program)
                "                    `mapped` (default), maps of shared memory; `none` where both may touch it any time\n");
     if (program->part)
         printf("  --region %-8s measure that part of the last step alone\n", program->part);
+    if (program->variant)
+        printf("  --variant %-7s %s\n", program->variant, program->variant_means);
     printf("  --threads N       threads of the CPU (default 4)\n"
            "  --time            print how long the region of interest took\n"
            "  --no-check        don't compare with the CPU's result\n"
@@ -195,8 +197,9 @@ static Options parse(const Program *program, char **arguments)
         bool iterates = strcmp(option, "--iterations") == 0 && program->iterations;
         bool copies = strcmp(option, "--copies") == 0 && program->kernels;
         bool regions = strcmp(option, "--region") == 0 && program->part;
+        bool varies = strcmp(option, "--variant") == 0 && program->variant;
         bool sizes = strcmp(option, "--size") == 0, threads = strcmp(option, "--threads") == 0;
-        bool known = shares || chunks || iterates || copies || regions || sizes || threads;
+        bool known = shares || chunks || iterates || copies || regions || varies || sizes || threads;
         require(known, "there is no option '%s'; see --help", option);
         const char *value = *++arguments;
         require(value != NULL, "%s needs a value", option);
@@ -213,6 +216,9 @@ static Options parse(const Program *program, char **arguments)
         else if (regions)
             require(options.part_only = strcmp(value, program->part) == 0, "--region %s: only `%s` is known", value,
                     program->part);
+        else if (varies)
+            require(options.variant = strcmp(value, program->variant) == 0, "--variant %s: only `%s` is known", value,
+                    program->variant);
         else
             options.threads = (unsigned)whole_number(option, value, 1000);
     }

@@ -31,7 +31,7 @@ pub const PROGRAMS: [Collaborative; 5] = [
         program: "matmul",
         best: Setting { threads: 8, share: 50 },
         sizes: ["256", "384"],
-        extra: "--chunk 4",
+        extra: "--variant plain --chunk 4",
     },
     Collaborative {
         name: "Edge",

@@ -5,7 +5,7 @@ use crate::{
     errno::Errno,
     files::{Kind, MappedOpenFile},
     guest::GuestMemory,
-    memory::{Backing, MapRequest, Move, PAGE, Place, Rights},
+    memory::{Access, Backing, MapRequest, Move, PAGE, Place, Rights},
     process::Process,
 };
 use mem::VirtAddr;
@@ -57,7 +57,7 @@ impl Process {
         };
         let start = self.space.map(request)?;
         if flags & map::POPULATE != 0 && rights.any() {
-            self.populate(start, size, rights.write());
+            self.space.bring_in_all(start, size, if rights.write() { Access::Write } else { Access::Read });
         }
         Ok(Flow::Return(start))
     }
@@ -81,16 +81,6 @@ impl Process {
             }
             Kind::Host { .. } | Kind::Text(_) => Ok(Backing::File { file: Rc::new(MappedOpenFile(file)), offset }),
             _ => Err(Errno::ENODEV),
-        }
-    }
-
-    /// Touches pages; as many as there is memory for.
-    fn populate(&mut self, start: u64, size: u64, write: bool) {
-        let room = self.space.limit().0.saturating_sub(self.space.used().0) / 2;
-        for page in 0..size.min(room).div_ceil(PAGE) {
-            let access = if write { crate::memory::Access::Write } else { crate::memory::Access::Read };
-            // What can't be brought in now fails when it is touched.
-            let _ = self.space.why(start + page * PAGE, access);
         }
     }
 

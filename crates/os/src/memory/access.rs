@@ -215,6 +215,12 @@ impl GuestMemory for AddressSpace {
         self.map_zeros(size.0, Rights::READ_WRITE).map(VirtAddr).map_err(|_| NoRoom { size })
     }
 
+    fn populate(&mut self, address: VirtAddr, size: Bytes) {
+        if self.has_window() {
+            self.bring_in_all(address.0, size.0, Access::Write);
+        }
+    }
+
     fn unmap(&mut self, address: VirtAddr, size: Bytes) {
         // A range that can't be a mapping holds none.
         let _ = AddressSpace::unmap(self, address.0, size.0);

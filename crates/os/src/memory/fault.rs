@@ -1,6 +1,6 @@
 //! Accesses that fail, and why.
 
-use super::{AddressSpace, USER_END};
+use super::{AddressSpace, PAGE, USER_END};
 pub use x86::Access;
 use x86::Stop;
 
@@ -31,5 +31,13 @@ impl AddressSpace {
             return Some(BadAccess::NotMapped);
         }
         self.page(address, access).err()
+    }
+
+    /// Touches pages; as many as there is memory for. What can't be brought in now fails when it is touched.
+    pub fn bring_in_all(&mut self, start: u64, size: u64, access: Access) {
+        let room = self.limit().0.saturating_sub(self.used().0) / 2;
+        for page in 0..size.min(room).div_ceil(PAGE) {
+            let _ = self.why(start + page * PAGE, access);
+        }
     }
 }

@@ -165,6 +165,7 @@ impl MemoryPolicy for Memcpy {
 
     fn allocate(&mut self, guest: &mut dyn GuestMemory, size: Bytes, brought: Brought) -> Cl<(Placement, Vec<Action>)> {
         let device = guest.map_anonymous(size)?;
+        guest.populate(device, size);
         let copy = |from| vec![Action::Copy(Rect::line(device, from, size.0))];
         let (host, actions) = match brought {
             Brought::Nothing => (None, vec![]),
@@ -238,6 +239,7 @@ impl MemoryPolicy for Shared {
             return Ok((Placement { size, device: host, owned: false, host: Some(host) }, vec![]));
         }
         let device = guest.map_anonymous(size)?;
+        guest.populate(device, size);
         let actions = match brought {
             Brought::Copied(from) => vec![Action::Copy(Rect::line(device, from, size.0))],
             _ => vec![],

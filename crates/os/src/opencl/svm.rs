@@ -73,6 +73,7 @@ impl Driver {
         // Pages are aligned to more than any type needs.
         ensure(alignment == 0 || alignment.is_power_of_two() && alignment <= 128, cl::INVALID_VALUE)?;
         let base = call.guest.map_anonymous(Bytes(size))?;
+        call.guest.populate(base, Bytes(size));
         self.svm.0.insert(base.0, Allocation { base, size: Bytes(size) });
         self.touched.push((base, Bytes(size)));
         Ok(Outcome::word(base.0))

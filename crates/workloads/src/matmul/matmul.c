@@ -31,6 +31,22 @@ static void multiply_rows(void *context, size_t first, size_t end)
     }
 }
 
+// The same element by element, as the plain kernel does it.
+static void multiply_plainly(void *context, size_t first, size_t end)
+{
+    const Product *p = context;
+    size_t side = p->side;
+    for (size_t r = first; r < end; r++) {
+        const float *a = p->a + (p->first_row + r) * side, *c = p->c + (p->first_row + r) * side;
+        for (size_t x = 0; x < side; x++) {
+            float sum = 0.0f;
+            for (size_t k = 0; k < side; k++)
+                sum += a[k] * p->b[k * side + x];
+            p->out[r * side + x] = ALPHA * sum + BETA * c[x];
+        }
+    }
+}
+
 static void run(const Options *options)
 {
     size_t side = options->size[0], n = cells(side, side, 1);
@@ -48,10 +64,12 @@ static void run(const Options *options)
         map_to_read(a), map_to_read(b), map_to_read(c), map_to_write(out.cpu);
     if (gpu_rows) {
         Range range = plane(side, gpu_rows, TILE, TILE);
-        launch("matmul", range, svm(a), svm(b), svm(c), svm(out.gpu), u32(side), f32(ALPHA), f32(BETA));
+        const char *kernel = options->variant ? "matmul_plain" : "matmul";
+        launch(kernel, range, svm(a), svm(b), svm(c), svm(out.gpu), u32(side), f32(ALPHA), f32(BETA));
         start();
     }
-    parallel(cpu_rows, options->chunk, multiply_rows, &(Product){a, b, c, out.cpu, side, gpu_rows});
+    parallel(cpu_rows, options->chunk, options->variant ? multiply_plainly : multiply_rows,
+             &(Product){a, b, c, out.cpu, side, gpu_rows});
     map_to_read(out.gpu);
     region_end();
 
@@ -75,6 +93,8 @@ const Program matmul_program = {
     .usual = {256},
     .chunk = TILE,
     .chunk_means = "rows",
+    .variant = "plain",
+    .variant_means = "a dot product for each element, without tiles or local memory",
     .kernels = &kernels,
     .run = run,
 };

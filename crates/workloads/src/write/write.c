@@ -5,9 +5,10 @@ KERNELS(write);
 
 static const uint32_t VALUE = 0x600df00d;
 
+// One store for each element, as a lane does it.
 static void write_part(void *context, size_t first, size_t end)
 {
-    uint32_t *out = context;
+    volatile uint32_t *out = context;
     for (size_t i = first; i < end; i++)
         out[i] = VALUE;
 }

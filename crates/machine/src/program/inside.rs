@@ -3,8 +3,9 @@
 //! A kernel's addresses are the process's: each launch brings the pages it can reach into memory and takes their places along
 //! ([`gpu::AddressMap`]). Nothing is copied behind the program's back; copies that a policy asks for are done by the library in
 //! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. What a machine without coherence needs around a
-//! kernel, its front end orders: the caches of the CPU are flushed before a kernel, and after it (4.1 and 4.2 of
-//! `003_07d33ec44b25be67.txt`): of what the host has handed over since the last one, as M2S-CGM does it buffer by buffer.
+//! kernel, its front end orders (4.1 and 4.2 of `003_07d33ec44b25be67.txt`): the caches of the CPU are flushed before a kernel, of
+//! what the host has handed over since the last one, as M2S-CGM does it buffer by buffer; and after it, of what the kernel
+//! reached, where its stores lie in the CPU's last-level cache.
 
 use super::dma;
 use engine::{Context, EventCount, Histogram, Queue, Scope, Time};
@@ -35,8 +36,9 @@ pub struct InsideSpec {
     pub coherent: bool,
     /// What the GPUs' caches forget before a kernel.
     pub forget: Forget,
-    /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts, and after its end.
+    /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts.
     pub flush_before: bool,
+    /// Whether they do so with all that the kernel could reach after its end.
     pub flush_after: bool,
 }
 
@@ -62,6 +64,8 @@ struct Run {
     map: Arc<AddressMap>,
     /// Pages of which the CPU's caches may hold something that the kernel must not miss.
     touched: Vec<PhysAddr>,
+    /// All pages that it can reach.
+    reached: Vec<PhysAddr>,
     gpu: Option<usize>,
 }
 
@@ -197,8 +201,9 @@ impl Gpus for Inside {
             behind.checked_sub(1).map(|at| ready.touched[at]).is_some_and(|(base, size)| page < base + size)
         };
         let touched = pages.iter().filter(|(at, ..)| is_touched(*at)).map(|(_, place, ..)| *place).collect();
+        let reached = pages.iter().map(|(_, place, ..)| *place).collect();
         let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
-        self.hold(Order::Kernel(Box::new(Run { launch, kernel, map, touched, gpu: ready.gpu })));
+        self.hold(Order::Kernel(Box::new(Run { launch, kernel, map, touched, reached, gpu: ready.gpu })));
         Ok(())
     }
 
@@ -261,7 +266,7 @@ impl FrontEnd {
         loop {
             let seen = self.work.count();
             let next = self.inside.0.kernels.borrow_mut().pop_front();
-            let Some(Run { launch, kernel, map, touched, gpu }) = next else {
+            let Some(Run { launch, kernel, map, touched, reached, gpu }) = next else {
                 self.work.wait(seen + 1).await;
                 continue;
             };
@@ -289,7 +294,7 @@ impl FrontEnd {
                 self.wait(&all, &given).await;
             }
             if spec.flush_after {
-                self.caches.flush(&touched).await;
+                self.caches.flush(&reached).await;
             }
             self.inside.end(launch, start, cx.time());
         }

@@ -324,7 +324,7 @@ impl Builder {
             coherent: complex.join == Join::LastLevel && complex.shared,
             forget: Forget::Nothing,
             flush_before: complex.flushes(),
-            flush_after: false,
+            flush_after: complex.flushes() && complex.join == Join::LastLevel,
         });
         let finish = Arc::clone(&start.finish);
         let Some((process, usage)) = start.process(&inside) else { return };

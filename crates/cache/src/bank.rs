@@ -87,7 +87,7 @@ enum Where {
 type Slot = LineAddr;
 
 /// A line's messages that wait, in their order.
-type Queue = VecDeque<Msg<LINE>>;
+type Queue = VecDeque<(Msg<LINE>, u8)>;
 
 /// What a message meets: its event and the cell, if the protocol has one for it.
 type Met = Option<(u8, &'static Cell)>;
@@ -213,6 +213,11 @@ impl Bank {
 
     /// Shows the bank a message. What it gives rise to is in [`out`](Bank::out).
     pub fn offer(&mut self, msg: Msg<LINE>) -> Result<Offer, Box<Impossible>> {
+        self.offer_of(msg, 1)
+    }
+
+    /// Shows the bank a message of so many lanes.
+    pub fn offer_of(&mut self, msg: Msg<LINE>, lanes: u8) -> Result<Offer, Box<Impossible>> {
         if msg.lane() == Lane::Reply {
             return match self.attempt(&msg)? {
                 Ok(()) => Ok(Offer::Taken),
@@ -227,12 +232,12 @@ impl Bank {
         }
         let own_place = self.is_away(msg.line) && self.waits_away + 1 >= self.spec.waiting;
         // What those below want, and what comes back from above, must get through whatever is asked from above.
-        if msg.lane() == Lane::Request && (own_place || self.waits >= self.spec.waiting) {
+        if msg.lane() == Lane::Request && (own_place || !self.has_places(lanes)) {
             // It could be answered at once only if nothing waits before it.
             if self.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
                 return Ok(self.turn_away(&msg));
             }
-            self.count(&msg, if self.began { Came::Miss } else { Came::Hit });
+            self.count(&msg, lanes, if self.began { Came::Miss } else { Came::Hit });
             return Ok(Offer::Taken);
         }
         if self.is_awaited(self.slot(&msg)) {
@@ -240,15 +245,15 @@ impl Bank {
                 self.join_full.increment();
                 return Ok(self.turn_away(&msg));
             }
-            self.count(&msg, Came::Merged);
-            self.park(msg);
+            self.count(&msg, lanes, Came::Merged);
+            self.park(msg, lanes);
             return Ok(Offer::Taken);
         }
         match self.attempt(&msg)? {
-            Ok(()) => self.count(&msg, if self.began { Came::Miss } else { Came::Hit }),
+            Ok(()) => self.count(&msg, lanes, if self.began { Came::Miss } else { Came::Hit }),
             Err(why) => {
-                self.count(&msg, if matches!(why, Wait::Line) { Came::Merged } else { Came::Miss });
-                self.park(msg);
+                self.count(&msg, lanes, if matches!(why, Wait::Line) { Came::Merged } else { Came::Miss });
+                self.park(msg, lanes);
                 self.register(self.slot(&msg), why);
             }
         }
@@ -266,10 +271,10 @@ impl Bank {
     }
 
     /// Counts a request of somebody above.
-    fn count(&self, msg: &Msg<LINE>, came: Came) {
+    fn count(&self, msg: &Msg<LINE>, lanes: u8, came: Came) {
         if msg.lane() == Lane::Request {
             let writes = !msg.data.mask().is_empty() || matches!(msg.kind, Kind::GetX | Kind::Upgrade);
-            self.accesses.count(usize::from(writes), came as usize);
+            self.accesses.add(usize::from(writes), came as usize, lanes.into());
         }
     }
 

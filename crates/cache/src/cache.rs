@@ -81,6 +81,8 @@ pub struct Cache {
     fenced: u8,
     pending: Pending,
     ports: usize,
+    /// The first cycle in which all look-ups that have begun are over.
+    free_at: u64,
     turns: RoundRobin,
     order: Option<Order>,
     bell: EventCount,
@@ -162,6 +164,7 @@ impl Cache {
             fenced: 0,
             pending,
             ports: spec.ports,
+            free_at: 0,
             turns: RoundRobin::new(askers),
             order: None,
             bell,
@@ -191,8 +194,10 @@ impl Cache {
 
     pub async fn run(mut self, cx: Context) {
         loop {
+            let (seen, now) = (self.bell.count(), cx.now().0);
             match self.cycle(&cx) {
                 Ok(true) => cx.pause(1).await,
+                Ok(false) if self.free_at > now => _ = self.bell.wait_for(seen + 1, self.free_at - now).await,
                 Ok(false) => self.bell.next().await,
                 Err(hole) => return cx.fail(hole.to_string()),
             }
@@ -215,12 +220,13 @@ impl Cache {
     fn turn(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
         let now = cx.now().0;
         let did = self.answer(now)?
-            || match (self.pending.is_clear(), self.to_peers.is_clear()) {
+            || now >= self.free_at
+            && match (self.pending.is_clear(), self.to_peers.is_clear()) {
                 (true, true) => self.next(now)?,
                 // Peers that wait for each other's wires would wait for ever if neither took what the other asks.
-                (true, false) => self.next_of_peers()?,
+                (true, false) => self.next_of_peers(now)?,
                 // Where everybody is told of everything, what is told must get through whatever is asked.
-                (false, _) => self.bank.is_probed() && self.next_of_probes()?,
+                (false, _) => self.bank.is_probed() && self.next_of_probes(now)?,
             };
         if did {
             self.send_out(now);
@@ -246,7 +252,8 @@ impl Cache {
             return Ok(true);
         }
         if self.bank.has_work() {
-            self.bank.work()?;
+            let lanes = self.bank.work()?;
+            self.look_up(now, lanes);
             return Ok(true);
         }
         if self.top.is_some() && self.probe()? {
@@ -267,20 +274,29 @@ impl Cache {
         Ok(self.bank.drain()? || self.bank.give_up()?)
     }
 
+    /// Lanes are looked up one after the other; answers come in between.
+    fn look_up(&mut self, now: u64, lanes: u8) {
+        if lanes > 1 {
+            self.free_at = now + u64::from(lanes);
+        }
+    }
+
     /// What is done while something can't be sent: probes, and what comes back from above. What they give rise to is bounded by
     /// what others have under way.
-    fn next_of_probes(&mut self) -> Result<bool, Box<Impossible>> {
+    fn next_of_probes(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         if self.bank.has_work() {
-            self.bank.work()?;
+            let lanes = self.bank.work()?;
+            self.look_up(now, lanes);
             return Ok(true);
         }
         self.probe()
     }
 
     /// What is done while something can't be sent to a peer.
-    fn next_of_peers(&mut self) -> Result<bool, Box<Impossible>> {
+    fn next_of_peers(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         if self.bank.has_work() {
-            self.bank.work()?;
+            let lanes = self.bank.work()?;
+            self.look_up(now, lanes);
             return Ok(true);
         }
         for number in 0..self.beside.len() {
@@ -314,6 +330,7 @@ impl Cache {
     fn answer(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
         let Some(number) = self.ready.first(&[Lane::Reply], 0) else { return Ok(false) };
         let Some(packet) = self.from[number].try_recv(Lane::Reply) else { return Ok(false) };
+        self.free_at += u64::from(now < self.free_at);
         let msg = packet.msg;
         if packet.atomic.is_some() {
             self.returning.push_back(packet);
@@ -366,11 +383,15 @@ impl Cache {
                 self.passing.push_back(Packet { atomic: Some(atomic), ..msg.into() });
             }
             Access::Load | Access::Store => {
-                if self.bank.offer(front.message(&request, *node))? == Offer::Refused {
+                if self.bank.offer_of(front.message(&request, *node), request.lanes)? == Offer::Refused {
                     self.refused.increment();
                     return Ok(false);
                 }
                 front.taken(&request, *node, now);
+                from.try_recv(Lane::Request);
+                self.requests.add(u64::from(request.lanes) - 1);
+                self.look_up(now, request.lanes);
+                return Ok(true);
             }
             Access::Lock => unreachable!("locks come in order with stores"),
             Access::Invalidate | Access::Flush if self.order.is_some() => return Ok(false),

@@ -28,12 +28,13 @@ impl Part {
     }
 }
 
-/// What one lane wants of one line.
+/// What one lane wants of one line, or several that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The number of the line's part.
     pub part: usize,
     pub mask: Mask,
+    pub lanes: u8,
 }
 
 /// An access that instructions make, of either kind.
@@ -92,10 +93,12 @@ impl Op {
         Ok(parts)
     }
 
-    /// The same lane by lane, where these are not put together: in the order of the lanes. Atomic accesses stay as they are.
+    /// The same lane by lane, where these are not put together: in the order of the lanes. Of lanes that follow each other and
+    /// want the same line the first asks for itself, since it may start something, and the others together. Atomic accesses stay
+    /// as they are.
     pub fn by_lane(&self, parts: &[Part]) -> Vec<Ask> {
         if parts.iter().any(|part| part.atomic.is_some()) {
-            return parts.iter().enumerate().map(|(part, Part { mask, .. })| Ask { part, mask: *mask }).collect();
+            return parts.iter().enumerate().map(|(part, Part { mask, .. })| Ask { part, mask: *mask, lanes: 1 }).collect();
         }
         let mut asks: Vec<(Option<u8>, Ask)> = Vec::new();
         let mut finder = Finder::of(parts);
@@ -104,7 +107,7 @@ impl Op {
             for (at, size) in [(address, first), (address + first as u64, size - first)] {
                 let line = LineAddr(at & OF_LINE);
                 if let Some(part) = finder.find(parts, line).filter(|_| size > 0) {
-                    asks.push((lane, Ask { part, mask: Mask::range(place(at), size) }));
+                    asks.push((lane, Ask { part, mask: Mask::range(place(at), size), lanes: 1 }));
                 }
             }
             Ok(())
@@ -116,7 +119,17 @@ impl Op {
             all.mask = if same { all.mask.or(ask.mask) } else { all.mask };
             same
         });
-        asks.into_iter().map(|(_, ask)| ask).collect()
+        let mut together: Vec<Ask> = Vec::new();
+        for (_, ask) in asks {
+            match &mut together[..] {
+                [.., first, all] if first.part == ask.part && all.part == ask.part => {
+                    all.mask = all.mask.or(ask.mask);
+                    all.lanes += 1;
+                }
+                _ => together.push(ask),
+            }
+        }
+        together
     }
 
     /// Deals the bytes of the lines back to the lanes of a load, or of an atomic access.
@@ -350,12 +363,16 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_are_not_put_together_ask_each_for_their_own_bytes() {
+    fn of_lanes_that_are_not_put_together_the_first_of_a_line_asks_for_itself() {
         let op = vector(Kind::Load, 0b1011, |lane| 62 * (lane as u64 / 3) + 4 * (lane as u64 % 3));
         let lines = op.lines(&everything()).unwrap();
-        let asks: Vec<_> = op.by_lane(&lines).iter().map(|ask| (lines[ask.part].line.0, ask.mask)).collect();
-        let across = [(0, Mask::range(62, 2)), (64, Mask::first(2))];
-        assert_eq!(asks, [[(0, Mask::first(4)), (0, Mask::range(4, 4))], across].concat());
+        let asks: Vec<_> = op.by_lane(&lines).iter().map(|ask| (lines[ask.part].line.0, ask.mask, ask.lanes)).collect();
+        let others = Mask::range(4, 4).or(Mask::range(62, 2));
+        assert_eq!(asks, [(0, Mask::first(4), 1), (0, others, 2), (64, Mask::first(2), 1)]);
+
+        let op = vector(Kind::Load, !0, |lane| 4 * lane as u64);
+        let lanes: Vec<_> = op.by_lane(&op.lines(&everything()).unwrap()).iter().map(|ask| ask.lanes).collect();
+        assert_eq!(lanes, [1, 15, 1, 15, 1, 15, 1, 15]);
     }
 
     #[test]

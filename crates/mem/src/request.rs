@@ -61,6 +61,8 @@ pub struct Request {
     pub data: Block<LINE>,
     /// What time it is at the requester, in protocols that order accesses by the time of compute units.
     pub stamp: Stamp,
+    /// How many lanes ask for it together: so many look-ups it takes, and so many places where it waits.
+    pub lanes: u8,
 }
 
 impl Request {

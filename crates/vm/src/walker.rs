@@ -253,6 +253,7 @@ impl Tables {
             phys: Some(at.align_down(line)),
             data: Block::zeros(mask),
             stamp: 0,
+            lanes: 1,
         };
         self.entries_read.increment();
         let came = &self.reads[walker].came;

@@ -29,8 +29,8 @@ impl Bank {
         self.busy < self.spec.mshrs && self.need_mshr.iter().any(|line| !self.lacks_mshr(*line))
     }
 
-    /// Tries a message that waits, or shows the next of a sweep.
-    pub fn work(&mut self) -> Result<(), Box<Impossible>> {
+    /// Tries a message that waits, or shows the next of a sweep. Says how many look-ups that took.
+    pub fn work(&mut self) -> Result<u8, Box<Impossible>> {
         if self.again.is_empty()
             && let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line))
         {
@@ -42,34 +42,42 @@ impl Bank {
             self.again.extend(self.need_write_back.remove(next).map(|(line, _)| line));
         }
         if let Some(line) = self.again.pop_front() {
-            let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(()) };
+            let Some(&(msg, lanes)) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(1) };
             match self.attempt(&msg)? {
-                Ok(()) => self.unpark(line),
+                Ok(()) => {
+                    self.unpark(line);
+                    return Ok(lanes);
+                }
                 Err(why) => self.register(line, why),
             }
-            return Ok(());
+            return Ok(1);
         }
-        let Some(msg) = self.sweep.front().copied() else { return Ok(()) };
+        let Some(msg) = self.sweep.front().copied() else { return Ok(1) };
         if self.offer(msg)? == Offer::Taken {
             self.sweep.pop_front();
         }
-        Ok(())
+        Ok(1)
     }
 
-    pub(super) fn park(&mut self, msg: Msg<LINE>) {
+    /// Whether a message of so many lanes can wait here. More than there are places wait alone.
+    pub(super) fn has_places(&self, lanes: u8) -> bool {
+        self.waits == 0 || self.waits + usize::from(lanes) <= self.spec.waiting
+    }
+
+    pub(super) fn park(&mut self, msg: Msg<LINE>, lanes: u8) {
         let (slot, spare) = (self.slot(&msg), &mut self.spare);
-        self.waiting.entry(slot).or_insert_with(|| spare.pop().unwrap_or_default()).push_back(msg);
-        self.waits += 1;
-        self.waits_away += usize::from(self.is_away(msg.line));
+        self.waiting.entry(slot).or_insert_with(|| spare.pop().unwrap_or_default()).push_back((msg, lanes));
+        self.waits += usize::from(lanes);
+        self.waits_away += usize::from(self.is_away(msg.line)) * usize::from(lanes);
         self.parked.set(self.waits as u64);
     }
 
     pub(super) fn unpark(&mut self, line: LineAddr) {
         let away = self.is_away(line);
         let queue = self.waiting.get_mut(&line).expect("the message that was tried waits here");
-        queue.pop_front();
-        self.waits -= 1;
-        self.waits_away -= usize::from(away);
+        let (_, lanes) = queue.pop_front().expect("it waits in front");
+        self.waits -= usize::from(lanes);
+        self.waits_away -= usize::from(away) * usize::from(lanes);
         self.parked.set(self.waits as u64);
         if queue.is_empty() {
             self.spare.extend(self.waiting.remove(&line));

@@ -220,9 +220,15 @@ impl Matrix {
     /// Counts one in `row` and `column`.
     #[inline]
     pub fn count(&self, row: usize, column: usize) {
+        self.add(row, column, 1);
+    }
+
+    /// Counts `n` in `row` and `column`.
+    #[inline]
+    pub fn add(&self, row: usize, column: usize, n: u64) {
         assert!(column < self.columns.len(), "column {column} of a matrix of {} columns", self.columns.len());
         let cell = &self.cells[row * self.columns.len() + column];
-        cell.set(cell.get() + 1);
+        cell.set(cell.get() + n);
     }
 
     fn read(&self) -> Value {

@@ -38,6 +38,7 @@ impl Unit {
                 phys,
                 data: Block::of([0; LINE], Mask::first(LINE)),
                 stamp: self.time,
+                lanes: 1,
             };
             if ends.code.1.try_send(Lane::Request, request, HEADER).is_err() {
                 return true;

@@ -16,13 +16,18 @@ use mem::{Access, Asid, Block, PhysAddr, Reply, Request, RequestId, Scope, VirtA
 /// Requests of one access that can be told apart in the number of a request.
 const PARTS: u64 = 1 << 16;
 
+/// The number of an access, and which of its requests one is.
+fn asked(id: RequestId) -> (usize, usize) {
+    ((id.0 / PARTS) as usize, (id.0 % PARTS) as usize)
+}
+
 /// The number of what the dispatcher ordered.
 const DISPATCHER: RequestId = RequestId(u64::MAX);
 
 /// The request by which a cache is told what the dispatcher ordered.
 pub fn dispatcher_order(access: Access, scope: Scope) -> Request {
     let (asid, virt, phys) = (Asid::default(), VirtAddr(0), None);
-    Request { id: DISPATCHER, access, scope, asid, virt, phys, data: Block::EMPTY, stamp: 0 }
+    Request { id: DISPATCHER, access, scope, asid, virt, phys, data: Block::EMPTY, stamp: 0, lanes: 1 }
 }
 
 /// An access that has not been answered.
@@ -41,8 +46,13 @@ pub struct AccessUnderWay {
 impl AccessUnderWay {
     /// One of its requests.
     fn ask(&self, number: usize) -> Option<Ask> {
-        let whole = || self.parts.get(number).map(|Part { mask, .. }| Ask { part: number, mask: *mask });
+        let whole = || self.parts.get(number).map(|Part { mask, .. }| Ask { part: number, mask: *mask, lanes: 1 });
         if self.asks.is_empty() { whole() } else { self.asks.get(number).copied() }
+    }
+
+    /// How many lanes, or lines, a request stands for; an order for one.
+    fn lanes(&self, number: usize) -> u8 {
+        self.ask(number).map_or(1, |ask| ask.lanes)
     }
 }
 
@@ -59,7 +69,9 @@ impl Unit {
         while let Some(reply) = next(&ends.vector.0) {
             self.time = self.time.max(reply.stamp);
             if !self.was_ordered(&reply) {
-                self.lines_under_way -= 1;
+                let (number, ask) = asked(reply.id);
+                let access = self.accesses[number].as_ref().expect("what is answered was asked");
+                self.lines_under_way -= usize::from(access.lanes(ask));
                 self.answered(&reply, now)?;
             }
         }
@@ -89,24 +101,28 @@ impl Unit {
         true
     }
 
-    /// Asks for a line, if one is to be asked for, and makes the next vector access into lines. Says whether there is more.
+    /// Asks for a line, if one is to be asked for, and makes the next vector access into lines; lanes take a cycle each. Says whether
+    /// there is more in the next cycle.
     pub fn send(&mut self, ends: &Ends, now: u64) -> Result<bool, Box<ExecError>> {
         if let Some(request) = self.scalar_requests.front()
             && ends.scalar.1.try_send(Lane::Request, *request, HEADER).is_ok()
         {
             self.scalar_requests.pop_front();
         }
-        if let Some(Transaction { access, ask }) = self.transactions.front() {
-            let request = self.request(*access, *ask);
-            let bytes = HEADER + request.data.mask().len() as u64;
-            if ends.vector.1.try_send(Lane::Request, request, bytes).is_ok() {
-                self.transactions.pop_front();
-                self.counts.lines.increment();
+        if now >= self.lanes_sent_at {
+            if let Some(Transaction { access, ask }) = self.transactions.front() {
+                let request = self.request(*access, *ask);
+                let bytes = HEADER + request.data.mask().len() as u64;
+                if ends.vector.1.try_send(Lane::Request, request, bytes).is_ok() {
+                    self.transactions.pop_front();
+                    self.counts.lines.add(request.lanes.into());
+                    self.lanes_sent_at = now + u64::from(request.lanes);
+                }
+            } else if self.coalescing.front().is_some_and(|(at, _)| *at <= now) {
+                self.coalesce(now)?;
             }
-        } else if self.coalescing.front().is_some_and(|(at, _)| *at <= now) {
-            self.coalesce(now)?;
         }
-        Ok(!self.transactions.is_empty() || !self.scalar_requests.is_empty())
+        Ok(!self.transactions.is_empty() && self.lanes_sent_at <= now + 1 || !self.scalar_requests.is_empty())
     }
 
     /// Makes the oldest vector access into lines, if there are slots for all of them; then its wavefront goes on.
@@ -126,13 +142,14 @@ impl Unit {
             }
         }
         let access = self.accesses[number].as_mut().expect("it is under way");
-        let (lines, flat) = (access.parts.len().max(access.asks.len()), access.flat);
+        let (asks, flat) = (access.parts.len().max(access.asks.len()), access.flat);
+        let lines: usize = (0..asks).map(|ask| usize::from(access.lanes(ask))).sum();
         if self.lines_under_way + lines > self.spec.line_slots {
             self.counts.line_slots_full_cycles.increment();
             return Ok(());
         }
         self.coalescing.pop_front();
-        access.left = lines;
+        access.left = asks;
         let wave = self.waves[slot].as_mut().expect("a wavefront waits for its access");
         wave.waits = None;
         wave.ready_at = wave.ready_at.max(now + 1);
@@ -144,7 +161,7 @@ impl Unit {
         wave.vector.push_back((number, false));
         wave.flat += u32::from(flat);
         self.lines_under_way += lines;
-        self.transactions.extend((0..lines).map(|ask| Transaction { access: number, ask }));
+        self.transactions.extend((0..asks).map(|ask| Transaction { access: number, ask }));
         Ok(())
     }
 
@@ -213,9 +230,9 @@ impl Unit {
         let Some(op) = &access.op else {
             let (id, scope, data) = (RequestId(number as u64 * PARTS), Scope::Device, Block::EMPTY);
             let (access, virt, stamp) = (Access::Invalidate, VirtAddr(0), self.time);
-            return Request { id, access, scope, asid, virt, phys: None, data, stamp };
+            return Request { id, access, scope, asid, virt, phys: None, data, stamp, lanes: 1 };
         };
-        let Ask { part, mask } = access.ask(ask).expect("only what an access consists of is asked for");
+        let Ask { part, mask, lanes } = access.ask(ask).expect("only what an access consists of is asked for");
         let Part { line, bytes, atomic, .. } = access.parts[part];
         let store = op.is_store();
         Request {
@@ -231,6 +248,7 @@ impl Unit {
             phys: Some(self.place(access.wave, line.0)),
             data: if store || atomic.is_some() { Block::of(bytes, mask) } else { Block::zeros(mask) },
             stamp: self.time,
+            lanes,
         }
     }
 
@@ -242,7 +260,7 @@ impl Unit {
 
     /// An answer has come.
     fn answered(&mut self, reply: &Reply, now: u64) -> Result<(), Box<ExecError>> {
-        let (number, ask) = ((reply.id.0 / PARTS) as usize, (reply.id.0 % PARTS) as usize);
+        let (number, ask) = asked(reply.id);
         let access = self.accesses[number].as_mut().expect("what is answered was asked");
         if let Some(Ask { part, .. }) = access.ask(ask) {
             let asked = &mut access.parts[part];

@@ -143,6 +143,8 @@ struct Unit {
     scalar_requests: VecDeque<Request>,
     /// Lines asked for and not answered.
     lines_under_way: usize,
+    /// The first cycle in which all lanes that have asked have been sent.
+    lanes_sent_at: u64,
     /// Wavefronts started so far.
     started: u64,
     /// The unit's logical time, in protocols that order accesses by it.
@@ -251,6 +253,7 @@ impl ComputeUnit {
             transactions: VecDeque::new(),
             scalar_requests: VecDeque::new(),
             lines_under_way: 0,
+            lanes_sent_at: 0,
             started: 0,
             time: 0,
             fetch_turn: 0,
@@ -360,15 +363,18 @@ impl Unit {
 
     /// Whether the next vector access waits for slots for its lines.
     fn lacks_slots(&self, now: u64) -> bool {
-        self.transactions.is_empty() && self.coalescing.front().is_some_and(|(at, _)| *at <= now)
+        let free = self.transactions.is_empty() && self.lanes_sent_at <= now;
+        free && self.coalescing.front().is_some_and(|(at, _)| *at <= now)
     }
 
     /// The first cycle in which something happens by itself.
     fn idle_until(&self, now: u64) -> Next {
         let ready = self.slots.ready_at.iter().fold(NEVER, |first, ready_at| first.min(*ready_at));
-        // One that is due already waits for slots.
-        let coalesced = self.coalescing.front().map(|(at, _)| *at).filter(|at| *at > now);
-        match coalesced.map_or(ready, |at| ready.min(at)) {
+        let sent = Some(self.lanes_sent_at).filter(|_| !self.transactions.is_empty());
+        let coalesced = self.coalescing.front().map(|(at, _)| (*at).max(self.lanes_sent_at));
+        // What is due already waits for slots.
+        let due = sent.into_iter().chain(coalesced).filter(|at| *at > now);
+        match due.fold(ready, u64::min) {
             NEVER => Next::Whenever,
             cycle if cycle <= now + 1 => Next::Soon,
             cycle => Next::At(cycle),

@@ -267,6 +267,7 @@ impl Dma {
             phys: Some(line),
             data,
             stamp: 0,
+            lanes: 1,
         };
         let bytes = if access == Access::Store { data.mask().len() as u64 } else { 0 };
         self.requests.send(Lane::Request, request, HEADER + bytes);

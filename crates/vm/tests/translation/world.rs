@@ -75,6 +75,7 @@ pub fn request(id: u64, access: Access, page: u64) -> Request {
         phys: Some(PhysAddr(phys(page).0 + 64 * (id % 64))),
         data: Block::zeros(Mask::first(8)),
         stamp: 0,
+        lanes: 1,
     }
 }
 

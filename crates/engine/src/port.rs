@@ -266,6 +266,12 @@ impl<T: 'static> Inlet<T> {
         self.0.here[lane as usize].get()
     }
 
+    /// How many items can be taken from `lane` up to the last of a kind.
+    pub fn up_to_last(&self, lane: Lane, kind: impl Fn(&T) -> bool) -> usize {
+        let items = self.0.lanes[lane as usize].borrow();
+        items.iter().take(self.len(lane)).rposition(kind).map_or(0, |last| last + 1)
+    }
+
     /// Whether no lane has anything to take.
     pub fn is_empty(&self) -> bool {
         self.0.here.iter().all(|here| here.get() == 0)

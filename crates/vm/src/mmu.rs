@@ -70,7 +70,8 @@ struct Port {
     turns: RoundRobin,
     /// The last cycle in which something was looked up, and how much.
     looked_up: (u64, usize),
-    /// How many requests of each lane had come before the order that is being obeyed, and have not been taken.
+    /// How many requests of each lane have not been taken, up to the last that had come before the order that is being obeyed and
+    /// that it is about.
     before_order: [usize; 3],
     hits: Counter,
     misses: Counter,
@@ -291,7 +292,8 @@ impl Mmu {
     fn forget(&mut self, what: &Shootdown) {
         self.roots.shot_down(*what);
         let dropped: usize = self.ports.iter().map(|port| port.borrow_mut().tlb.forget(*what)).sum();
-        self.each_port(|port| port.before_order = Lane::ALL.map(|lane| port.from.len(lane)));
+        let concerned = |request: &Request| what.covers(request.asid, request.virt);
+        self.each_port(|port| port.before_order = Lane::ALL.map(|lane| port.from.up_to_last(lane, concerned)));
         self.orders.dropped.add(dropped as u64);
         self.misses.void(what);
     }

@@ -30,8 +30,8 @@ pub const PROGRAMS: [Collaborative; 5] = [
         name: "BMM",
         program: "matmul",
         best: Setting { threads: 8, share: 50 },
-        sizes: ["256", "384"],
-        extra: "--variant plain --chunk 4",
+        sizes: ["128", "256"],
+        extra: "--variant plain --chunk 2",
     },
     Collaborative {
         name: "Edge",

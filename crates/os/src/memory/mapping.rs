@@ -131,10 +131,11 @@ impl AddressSpace {
         self.split_at(start).and_then(|()| self.split_at(end)).ok_or(MapError::NoMemory)?;
         self.note_code_change(start, end, rights);
         self.areas.change(start, end, |area| area.rights = rights);
-        for (_, leaf) in table::leaves(&self.physical, self.root, start, end) {
+        let leaves = table::leaves(&self.physical, self.root, start, end);
+        for (_, leaf) in &leaves {
             self.physical.write_u64(leaf.at, leaf.entry.with_rights(rights).0);
         }
-        self.forget(start, end);
+        self.forget_pages(&leaves);
         Ok(())
     }
 

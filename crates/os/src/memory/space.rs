@@ -213,7 +213,8 @@ impl AddressSpace {
 
     /// Gives the pages of a range back; what the areas say stays. Huge pages must have been split at its borders.
     pub(super) fn drop_pages(&mut self, start: u64, end: u64) {
-        for (_, leaf) in table::leaves(&self.physical, self.root, start, end) {
+        let leaves = table::leaves(&self.physical, self.root, start, end);
+        for (_, leaf) in &leaves {
             self.physical.write_u64(leaf.at, 0);
             let page = leaf.entry.address();
             if leaf.size == HUGE_PAGE {
@@ -222,7 +223,7 @@ impl AddressSpace {
                 self.physical.give_back(page);
             }
         }
-        self.forget(start, end);
+        self.forget_pages(&leaves);
     }
 
     /// Cuts a huge page that a border of a change falls into.
@@ -257,6 +258,17 @@ impl AddressSpace {
             && start < end
         {
             window.note_change(start, end);
+        }
+    }
+
+    /// Forgets what is known of pages that have changed. Of pages that are not in the tables nobody knows anything.
+    pub(super) fn forget_pages(&mut self, leaves: &[(u64, Leaf)]) {
+        for range in leaves.chunk_by(|(start, leaf), (next, _)| start + leaf.size == *next) {
+            if let [(start, _), ..] = range
+                && let [.., (last, leaf)] = range
+            {
+                self.forget(*start, last + leaf.size);
+            }
         }
     }
 

@@ -221,13 +221,13 @@ impl Cache {
         let now = cx.now().0;
         let did = self.answer(now)?
             || now >= self.free_at
-            && match (self.pending.is_clear(), self.to_peers.is_clear()) {
-                (true, true) => self.next(now)?,
-                // Peers that wait for each other's wires would wait for ever if neither took what the other asks.
-                (true, false) => self.next_of_peers(now)?,
-                // Where everybody is told of everything, what is told must get through whatever is asked.
-                (false, _) => self.bank.is_probed() && self.next_of_probes(now)?,
-            };
+                && match (self.pending.is_clear(), self.to_peers.is_clear()) {
+                    (true, true) => self.next(now)?,
+                    // Peers that wait for each other's wires would wait for ever if neither took what the other asks.
+                    (true, false) => self.next_of_peers(now)?,
+                    // Where everybody is told of everything, what is told must get through whatever is asked.
+                    (false, _) => self.bank.is_probed() && self.next_of_probes(now)?,
+                };
         if did {
             self.send_out(now);
             self.observe();

@@ -98,7 +98,11 @@ impl Op {
     /// as they are.
     pub fn by_lane(&self, parts: &[Part]) -> Vec<Ask> {
         if parts.iter().any(|part| part.atomic.is_some()) {
-            return parts.iter().enumerate().map(|(part, Part { mask, .. })| Ask { part, mask: *mask, lanes: 1 }).collect();
+            return parts
+                .iter()
+                .enumerate()
+                .map(|(part, Part { mask, .. })| Ask { part, mask: *mask, lanes: 1 })
+                .collect();
         }
         let mut asks: Vec<(Option<u8>, Ask)> = Vec::new();
         let mut finder = Finder::of(parts);

@@ -218,7 +218,11 @@ impl Pipeline {
         self.counts.code_lines.increment();
         let (scope, asid, data) = (Scope::System, Asid::default(), Block::zeros(line.mask));
         let (id, access, virt, phys) = (For::Code(number).id(t), Access::Load, line.virt, Some(line.line));
-        self.code.1.send(Lane::Request, Request { id, access, scope, asid, virt, phys, data, stamp: 0, lanes: 1 }, HEADER);
+        self.code.1.send(
+            Lane::Request,
+            Request { id, access, scope, asid, virt, phys, data, stamp: 0, lanes: 1 },
+            HEADER,
+        );
         self.in_flight += 1;
     }
 

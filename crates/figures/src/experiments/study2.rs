@@ -17,7 +17,7 @@ const BEST: [f64; 5] = [2.23, 1.74, 2.0, 2.2, 1.24];
 
 fn settings(quick: bool) -> Vec<Setting> {
     let (threads, shares) = match quick {
-        true => (vec![8], vec![20, 40, 60]),
+        true => (vec![8], vec![20, 40, 60, 80]),
         false => ((1..=8).collect(), (20..=80).step_by(10).collect::<Vec<u32>>()),
     };
     threads.into_iter().flat_map(|threads| shares.iter().map(move |&share| Setting { threads, share })).collect()

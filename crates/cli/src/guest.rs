@@ -188,8 +188,10 @@ impl Guest {
         let ran = machine::run(machine, how, make);
         let (Finish { mut end, totals, usage }, run) =
             ran.into_diagnostic().wrap_err_with(|| format!("can't run '{}'", self.name()))?;
-        if !matches!(run.outcome, Outcome::Finished | Outcome::Interrupted) {
-            end = End::MachineBroken { report: run.outcome.to_string() };
+        match (&run.outcome, how.until) {
+            (Outcome::Finished | Outcome::Interrupted, _) => {}
+            (Outcome::TimeLimit, Some(time)) => end = End::TimeLimit { time },
+            (outcome, _) => end = End::MachineBroken { report: outcome.to_string() },
         }
         let seconds = start.elapsed().as_secs_f64();
         Ok(Ran { end, totals, usage, output: kept.text(), run: Some(run), seconds })

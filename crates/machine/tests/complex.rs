@@ -134,13 +134,13 @@ mod program {
     fn everybody_forgets_pages_that_others_change() {
         for (cores, iommu) in [("tables", "tables"), ("flat", "flat")] {
             let kinds = [format!("cpu.mmu.kind={cores}"), format!("system.iommu.kind={iommu}"), "cpu.cores=4".into()];
-            for (guest, says) in [("remap", "pages"), ("memory", "memory"), ("unprotect", "192 reads")] {
+            for (guest, says, least) in [("remap", "pages", 50), ("memory", "memory", 4), ("unprotect", "192 reads", 4)] {
                 let machine = Machine::load("apu-c-l3", &kinds).expect("the machine is sound");
                 let (out, run) = good(&machine, GUESTS, &[guest], 1);
                 assert!(out.starts_with(says), "{guest}: {out}");
                 let total = run.total();
                 let shot_down = total.count("cpu.core0.mmu.shootdowns");
-                assert!(shot_down > 4, "{guest}: {shot_down}");
+                assert!(shot_down >= least, "{guest}: {shot_down}");
                 for who in ["cpu.core3.mmu", "cpu.core3.walkers", "iommu.walkers", "gpu0.array0.cu0.mmu"] {
                     assert_eq!(total.count(&format!("{who}.shootdowns")), shot_down, "{guest}: {who}");
                 }

@@ -91,6 +91,17 @@ fn a_time_limit_ends_a_kernel_too() {
     assert!(said.contains("stopped after 5 ms of simulated time"), "{said}");
 }
 
+/// A call of the driver that brings in 16 MiB takes the kernel more than a millisecond.
+#[test]
+fn a_time_limit_ends_a_program_on_cores_too() {
+    let program = ["--", "--size", "2048", "--copies", "none"];
+    let arguments = [&["run", "needleman-wunsch", "--system", "apu-c-l3", "--max-time", "2ms"][..], &program].concat();
+    let output = cohesim(&arguments).output().expect("the command was built");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(128 + 24), "{said}");
+    assert!(said.contains("stopped after 2 ms of simulated time"), "{said}");
+}
+
 #[test]
 fn options_of_other_modes_are_refused() {
     for (arguments, message) in [

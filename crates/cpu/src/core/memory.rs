@@ -187,6 +187,7 @@ impl Pipeline {
         let thread = &mut self.threads[t];
         let Store { virt, line, data, .. } = *thread.stores.get(thread.stores_sent);
         thread.stores_sent += 1;
+        self.stored_now = true;
         let (id, line) = (For::Store.id(t), Load { virt, line, mask: Mask::NONE });
         self.counts.stores.increment();
         self.request(Lane::Coherence, id, Access::Store, line, data);

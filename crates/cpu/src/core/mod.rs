@@ -42,6 +42,9 @@ pub struct Core {
     rings_bell: bool,
 }
 
+/// For so many cycles at most a core says nothing while it waits for a time that is known.
+const LONGEST: u64 = 100_000;
+
 /// The running core.
 struct Pipeline {
     spec: CoreSpec,
@@ -66,6 +69,8 @@ struct Pipeline {
     /// Whether anything got on in this cycle.
     active: bool,
     committed_now: bool,
+    /// Whether a store was sent in this cycle.
+    stored_now: bool,
     dispatched_now: bool,
     // Kept for their room.
     executed: Executed,
@@ -119,6 +124,7 @@ impl Core {
             counts: Counts::new(scope),
             active: false,
             committed_now: false,
+            stored_now: false,
             dispatched_now: false,
             executed: Executed::default(),
             due: Vec::new(),
@@ -134,14 +140,14 @@ impl Core {
             let now = cx.now().0;
             let (answered, rung) = (self.answers.count(), self.bell.count());
             self.pipeline.tick(rung, &cx);
-            if self.pipeline.committed_now {
+            if self.pipeline.committed_now || self.pipeline.stored_now || self.pipeline.is_in_system(now) {
                 cx.progress();
             }
             if self.pipeline.active {
                 cx.pause(1).await;
                 continue;
             }
-            let until = self.pipeline.next_time(now);
+            let until = self.pipeline.next_time(now).map(|cycle| cycle.min(now + LONGEST));
             self.listen(self.pipeline.has_idle());
             match until {
                 // Nobody can say anything before.
@@ -172,6 +178,7 @@ impl Pipeline {
         let now = cx.now().0;
         self.active = false;
         self.committed_now = false;
+        self.stored_now = false;
         self.dispatched_now = false;
         self.commit(now);
         self.take_answers(now);
@@ -196,6 +203,11 @@ impl Pipeline {
             }
         }
         (first < u64::MAX).then_some(first)
+    }
+
+    /// Whether a thread is in the kernel for a time that is known.
+    fn is_in_system(&self, now: u64) -> bool {
+        self.threads.iter().any(|thread| matches!(thread.front, Front::System(until) if until > now))
     }
 
     fn has_idle(&self) -> bool {

@@ -16,5 +16,5 @@ pub use dma::Dma;
 pub use guest::Guest;
 pub use inside::{Caches, Coherent, FrontEnd, Inside, InsideSpec};
 pub use schedule::Schedule;
-pub use software::{Finish, Software, SoftwareSpec, Translations};
+pub use software::{Finish, KnownSoftware, Software, SoftwareSpec, Translations};
 pub use warden::Warden;

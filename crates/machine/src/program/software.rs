@@ -11,7 +11,7 @@ use os::{
 };
 use std::{
     cell::RefCell,
-    rc::Rc,
+    rc::{Rc, Weak},
     sync::{Arc, Mutex},
 };
 
@@ -50,6 +50,15 @@ pub struct Software {
     state: Rc<RefCell<State>>,
 }
 
+/// The same for those whom the process itself knows: it ends with the run nevertheless.
+pub struct KnownSoftware(Weak<RefCell<State>>);
+
+impl KnownSoftware {
+    pub fn get(&self) -> Option<Software> {
+        self.0.upgrade().map(|state| Software { state })
+    }
+}
+
 pub(super) struct State {
     pub driven: Driven,
     schedule: Schedule,
@@ -70,6 +79,10 @@ pub(super) struct State {
 }
 
 impl Software {
+    pub fn known(&self) -> KnownSoftware {
+        KnownSoftware(Rc::downgrade(&self.state))
+    }
+
     /// Puts a process on cores with these bells. `alert` belongs to the clock domain in which the [`Warden`] will run; what is
     /// known in the end goes to `finish`. What memory is to hold at first is what the process's frames hold after this.
     pub fn new(

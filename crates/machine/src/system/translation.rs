@@ -8,7 +8,7 @@
 //! Answers of caches go straight back. The kernel's [`Shooter`] tells walkers first, then MMUs, and the kernel is not left
 //! before all have forgotten.
 
-use crate::program::{Software, Translations};
+use crate::program::{KnownSoftware, Software, Translations};
 use engine::{Context, Cycles, EventCount, LinkReceiver, LinkSender, LinkSpec, Model, PortSpec, Scope};
 use interconnect::Wire;
 use mem::{Asid, Bytes, Reply, Request, VirtAddr};
@@ -113,7 +113,7 @@ pub struct Shooter {
     roots: Roots,
     work: EventCount,
     ranges: RefCell<VecDeque<Vec<(u64, u64)>>>,
-    software: OnceCell<Software>,
+    software: OnceCell<KnownSoftware>,
 }
 
 /// More pages than these are not forgotten one by one; as under Linux.
@@ -127,7 +127,7 @@ impl Shooter {
 
     /// The kernel to obey. Its tables are those of the first address space.
     pub fn obey(self: &Rc<Self>, software: &Software) {
-        assert!(self.software.set(software.clone()).is_ok(), "a machine has one process");
+        assert!(self.software.set(software.known()).is_ok(), "a machine has one process");
         self.roots.set(Asid::default(), software.with_process(|process| process.space.root()));
         software.set_translations(Rc::clone(self) as Rc<dyn Translations>);
     }
@@ -143,7 +143,7 @@ impl Shooter {
             for what in orders_for(&ranges) {
                 all.shoot(what).await;
             }
-            if let Some(software) = self.software.get() {
+            if let Some(software) = self.software.get().and_then(KnownSoftware::get) {
                 software.shot_down();
             }
         }

@@ -376,7 +376,9 @@ impl Tester {
         let (id, asid, virt) = (RequestId(self.next), Asid::default(), VirtAddr(line.0));
         self.next += 1;
         let bytes = HEADER + data.mask().len() as u64;
-        let request = Request { id, access, scope, asid, virt, phys: Some(line), data, stamp: self.time, lanes: 1 };
+        let several = self.port == Port::Unit && matches!(access, Access::Load | Access::Store) && self.one_in(4);
+        let lanes = if several { 1 + self.below(63) as u8 } else { 1 };
+        let request = Request { id, access, scope, asid, virt, phys: Some(line), data, stamp: self.time, lanes };
         let store = access == Access::Lock || access == Access::Store && !data.mask().is_empty();
         let lane = if self.port == Port::Data && store { Lane::Coherence } else { Lane::Request };
         // The cache may be unable to take it before its answers are taken.

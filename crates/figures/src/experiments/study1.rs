@@ -27,7 +27,7 @@ const OTHER_BFS: [(&str, f64); 2] = [("apu4-c-mc", 1.15), ("apu4-c-l3", 1.16)];
 
 /// Sizes of quick runs, in the order of [`RODINIA`], and steps of all runs where a program has such. Rodinia's backprop is trained
 /// once, and its hotspot is started for one launch.
-const SMALL: [&str; 6] = ["4096", "128", "2048", "192x192", "256", "8192"];
+const SMALL: [&str; 6] = ["16384", "128", "2048", "512x512", "256", "32768"];
 const STEPS: [&str; 6] = ["--iterations 1", "", "--iterations 5", "--iterations 1", "", ""];
 
 fn job(at: usize, machine: &str, copies: &str, quick: bool) -> Job {

@@ -229,8 +229,8 @@ impl FrontEnd {
 /// Whose place a tester takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Port {
-    /// A compute unit's, at its vector cache.
-    Unit,
+    /// A compute unit's, at its vector cache. Whether lanes ask there one by one.
+    Unit { by_lane: bool },
     /// A core's, at its data cache: stores are performed in order, and an atomic access is a locked load and a store.
     Data,
     /// A core's, at its instruction cache: there are only loads.
@@ -376,8 +376,8 @@ impl Tester {
         let (id, asid, virt) = (RequestId(self.next), Asid::default(), VirtAddr(line.0));
         self.next += 1;
         let bytes = HEADER + data.mask().len() as u64;
-        let several = self.port == Port::Unit && matches!(access, Access::Load | Access::Store) && self.one_in(4);
-        let lanes = if several { 1 + self.below(63) as u8 } else { 1 };
+        let by_lane = self.port == (Port::Unit { by_lane: true }) && matches!(access, Access::Load | Access::Store);
+        let lanes = if by_lane && self.one_in(4) { 1 + self.below(63) as u8 } else { 1 };
         let request = Request { id, access, scope, asid, virt, phys: Some(line), data, stamp: self.time, lanes };
         let store = access == Access::Lock || access == Access::Store && !data.mask().is_empty();
         let lane = if self.port == Port::Data && store { Lane::Coherence } else { Lane::Request };

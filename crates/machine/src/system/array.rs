@@ -65,7 +65,8 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
                 }
                 Agent::Tester(stress, end) => {
                     let [vector] = translate([("vector", vector)], mmu, &unit_scope);
-                    let tester = Tester::new((stress, Port::Unit), me.0.into(), end, vector, &unit_scope);
+                    let port = Port::Unit { by_lane: unit_spec.coalescer == gpu::Coalescer::Cache };
+                    let tester = Tester::new((stress, port), me.0.into(), end, vector, &unit_scope);
                     unit_scope.serve("control", |cx| tester.run(cx));
                 }
             }

@@ -251,9 +251,7 @@ impl Cache {
             self.bank.retry(line)?;
             return Ok(true);
         }
-        if self.bank.has_work() {
-            let lanes = self.bank.work()?;
-            self.look_up(now, lanes);
+        if self.work(now)? {
             return Ok(true);
         }
         if self.top.is_some() && self.probe()? {
@@ -274,6 +272,16 @@ impl Cache {
         Ok(self.bank.drain()? || self.bank.give_up()?)
     }
 
+    /// Tries what waits in the bank, if there is something.
+    fn work(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
+        if !self.bank.has_work() {
+            return Ok(false);
+        }
+        let lanes = self.bank.work()?;
+        self.look_up(now, lanes);
+        Ok(true)
+    }
+
     /// Lanes are looked up one after the other; answers come in between.
     fn look_up(&mut self, now: u64, lanes: u8) {
         if lanes > 1 {
@@ -284,19 +292,12 @@ impl Cache {
     /// What is done while something can't be sent: probes, and what comes back from above. What they give rise to is bounded by
     /// what others have under way.
     fn next_of_probes(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if self.bank.has_work() {
-            let lanes = self.bank.work()?;
-            self.look_up(now, lanes);
-            return Ok(true);
-        }
-        self.probe()
+        Ok(self.work(now)? || self.probe()?)
     }
 
     /// What is done while something can't be sent to a peer.
     fn next_of_peers(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if self.bank.has_work() {
-            let lanes = self.bank.work()?;
-            self.look_up(now, lanes);
+        if self.work(now)? {
             return Ok(true);
         }
         for number in 0..self.beside.len() {
@@ -388,10 +389,6 @@ impl Cache {
                     return Ok(false);
                 }
                 front.taken(&request, *node, now);
-                from.try_recv(Lane::Request);
-                self.requests.add(u64::from(request.lanes) - 1);
-                self.look_up(now, request.lanes);
-                return Ok(true);
             }
             Access::Lock => unreachable!("locks come in order with stores"),
             Access::Invalidate | Access::Flush if self.order.is_some() => return Ok(false),
@@ -404,6 +401,9 @@ impl Cache {
             }
         }
         from.try_recv(Lane::Request);
+        // The first is counted by whoever asked.
+        self.requests.add(u64::from(request.lanes) - 1);
+        self.look_up(now, request.lanes);
         Ok(true)
     }
 

@@ -1,5 +1,6 @@
 //! Chores of the workspace, run as `cargo xtask TASK`.
 
+mod baseline;
 mod check_systems;
 mod clang;
 mod diff_kernels;
@@ -20,6 +21,8 @@ const USAGE: &str = "\
 Usage: cargo xtask TASK
 
 Tasks:
+  baseline [--update] [--cohesim PATH] [--only TEXT]
+                            compare the statistics of every shipped machine with the digests in tests/baseline.txt
   check-systems [--cohesim PATH] [--size SIZE]
                             run the programs of M2S-CGM on its four systems, every read checked, in one thread and in two
   diff-kernels [--count N] [--seed S]
@@ -37,6 +40,7 @@ Tasks:
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
+        Some("baseline") => baseline::run(&arguments[1..]),
         Some("check-systems") => check_systems::run(&arguments[1..]),
         Some("diff-kernels") => diff_kernels::run(&arguments[1..]),
         Some("diff-programs") => diff_programs::run(&arguments[1..]),

@@ -8,10 +8,12 @@ mod timed;
 
 use crate::{
     files::{read, read_code_object, write},
+    progress::Progress,
     ui::Ui,
 };
 use argument::Given;
 use dump::{Dump, Dumped};
+use engine::{Headway, Monitor};
 use gcn3::{
     dispatch::{ArgumentValue, Dispatch},
     functional::Options,
@@ -128,7 +130,10 @@ impl Launch {
             simulated = Some(self.timed.run(system, told, &mut gpu, (&dispatch, self.repeat), threads, ui)?);
             wave_instructions = simulated.as_ref().map_or(0, |simulated| simulated.summary.wave_instructions);
         } else {
+            let monitor = Monitor::default();
+            let _progress = Progress::start(&format!("launch of {}", kernel.name), &monitor, None, ui);
             for _ in 0..self.repeat {
+                monitor.add(Headway { kernels: 1, ..Headway::default() });
                 wave_instructions += gpu.launch(&dispatch, Options { threads, limit: self.limit })?;
             }
         }

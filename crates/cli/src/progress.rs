@@ -1,10 +1,10 @@
 //! How far a simulation is, while it runs; and how the user ends it early.
 //!
-//! On a terminal a bar on standard error: workgroups done of those that are known, simulated time, speed, and what is left of
-//! the kernels that are known. Elsewhere nothing, or with `--verbose` a line now and then.
+//! On a terminal a bar on standard error: instructions of host code and kernels, workgroups done of those that are known, simulated
+//! time, speed, and what is left of the kernels that are known. Elsewhere a line of that on standard error every ten seconds.
 
 use crate::ui::Ui;
-use engine::{Hertz, Monitor, Time};
+use engine::{Headway, Hertz, Monitor, Time};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, WrapErr};
 use std::{
@@ -44,21 +44,23 @@ pub struct Progress {
 
 const TEMPLATE: &str = "{prefix} [{bar:24}] {msg}";
 
-/// How often the bar is drawn, and how often a line is written where there is no terminal.
+/// How often the bar is drawn, and how often a line is written where there is no terminal: also with `--verbose`.
 const STEP: Duration = Duration::from_millis(100);
-const LINE: Duration = Duration::from_secs(5);
+const LINE: Duration = Duration::from_secs(10);
+const VERBOSE_LINE: Duration = Duration::from_secs(5);
 
 impl Progress {
-    /// Watches a run; `clock` is that of the machine, if it has one.
+    /// Watches a run; `clock` is that of the machine, if it has one and is the only one that is watched.
     pub fn start(what: &str, monitor: &Monitor, clock: Option<Hertz>, ui: &Ui) -> Self {
-        let terminal = io::stderr().is_terminal() && clock.is_some();
+        let terminal = io::stderr().is_terminal();
         let bar = if terminal { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.progress_chars("=> "));
         bar.set_prefix(what.to_owned());
         let over = Arc::new(AtomicBool::new(false));
-        let speaks = ui.verbose && !terminal && clock.is_some();
-        let watcher = Watcher { monitor: monitor.clone(), clock, bar: bar.clone(), speaks, what: what.to_owned() };
+        let every = if ui.verbose { VERBOSE_LINE } else { LINE };
+        let line = (!terminal).then_some(every);
+        let watcher = Watcher { monitor: monitor.clone(), clock, bar: bar.clone(), line, what: what.to_owned() };
         let done = Arc::clone(&over);
         let watcher = thread::spawn(move || watcher.watch(&done));
         Self { bar, over, watcher: Some(watcher) }
@@ -67,6 +69,11 @@ impl Progress {
     /// A stream to the terminal that the bar makes room for.
     pub fn around<W: Write>(&self, stream: W) -> Around<W> {
         Around { bar: self.bar.clone(), stream }
+    }
+
+    /// Does something that writes to the terminal.
+    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
     }
 }
 
@@ -85,36 +92,104 @@ struct Watcher {
     monitor: Monitor,
     clock: Option<Hertz>,
     bar: ProgressBar,
-    speaks: bool,
+    /// How often a line is written.
+    line: Option<Duration>,
     what: String,
 }
 
 impl Watcher {
     fn watch(&self, over: &AtomicBool) {
         let start = Instant::now();
-        let (mut told, mut before) = (start, (start, Time::ZERO));
-        let mut rate = 0.0;
+        let (mut told, mut before) = (start, (start, self.look()));
+        let mut rates = Rates::default();
         while !over.load(Ordering::Relaxed) {
             thread::park_timeout(STEP);
             if interrupted() {
                 self.monitor.stop();
             }
-            let (now, time) = (Instant::now(), self.monitor.time());
-            if now - before.0 >= Duration::from_secs(1) {
-                rate = time.0.saturating_sub(before.1.0) as f64 / (now - before.0).as_secs_f64();
-                before = (now, time);
+            let (now, seen) = (Instant::now(), self.look());
+            let passed = (now - before.0).as_secs_f64();
+            if passed >= 1.0 {
+                rates = Rates::between(&before.1, &seen, passed);
+                before = (now, seen);
             }
-            let work = self.monitor.work();
-            let message =
-                message(work, time, self.clock.filter(|_| rate > 0.0).map(|clock| (clock, rate)), now - start);
-            self.bar.set_length(work.1);
-            self.bar.set_position(work.0);
+            let message = seen.message(rates, now - start);
+            self.bar.set_length(seen.work.1);
+            self.bar.set_position(seen.work.0);
             self.bar.set_message(message.clone());
-            if self.speaks && now - told >= LINE {
+            if self.line.is_some_and(|line| now - told >= line) {
                 told = now;
-                eprintln!("{}: {message}", self.what);
+                eprintln!("{}: {} s: {message}", self.what, (now - start).as_secs());
             }
         }
+    }
+
+    fn look(&self) -> Seen {
+        let (work, time, headway) = (self.monitor.work(), self.monitor.time(), self.monitor.headway());
+        Seen { work, headway, simulated: self.clock.map(|clock| (clock, time)) }
+    }
+}
+
+/// What can be seen of a run.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// Workgroups: done, and known.
+    work: (u64, u64),
+    headway: Headway,
+    /// How far the machine is, and its clock.
+    simulated: Option<(Hertz, Time)>,
+}
+
+/// What a second brings.
+#[derive(Clone, Copy, Default)]
+struct Rates {
+    instructions: f64,
+    wave_instructions: f64,
+    cycles: f64,
+}
+
+impl Rates {
+    fn between(before: &Seen, after: &Seen, seconds: f64) -> Self {
+        let rate = |before: u64, after: u64| after.saturating_sub(before) as f64 / seconds;
+        let cycles = before
+            .simulated
+            .zip(after.simulated)
+            .map_or(0.0, |((clock, before), (_, after))| rate(before.0, after.0) * clock.0 as f64 / 1e15);
+        let (before, after) = (&before.headway, &after.headway);
+        Self {
+            instructions: rate(before.instructions, after.instructions),
+            wave_instructions: rate(before.wave_instructions, after.wave_instructions),
+            cycles,
+        }
+    }
+}
+
+impl Seen {
+    /// What there is to tell after so much time. Of what has not begun nothing is told.
+    fn message(&self, rates: Rates, elapsed: Duration) -> String {
+        let mut parts = Vec::new();
+        let counted = |count: u64, rate: f64, what: &str| {
+            let rate = if rate > 0.0 { format!(" ({}/s)", short(rate)) } else { String::new() };
+            (count > 0).then(|| format!("{} {what}{rate}", short(count as f64)))
+        };
+        let Headway { instructions, wave_instructions, kernels } = self.headway;
+        let (done, expected) = self.work;
+        parts.extend(counted(instructions, rates.instructions, "instructions"));
+        parts.extend((kernels > 0).then(|| format!("{kernels} kernel{}", if kernels == 1 { "" } else { "s" })));
+        parts.extend(counted(wave_instructions, rates.wave_instructions, "wavefront instructions without time"));
+        if expected > 0 {
+            parts.push(format!("{done} of {expected} workgroups"));
+        }
+        if let Some((_, time)) = self.simulated.filter(|(_, time)| *time > Time::ZERO) {
+            parts.push(format!("{time} simulated"));
+        }
+        if rates.cycles > 0.0 {
+            parts.push(format!("{} cycles/s", short(rates.cycles)));
+        }
+        if let Some(left) = left(done, expected, elapsed) {
+            parts.push(format!("about {} s left of the kernels known", left.as_secs().max(1)));
+        }
+        if parts.is_empty() { "begins".to_owned() } else { parts.join(", ") }
     }
 }
 
@@ -122,22 +197,6 @@ impl Watcher {
 fn left(done: u64, expected: u64, elapsed: Duration) -> Option<Duration> {
     let rest = expected.saturating_sub(done);
     (done > 0 && rest > 0).then(|| elapsed.mul_f64(rest as f64 / done as f64))
-}
-
-/// `speed`: of the clock, with simulated femtoseconds a second.
-fn message((done, expected): (u64, u64), time: Time, speed: Option<(Hertz, f64)>, elapsed: Duration) -> String {
-    let mut parts = Vec::new();
-    if expected > 0 {
-        parts.push(format!("{done} of {expected} workgroups"));
-    }
-    parts.push(format!("{time} simulated"));
-    if let Some((clock, rate)) = speed {
-        parts.push(format!("{} cycles/s", short(rate * clock.0 as f64 / 1e15)));
-    }
-    if let Some(left) = left(done, expected, elapsed) {
-        parts.push(format!("about {} s left of the kernels known", left.as_secs().max(1)));
-    }
-    parts.join(", ")
 }
 
 /// `950`, `12k`, `3.4M`.
@@ -170,11 +229,27 @@ impl<W: Write> Write for Around<W> {
 mod tests {
     use super::*;
 
+    fn seen(instructions: u64, work: (u64, u64), time: Time) -> Seen {
+        let headway = Headway { instructions, kernels: u64::from(work.1 > 0), ..Headway::default() };
+        Seen { work, headway, simulated: Some((Hertz::giga(1), time)) }
+    }
+
     #[test]
-    fn a_message_tells_work_time_speed_and_what_is_left() {
-        let told = message((10, 40), Time::micros(3), Some((Hertz::giga(1), 2.5e12)), Duration::from_secs(4));
-        assert_eq!(told, "10 of 40 workgroups, 3 us simulated, 2.5M cycles/s, about 12 s left of the kernels known");
-        assert_eq!(message((0, 0), Time::micros(3), None, Duration::from_secs(4)), "3 us simulated");
+    fn a_message_tells_instructions_work_time_speed_and_what_is_left() {
+        let (before, after) = (seen(0, (0, 0), Time::ZERO), seen(12_300_000, (10, 40), Time::micros(3)));
+        let told = after.message(Rates::between(&before, &after, 2.0), Duration::from_secs(4));
+        assert_eq!(
+            told,
+            "12M instructions (6.2M/s), 1 kernel, 10 of 40 workgroups, 3 us simulated, 2k cycles/s, \
+             about 12 s left of the kernels known"
+        );
+    }
+
+    #[test]
+    fn host_code_before_a_machine_begins_is_told_by_its_instructions() {
+        let message = |seen: Seen| seen.message(Rates::default(), Duration::from_secs(4));
+        assert_eq!(message(seen(950, (0, 0), Time::ZERO)), "950 instructions");
+        assert_eq!(message(seen(0, (0, 0), Time::ZERO)), "begins");
     }
 
     #[test]

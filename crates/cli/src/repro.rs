@@ -46,8 +46,8 @@ impl Repro {
         let store = store.transpose()?;
         let threads = self.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
         let monitor = Monitor::default();
-        // Watches for Ctrl-C; how far the runs are is told below.
         let watched = Progress::start(experiment.name, &monitor, None, ui);
+        let tell = |event: Event| watched.aside(|| tell(event));
         let conductor = Conductor { store: store.as_ref(), threads, monitor: &monitor, tell: &tell };
         let options = Options { quick: self.quick, native: self.native };
         let (findings, missing) = figures::conduct(experiment, options, &conductor).into_diagnostic()?;

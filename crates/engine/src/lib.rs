@@ -77,7 +77,7 @@ pub use credits::Credits;
 pub use energy::Energy;
 pub use eventcount::{EventCount, Reason, Wait, WaitFor};
 pub use link::{LinkReceiver, LinkSender, LinkSpec};
-pub use model::{ClockId, Model, Monitor, Outcome, Run, RunOptions};
+pub use model::{ClockId, Headway, Model, Monitor, Outcome, Run, RunOptions};
 pub use name::Label;
 pub use partition::Partition;
 pub use port::{Inlet, Lane, Outlet, PortSpec, Ready};

@@ -75,6 +75,19 @@ struct Watched {
     /// Pieces of work, as contexts tell them.
     expected: AtomicU64,
     done: AtomicU64,
+    /// What programs have done, as those who run them tell: instructions, instructions of wavefronts, kernels.
+    programs: [AtomicU64; 3],
+}
+
+/// What programs of a run have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headway {
+    /// Instructions of host code.
+    pub instructions: u64,
+    /// Instructions of wavefronts that ran without time.
+    pub wave_instructions: u64,
+    /// Kernels that have been started.
+    pub kernels: u64,
 }
 
 impl Monitor {
@@ -96,6 +109,21 @@ impl Monitor {
     /// Of the pieces of work that are known so far: how many are done, and how many there are.
     pub fn work(&self) -> (u64, u64) {
         (self.0.done.load(Ordering::Relaxed), self.0.expected.load(Ordering::Relaxed))
+    }
+
+    /// What the programs of the run have done so far.
+    pub fn headway(&self) -> Headway {
+        let [instructions, wave_instructions, kernels] = &self.0.programs;
+        let read = |counted: &AtomicU64| counted.load(Ordering::Relaxed);
+        let (instructions, wave_instructions) = (read(instructions), read(wave_instructions));
+        Headway { instructions, wave_instructions, kernels: read(kernels) }
+    }
+
+    /// A program has done this since it told last.
+    pub fn add(&self, Headway { instructions, wave_instructions, kernels }: Headway) {
+        for (counted, more) in self.0.programs.iter().zip([instructions, wave_instructions, kernels]) {
+            counted.fetch_add(more, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn expect(&self, pieces: u64) {

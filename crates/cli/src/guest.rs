@@ -11,6 +11,7 @@ use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use os::{
     End, Options, Process,
     files::{Mount, Stdio},
+    forward::Forward,
     opencl::Usage,
     process::Totals,
 };
@@ -133,17 +134,24 @@ impl Guest {
         let mut options = self.options(&path, &here)?;
         options.monitor = monitor.clone();
         options.stdio = stdio(output, &kept, progress.around(io::stdout()), progress.around(io::stderr()));
+        let forward = match on {
+            On::Machine(_, options) => options.forward.map(Forward::new),
+            On::Nothing => None,
+        };
         let gpus = match on {
             On::Nothing => None,
             On::Machine(machine, options) => Some((machine, Gpus::new(machine, options))),
         };
-        let on = gpus.as_ref().map(|(machine, gpus)| ((*machine).into(), Box::new(gpus.clone()) as Box<_>));
-        let driver = self.opencl.driver(&options.mounts, &here, on);
+        let on = gpus.as_ref().map(|(machine, gpus)| ((*machine).into(), gpus.for_driver(forward.as_ref())));
+        let driver = self.opencl.driver(&options, &here, on);
         let usage = driver.usage();
         options.driver = Box::new(driver);
         let mut process = Process::start(&image, options)
             .into_diagnostic()
             .wrap_err_with(|| format!("can't run '{}'", self.name()))?;
+        if let Some(forward) = &forward {
+            process.fast_forward(forward);
+        }
         let mut end = process.run();
         let totals = process.totals();
         drop(process);
@@ -180,7 +188,7 @@ impl Guest {
             options.monitor = monitor;
             options.cpus = guest.cpus.unwrap_or(cores);
             options.stdio = stdio(output, &captured, out, err);
-            let driver = guest.opencl.driver(&options.mounts, &here, Some((facts, Box::new(gpus.clone()))));
+            let driver = guest.opencl.driver(&options, &here, Some((facts, gpus.for_driver())));
             let usage = driver.usage();
             options.driver = Box::new(driver);
             Ok((Process::start(&image, options)?, usage))

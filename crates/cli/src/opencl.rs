@@ -46,14 +46,14 @@ impl OpenCl {
         self.gpus.map(|_| "--gpus").or(instructions)
     }
 
-    /// A driver for a program that sees `mounts` and works in `here`; its kernels run on these GPUs, or without time.
-    pub fn driver(&self, mounts: &[Mount], here: &Path, on: Option<(Facts, Box<dyn Gpus>)>) -> Driver {
+    /// A driver for a process that will be started with these options and works in `here`; its kernels run on these GPUs, or without time.
+    pub fn driver(&self, process: &os::Options, here: &Path, on: Option<(Facts, Box<dyn Gpus>)>) -> Driver {
         let folder = |mount: &Mount| Folder {
             host: mount.host.clone(),
             guest: mount.guest.as_ref().unwrap_or(&mount.host).display().to_string(),
         };
         let working = Folder { host: here.into(), guest: here.display().to_string() };
-        let folders: Vec<Folder> = mounts.iter().map(folder).chain([working]).collect();
+        let folders: Vec<Folder> = process.mounts.iter().map(folder).chain([working]).collect();
         let compiler = compiler::Settings { allow_unconfined: self.unconfined_compiler, ..Default::default() };
         let usual = on.as_ref().map_or(PolicyKind::Memcpy, |(facts, _)| facts.policy);
         let mut settings = Settings {
@@ -68,6 +68,7 @@ impl OpenCl {
             kernel_limit: self.max_kernel_instructions,
             folders: Box::new(move || folders.clone()),
             say: Box::new(|text| eprintln!("cohesim: OpenCL: {text}")),
+            monitor: process.monitor.clone(),
             ..Settings::default()
         };
         let Some((facts, gpus)) = on else { return Driver::new(settings) };

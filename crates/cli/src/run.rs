@@ -9,7 +9,7 @@ use crate::{
 };
 use engine::Monitor;
 use os::{End, process::Totals};
-use report::Summary;
+use report::{FastForward, Summary};
 use serde::Serialize;
 
 /// Run a program: a built-in workload, or an x86-64 Linux program, statically linked.
@@ -30,7 +30,7 @@ pub struct Run {
     #[command(flatten)]
     how: System,
     /// Run without a timing model: a nominal core executes one instruction a nanosecond.
-    #[arg(long, conflicts_with_all = ["sets", "threads", "check", "out", "trace"])]
+    #[arg(long, conflicts_with_all = ["sets", "threads", "check", "out", "trace", "fast_forward"])]
     functional: bool,
 }
 
@@ -53,6 +53,9 @@ struct Report {
     /// In the region of interest that the program marks.
     #[serde(skip_serializing_if = "Option::is_none")]
     region_fs: Option<u64>,
+    /// What ran without time before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fast_forward: Option<FastForward>,
     gpu: GpuReport,
     /// What the machine did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,6 +124,7 @@ fn report(program: String, ran: Ran, summary: Option<Summary>) -> Report {
         memory_bytes: totals.memory.0,
         simulated_fs: totals.time.0,
         region_fs: totals.region.map(|region| region.0),
+        fast_forward: totals.forwarded.map(Into::into),
         gpu: (&usage).into(),
         summary,
         stdout: output,

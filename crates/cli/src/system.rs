@@ -7,7 +7,8 @@ use crate::{
 };
 use engine::{Monitor, Sample, Time, TraceSpec};
 use machine::{Machine, Options};
-use miette::IntoDiagnostic;
+use miette::{IntoDiagnostic, miette};
+use os::forward::{FastForward, Forwarded, Point, WarmUp};
 use report::{HostFacts, Program, Subject, Summary};
 use std::{
     num::NonZero,
@@ -23,6 +24,14 @@ pub struct System {
     /// Run in this many threads; the result is the same.
     #[arg(long, value_name = "N", default_value = "1")]
     threads: NonZero<usize>,
+    /// Run without time up to a point, and in time from there: kernel:N (the start of the N-th kernel), roi (the mark of the
+    /// program's region of interest) or instructions:N. Caches are cold there, unless --warm-up says otherwise.
+    #[arg(long, value_name = "POINT")]
+    fast_forward: Option<Point>,
+    /// What runs in time before the point, to warm the caches, without being measured: cold (nothing), kernels:N or
+    /// instructions:N.
+    #[arg(long, value_name = "HOW", default_value = "cold", requires = "fast_forward")]
+    warm_up: WarmUp,
     /// Compare every read, and memory in the end, with what it must hold; ends at the first that is wrong.
     #[arg(long)]
     check: bool,
@@ -43,6 +52,12 @@ impl System {
         Machine::load(name, &self.sets).into_diagnostic()
     }
 
+    /// How the run is to be fast-forwarded.
+    fn forward(&self) -> miette::Result<Option<FastForward>> {
+        let plan = self.fast_forward.map(|to| FastForward::new(to, self.warm_up));
+        plan.transpose().map_err(|why| miette!("--warm-up {}: {why}", self.warm_up))
+    }
+
     /// Runs a program on a machine; what it brought goes to `folder` too.
     pub fn run(
         &self,
@@ -55,18 +70,28 @@ impl System {
         let monitor = Monitor::default();
         let (threads, check) = (self.threads.get(), self.check);
         let trace = self.trace.map(|events| TraceSpec { events, sample: self.trace_sample });
-        let options = Options { threads, check, until: guest.max_time, trace, monitor: monitor.clone() };
+        let (forward, until) = (self.forward()?, guest.max_time);
+        let options = Options { threads, check, until, trace, forward, monitor: monitor.clone() };
         let what = format!("{} on {}", guest.name(), machine.name);
         let progress = Progress::start(&what, &monitor, Some(machine.clock), ui);
         let mut ran = guest.run(On::Machine(machine, &options), output, &monitor, &progress)?;
         drop(progress);
+        let forwarded = ran.totals.forwarded;
+        if let Some(Forwarded { plan, reached: false, instructions, kernels }) = forwarded {
+            let to = plan.to();
+            ui.note(&format!(
+                "{}: nothing was measured: it ended before {to}, after {instructions} instructions and {kernels} kernels \
+                 without time",
+                guest.name()
+            ));
+        }
         let Some(run) = &ran.run else { return Ok((ran, None)) };
         let program = Program::new(guest.name(), &guest.image()?.0);
         let arguments: Vec<String> = guest.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let host = HostFacts { seconds: ran.seconds, threads, checked: check };
         // What comes before and after the region of interest (inputs, the check of results) is not what the program is about.
         let total = ran.totals.region.unwrap_or(ran.totals.time);
-        let subject = Subject { program: &program, arguments: &arguments, machine, run, total, host };
+        let subject = Subject { program: &program, arguments: &arguments, machine, run, total, forwarded, host };
         if let Some(folder) = folder {
             report::write(folder, &subject).into_diagnostic()?;
         }

@@ -88,7 +88,8 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         options.monitor = watched;
         let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
         // Calls and copies have no price of their own: cores execute what the driver's library does.
-        let settings = Settings { gpus, compute_units, policy, ..Settings::default() };
+        let settings =
+            Settings { gpus, compute_units, policy, monitor: options.monitor.clone(), ..Settings::default() };
         let driver = Driver::with_gpus(settings, Box::new(inside.clone()));
         let usage = driver.usage();
         options.driver = Box::new(driver);

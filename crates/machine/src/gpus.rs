@@ -15,8 +15,12 @@ use gcn3::{dispatch::Dispatch, functional::Plan};
 use gpu::{AddressMap, Kernel};
 use mem::Bytes;
 use os::{
+    forward::Forward,
     guest::GuestMemory,
-    opencl::gpu::{Broken, Done, Ended, Ready},
+    opencl::{
+        Forwarding,
+        gpu::{Broken, Done, Ended, Ready},
+    },
 };
 use std::{cell::RefCell, collections::VecDeque, rc::Rc, sync::Arc};
 
@@ -46,6 +50,15 @@ impl Gpus {
         let until = options.until.unwrap_or(Time::NEVER);
         let state = State { session, wavefronts: machine.wavefronts(), until, running: VecDeque::new() };
         Self(Rc::new(RefCell::new(Some(state))))
+    }
+
+    /// What a driver is given; of a run that is fast-forwarded, kernels run without time at first.
+    pub fn for_driver(&self, forward: Option<&Forward>) -> Box<dyn os::opencl::gpu::Gpus> {
+        let timed = Box::new(self.clone());
+        match forward {
+            Some(forward) => Box::new(Forwarding::new(forward.clone(), timed)),
+            None => timed,
+        }
     }
 
     /// Ends the run; none if that has been asked for before.
@@ -84,7 +97,8 @@ impl State {
         // What scratch memory holds is nobody's business before and after.
         let mut read = |address, bytes: &mut [u8]| guest.read(address, bytes).is_ok();
         mirror::push(&mut self.session, &ready.reach, &mut read);
-        let launched = self.session.launch(Launch { kernel, map: Arc::new(map), gpu: ready.gpu, at: now });
+        let (map, gpu, warm_up) = (Arc::new(map), ready.gpu, ready.warm_up);
+        let launched = self.session.launch(Launch { kernel, map, gpu, at: now, warm_up });
         let (session::Ended { start, end }, changes) = match launched {
             Ok(ended) => (ended, mirror::pull(&self.session, &ready.reach, &mut read)),
             // The program may go on until then, and ends there too.
@@ -118,7 +132,7 @@ impl os::opencl::gpu::Gpus for Gpus {
 
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, _: u64) -> Done {
         let ended = self.0.borrow_mut().as_mut().map(|state| state.end(guest, now)).unwrap_or_default();
-        Done { instructions: 0, ended }
+        Done { ended, ..Done::default() }
     }
 
     fn is_fine_grained(&self) -> bool {

@@ -28,7 +28,7 @@ pub use file::{File, MachineError, shipped};
 pub use gpus::Gpus;
 pub use parameters::{Parameter, Remark};
 pub use run::run;
-pub use session::{Broken, Ended, Launch, Options, Session};
+pub use session::{Broken, Ended, Launch, Options, Session, WARM_UP};
 pub use spec::Machine;
 pub use staged::{Staged, StagedError};
 pub use stress::{Stress, message_passing, stress};

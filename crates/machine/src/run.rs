@@ -8,7 +8,7 @@ use crate::{
     system::{self, Agents, Memories},
 };
 use engine::Run;
-use os::{Process, opencl::Usage, process::StartError};
+use os::{Process, forward::FastForward, opencl::Usage, process::StartError};
 use std::{
     cell::RefCell,
     rc::Rc,
@@ -22,6 +22,8 @@ type Make = Box<dyn FnOnce(&Inside) -> Result<(Process, Rc<RefCell<Usage>>), Sta
 pub(crate) struct Start {
     make: Make,
     refused: Arc<Mutex<Option<StartError>>>,
+    /// Where its part in time begins.
+    pub forward: Option<FastForward>,
     pub finish: Arc<Mutex<Option<Finish>>>,
 }
 
@@ -45,7 +47,8 @@ pub fn run(
     make: impl FnOnce(&Inside) -> Result<(Process, Rc<RefCell<Usage>>), StartError> + Send + 'static,
 ) -> Result<(Finish, Run), StartError> {
     let (refused, finish) = (Arc::default(), Arc::default());
-    let start = Start { make: Box::new(make), refused: Arc::clone(&refused), finish: Arc::clone(&finish) };
+    let (make, forward) = (Box::new(make), options.forward);
+    let start = Start { make, refused: Arc::clone(&refused), forward, finish: Arc::clone(&finish) };
     let memories = Memories::new(machine);
     let kept = options.check.then(Kept::default);
     let run = system::build(machine, &memories, kept, Agents::Program(start)).run(&run_options(options));

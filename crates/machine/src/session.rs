@@ -13,6 +13,7 @@ use crate::{
 use engine::{Context, EventCount, Lane, Monitor, Outcome, Outlet, Queue, Run, RunOptions, Time, TraceSpec};
 use gpu::{AddressMap, Forget, Kernel, Work};
 use mem::{Block, Frames, LINE, LineAddr, Observation, Observer, PhysAddr, Seen};
+use os::forward::FastForward;
 use std::{
     collections::BTreeMap,
     panic::resume_unwind,
@@ -34,6 +35,8 @@ pub struct Options {
     pub trace: Option<TraceSpec>,
     /// When the run ends if it is not over before.
     pub until: Option<Time>,
+    /// Where the program's part in time begins; none: with its first instruction.
+    pub forward: Option<FastForward>,
     /// To watch and stop the run from outside.
     pub monitor: Monitor,
 }
@@ -47,7 +50,12 @@ pub struct Launch {
     pub gpu: Option<usize>,
     /// When the front end is given the command; in the past: at once.
     pub at: Time,
+    /// Whether it only warms the caches: its statistics are [kept apart](WARM_UP).
+    pub warm_up: bool,
 }
+
+/// The region of the statistics in which caches are warmed, which is not measured. No kernel has this name.
+pub const WARM_UP: &str = "warm-up";
 
 /// When a kernel was started, and when everything it wrote was where the host can see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,7 +257,7 @@ impl Host {
                 written.into_iter().for_each(|(line, block)| self.tell(line, Seen::Wrote(block)));
                 self.tell(LineAddr(0), Seen::Synchronised);
             }
-            cx.region(launch.kernel.name());
+            cx.region(if launch.warm_up { WARM_UP } else { launch.kernel.name() });
             let start = cx.time();
             let Launch { kernel, map, .. } = launch;
             let chosen: Vec<usize> = launch.gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);

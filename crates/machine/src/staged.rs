@@ -46,7 +46,7 @@ impl Staged {
         let regions: Vec<(VirtAddr, Bytes)> = gpu.memory.regions().map(|(base, size, _)| (base, size)).collect();
         mirror::push(&mut self.session, &regions, |address, bytes| gpu.memory.read(address, bytes).is_ok());
         let kernel = Kernel { dispatch, places, code };
-        let ended = self.session.launch(Launch { kernel, map, gpu: None, at: Time::ZERO })?;
+        let ended = self.session.launch(Launch { kernel, map, gpu: None, at: Time::ZERO, warm_up: false })?;
         let changes = mirror::pull(&self.session, &regions, |address, bytes| gpu.memory.read(address, bytes).is_ok());
         for (address, bytes) in changes {
             gpu.memory.write(address, &bytes).map_err(LaunchError::from)?;

@@ -306,7 +306,7 @@ fn what_the_host_writes_between_kernels_is_what_the_next_one_reads() {
         session.write(PhysAddr(a.0), &value.to_le_bytes().repeat(COUNT as usize));
         let at = Time(end.0 + Time::micros(3000).0);
         let ended = session
-            .launch(Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at })
+            .launch(Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at, warm_up: false })
             .expect("it comes to its end");
         assert!(ended.start >= at && ended.end > ended.start, "{ended:?} for {at}");
         end = ended.end;

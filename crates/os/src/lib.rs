@@ -10,6 +10,7 @@ mod calls;
 pub mod compiler;
 pub mod errno;
 pub mod files;
+pub mod forward;
 pub mod guest;
 pub mod memory;
 pub mod opencl;

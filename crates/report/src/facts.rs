@@ -1,6 +1,6 @@
 //! What a summary needs to know of the machine: capacities that statistics are held against.
 
-use engine::{Hertz, Run};
+use engine::Hertz;
 use machine::Machine;
 
 /// Capacities.
@@ -30,11 +30,6 @@ impl Facts {
             wave_slots: machine.compute_unit.wavefronts() as u64,
             memory_peak: channels * per_channel,
         }
-    }
-
-    /// Cycles of the GPU's clock that a run had.
-    pub(crate) fn cycles(&self, run: &Run) -> u64 {
-        self.to_cycles(run.end.0)
     }
 
     pub(crate) fn to_cycles(self, femtoseconds: u64) -> u64 {

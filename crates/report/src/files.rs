@@ -27,6 +27,8 @@ pub struct ReportError {
 pub fn write(folder: &Path, subject: &Subject) -> Result<(), ReportError> {
     fs::create_dir_all(folder).map_err(|source| ReportError { path: folder.to_owned(), source })?;
     let summary = Summary::of(subject);
+    let measured = subject.measured();
+    let shown = Subject { run: &measured, ..*subject };
     let regions = simulated(subject.run);
     let identity = subject.identity().to_string();
     let rows = csv::rows(&identity, &regions);
@@ -39,7 +41,7 @@ pub fn write(folder: &Path, subject: &Subject) -> Result<(), ReportError> {
     if !subject.run.trace.is_empty() {
         file(folder, "trace.json", &perfetto::render(&subject.run.trace))?;
     }
-    file(folder, "report.html", html::page(subject, &summary).as_bytes())
+    file(folder, "report.html", html::page(&shown, &summary).as_bytes())
 }
 
 /// `stats.json`: simulated facts only; a line for each statistic.
@@ -64,6 +66,8 @@ struct RunFile<'a> {
     system: &'a str,
     outcome: String,
     total_fs: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fast_forward: Option<crate::FastForward>,
     host: crate::HostFacts,
     events: u64,
 }
@@ -78,6 +82,7 @@ impl<'a> RunFile<'a> {
             system: &subject.machine.name,
             outcome: subject.run.outcome.to_string(),
             total_fs: subject.total.0,
+            fast_forward: subject.forwarded.map(Into::into),
             host: subject.host,
             events: subject.run.events,
         }

@@ -23,7 +23,7 @@ mod text;
 pub use comparison::{Compared, Comparison};
 pub use files::{ReportError, write};
 pub use findings::{findings_text, write_findings};
-pub use subject::{Digest, HostFacts, Identity, Input, Program, Subject, VERSION};
+pub use subject::{Digest, FastForward, HostFacts, Identity, Input, Program, Subject, VERSION};
 pub use summary::{
     Accesses, Bottleneck, CacheLevel, Core, Cores, KernelTime, Memory, Network, Rows, Share, Spread, Summary, Units,
     Wires,

@@ -1,10 +1,12 @@
 //! What is reported on: a program that was run on a machine.
 
+use crate::figures::count;
 use engine::{Run, Time};
-use machine::Machine;
+use machine::{Machine, WARM_UP};
+use os::forward::{Forwarded, WarmUp};
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// A run, and what is known about it.
 #[derive(Clone, Copy)]
@@ -15,6 +17,8 @@ pub struct Subject<'a> {
     pub run: &'a Run,
     /// When the program had ended, on the simulated machine: the host's part included, if the host has time there.
     pub total: Time,
+    /// What ran without time before, if the run was fast-forwarded.
+    pub forwarded: Option<Forwarded>,
     pub host: HostFacts,
 }
 
@@ -108,6 +112,60 @@ impl Subject<'_> {
         for argument in std::iter::once(&self.program.name).chain(self.arguments) {
             part(argument.as_bytes());
         }
+        if let Some(Forwarded { plan, .. }) = self.forwarded {
+            part(format!("fast-forward {} {}", plan.to(), plan.warm_up()).as_bytes());
+        }
         Digest(hash.finalize().into())
+    }
+}
+
+impl<'a> Subject<'a> {
+    /// What of the run is measured: all of it, but for what warmed the caches.
+    pub(crate) fn measured(&self) -> Cow<'a, Run> {
+        let warmed = self.forwarded.is_some_and(|forwarded| forwarded.plan.warm_up() != WarmUp::Cold);
+        let last = self.run.regions.iter().rposition(|region| region.name == WARM_UP).filter(|_| warmed);
+        let Some(last) = last else { return Cow::Borrowed(self.run) };
+        let mut run = self.run.clone();
+        run.regions.drain(..=last);
+        Cow::Owned(run)
+    }
+}
+
+/// How long the regions of a run took.
+pub(crate) fn length(run: &Run) -> Time {
+    run.regions.first().map_or(Time::ZERO, |first| Time(run.end.0.saturating_sub(first.start.0)))
+}
+
+/// A fast-forward, as it is reported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FastForward {
+    /// The point: `kernel:3`.
+    pub to: String,
+    /// `cold`, or what ran in time before the point without being measured.
+    pub warm_up: String,
+    /// Whether the program came to the point; if it did not, nothing was measured.
+    pub reached: bool,
+    /// Instructions of the program, and kernels, that ran without time.
+    pub instructions: u64,
+    pub kernels: u64,
+}
+
+impl From<Forwarded> for FastForward {
+    fn from(forwarded: Forwarded) -> Self {
+        let Forwarded { plan, reached, instructions, kernels } = forwarded;
+        Self { to: plan.to().to_string(), warm_up: plan.warm_up().to_string(), reached, instructions, kernels }
+    }
+}
+
+impl fmt::Display for FastForward {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { to, warm_up, reached, instructions, kernels } = self;
+        let (instructions, kernels) = (count(*instructions), count(*kernels));
+        let skipped = format!("without time: {instructions} instructions, {kernels} kernels");
+        match (reached, warm_up.as_str()) {
+            (false, _) => write!(f, "to {to}, which the program did not reach: nothing was measured; {skipped}"),
+            (true, "cold") => write!(f, "to {to}, with cold caches; {skipped}"),
+            (true, warm_up) => write!(f, "to {to}, with caches warmed by {warm_up}; {skipped}"),
+        }
     }
 }

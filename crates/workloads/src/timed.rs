@@ -95,7 +95,8 @@ impl Gpu for Timed {
         let map = Arc::new(AddressMap::new(gpu.memory.regions()));
         self.place()?;
         let start = cpu_time();
-        let launch = Launch { kernel: Kernel { dispatch, places, code }, map, gpu: None, at: Time::ZERO };
+        let launch =
+            Launch { kernel: Kernel { dispatch, places, code }, map, gpu: None, at: Time::ZERO, warm_up: false };
         self.last = Some(self.session.launch(launch)?);
         self.cpu_time += cpu_time() - start;
         Ok(())

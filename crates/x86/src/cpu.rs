@@ -26,6 +26,8 @@ pub struct Cpu {
     /// When the program passed the begin and the end of its region of interest last, as `rdtsc` would have read it. The marks
     /// are `nop`s with a displacement that nobody uses by chance ([`MARKS`]).
     pub marks: [Option<u64>; 2],
+    /// Whether [`Cpu::run`] comes back before it passes the mark of a region's begin ([`Exit::Mark`](crate::Exit::Mark)).
+    pub stops_at_mark: bool,
     /// Why the last instruction did not finish.
     pub(crate) trouble: Trouble,
 }
@@ -55,6 +57,7 @@ impl Cpu {
             instructions: 0,
             tsc_offset: 0,
             marks: [None; 2],
+            stops_at_mark: false,
             trouble: Trouble::Wait,
         }
     }

@@ -14,6 +14,8 @@ pub enum Exit {
     Limit,
     /// Memory said [`Stop::Wait`]: run again when the line has come.
     Wait,
+    /// The next instruction marks the begin of a region of interest, and [`stops_at_mark`](crate::Cpu::stops_at_mark) is set.
+    Mark,
 }
 
 /// An instruction that could not be executed.
@@ -89,6 +91,7 @@ pub(crate) enum Trouble {
     NotCanonical,
     Wait,
     Syscall,
+    Mark,
 }
 
 impl From<Stop> for Trouble {

@@ -113,6 +113,7 @@ impl Cpu {
             Trouble::NotCanonical => Exit::Fault(Exception { rip: self.rip, fault: Fault::GeneralProtection }),
             Trouble::Wait => Exit::Wait,
             Trouble::Syscall => Exit::Syscall,
+            Trouble::Mark => Exit::Mark,
         }
     }
 }

@@ -67,7 +67,7 @@ impl Timed {
         let run = &staged.finish();
         drop(progress);
         let host = HostFacts { seconds: start.elapsed().as_secs_f64(), threads, checked: self.check };
-        let subject = Subject { program, arguments, machine: &machine, run, total: run.end, host };
+        let subject = Subject { program, arguments, machine: &machine, run, total: run.end, forwarded: None, host };
         if let Some(folder) = &self.out {
             report::write(folder, &subject).into_diagnostic()?;
         }

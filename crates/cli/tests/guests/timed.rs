@@ -107,6 +107,14 @@ fn options_of_other_modes_are_refused() {
     for (arguments, message) in [
         (&["run", "vecadd", "--gpus", "4"][..], "--gpus is for runs without time"),
         (&["run", "vecadd", "--functional", "--check"], "cannot be used with"),
+        (&["run", "vecadd", "--functional", "--fast-forward", "kernel:2"], "cannot be used with"),
+        (&["run", "vecadd", "--fast-forward", "kernel:0"], "kernels are counted from 1"),
+        (&["run", "vecadd", "--fast-forward", "half"], "write kernel:N, roi or instructions:N"),
+        (&["run", "vecadd", "--warm-up", "kernels:1"], "--fast-forward"),
+        (
+            &["run", "vecadd", "--fast-forward", "roi", "--warm-up", "kernels:1"],
+            "--warm-up kernels:1: nothing can warm",
+        ),
         (&["run", "vecadd", "--system", "r9nanno"], "did you mean 'r9nano'"),
         (&["compare", "vecadd", "--systems", "skeleton,r9nanno"], "did you mean 'r9nano'"),
         (&["run", "vecadd", "--set", "gpu.l2.siez=1MiB"], "did you mean 'size'"),
@@ -130,4 +138,70 @@ fn machines_are_compared_with_the_first() {
     assert_eq!((runs[0]["system"].as_str(), runs[0]["speedup"].as_f64()), (Some("skeleton"), Some(1.0)));
     assert!(runs[1]["kernel_speedup"].as_f64() > Some(1.0), "64 compute units are faster than one: {out}");
     assert_eq!(folder.names(), ["comparison.html", "comparison.json", "r9nano", "skeleton"]);
+}
+
+/// What a run in JSON says of its fast-forward, and of kernels.
+fn forwarded(system: &str, options: &[&str]) -> (serde_json::Value, u64) {
+    let Ran { code, out } = tiny("bitonic-sort", system, &[&["--json"], options].concat());
+    assert_eq!(code, Some(0), "{out}");
+    let report: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
+    let launches = report["summary"]["kernels"].as_array().expect("a list").iter();
+    let launches = launches.map(|kernel| kernel["launches"].as_u64().expect("a count")).sum();
+    assert_eq!(report["fast_forward"], report["summary"]["fast_forward"]);
+    (report["fast_forward"].clone(), launches)
+}
+
+#[test]
+fn a_fast_forward_is_said_in_every_report() {
+    let folder = Folder::new("forwarded");
+    let options = ["--fast-forward", "kernel:4", "--warm-up", "kernels:2", "--out", &folder.file("")];
+    let Ran { code, out } = tiny("bitonic-sort", "apu-c-l3", &options);
+    assert_eq!(code, Some(0), "{out}");
+    let said = "to kernel:4, with caches warmed by kernels:2; without time:";
+    let text = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text(&out).contains(said), "{out}");
+    let read = |name: &str| fs::read_to_string(folder.file(name)).expect("it has been written");
+    assert!(text(&read("report.html")).contains(said));
+    for name in ["run.json", "summary.json"] {
+        let file: serde_json::Value = serde_json::from_str(&read(name)).expect("it is JSON");
+        let said = &file["fast_forward"];
+        assert_eq!((&said["to"], &said["warm_up"]), (&"kernel:4".into(), &"kernels:2".into()), "{name}");
+        assert_eq!((&said["reached"], &said["kernels"]), (&true.into(), &1.into()), "{name}");
+    }
+    assert!(read("stats.json").contains("\"warm-up\""), "what warmed the caches is kept apart");
+}
+
+#[test]
+fn kernels_of_a_machine_without_cores_are_forwarded_too() {
+    let (none, all) = forwarded("skeleton", &[]);
+    assert!(none.is_null(), "{none}");
+    let (said, launches) = forwarded("skeleton", &["--fast-forward", "kernel:4"]);
+    assert_eq!((&said["reached"], &said["kernels"], launches), (&true.into(), &3.into(), all - 3));
+    let (said, launches) = forwarded("skeleton", &["--fast-forward", "kernel:4", "--warm-up", "kernels:2"]);
+    assert_eq!((&said["kernels"], launches), (&1.into(), all - 3), "the warm-up is not measured");
+    let (said, launches) = forwarded("skeleton", &["--fast-forward", "roi", "--check"]);
+    assert_eq!((&said["kernels"], launches), (&0.into(), all));
+}
+
+#[test]
+fn a_point_that_is_never_reached_is_said_with_the_exit_code_of_the_program() {
+    for system in ["skeleton", "apu-c-l3"] {
+        let arguments = ["run", "vecadd", "--system", system, "--fast-forward", "kernel:99", "--json"];
+        let output = cohesim(&arguments).args(["--", "--size", "tiny"]).output().expect("the command was built");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("nothing was measured: it ended before kernel:99"), "{said}");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        assert_eq!((output.status.code(), &report["fast_forward"]["reached"]), (Some(0), &false.into()), "{said}");
+        assert_eq!(report["simulated_fs"], 0, "{system}");
+    }
+}
+
+#[test]
+fn machines_are_compared_from_the_point_on() {
+    let arguments = ["compare", "bitonic-sort", "--systems", "skeleton,apu-c-l3", "--fast-forward", "kernel:5"];
+    let Ran { code, out } = ran(cohesim(&arguments).args(["--", "--size", "tiny"]));
+    assert_eq!(code, Some(0), "{out}");
+    for system in ["skeleton", "apu-c-l3"] {
+        assert!(out.contains(&format!("{system}: fast-forward to kernel:5, with cold caches")), "{out}");
+    }
 }

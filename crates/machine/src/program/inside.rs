@@ -13,8 +13,12 @@ use gcn3::{dispatch::Dispatch, functional::Plan};
 use gpu::{AddressMap, Forget, Kernel, Work};
 use mem::{Bytes, PhysAddr, VirtAddr};
 use os::{
+    forward::Forward,
     guest::{Fault, GuestMemory},
-    opencl::gpu::{Broken, Done, Ended, Gpus, Ready, Transfer},
+    opencl::{
+        Forwarding,
+        gpu::{Broken, Done, Ended, Gpus, Ready, Transfer},
+    },
 };
 use std::{
     cell::{Cell, RefCell},
@@ -92,6 +96,9 @@ struct Books {
     work: RefCell<Option<EventCount>>,
     transfer: RefCell<Option<EventCount>>,
     bells: RefCell<Vec<EventCount>>,
+    /// If the program is fast-forwarded: how far it is, and what its clock showed when the machine's began.
+    forward: Option<Forward>,
+    begun: Cell<Time>,
 }
 
 /// The GPUs. Clones are the same GPUs: the driver has one, the machine others.
@@ -100,6 +107,11 @@ pub struct Inside(Rc<Books>);
 
 impl Inside {
     pub fn new(spec: InsideSpec) -> Self {
+        Self::forwarded(spec, None)
+    }
+
+    /// GPUs of a program that may be fast-forwarded.
+    pub fn forwarded(spec: InsideSpec, forward: Option<Forward>) -> Self {
         Self(Rc::new(Books {
             spec,
             kernels: RefCell::default(),
@@ -112,7 +124,23 @@ impl Inside {
             work: RefCell::new(None),
             transfer: RefCell::new(None),
             bells: RefCell::default(),
+            forward,
+            begun: Cell::new(Time::ZERO),
         }))
+    }
+
+    /// What the driver is given; of a program that is fast-forwarded, kernels run without time at first.
+    pub fn for_driver(&self) -> Box<dyn Gpus> {
+        let timed = Box::new(self.clone());
+        match &self.0.forward {
+            Some(forward) => Box::new(Forwarding::new(forward.clone(), timed)),
+            None => timed,
+        }
+    }
+
+    /// The program's clock showed this when the machine's began.
+    pub(super) fn begin(&self, begun: Time) {
+        self.0.begun.set(begun);
     }
 
     /// These bells are rung when a kernel or a transfer has ended.
@@ -158,6 +186,7 @@ impl Inside {
 
     /// What was started under this number has ended: the driver will hear of it.
     pub(super) fn end(&self, launch: u64, start: Time, end: Time) {
+        let [start, end] = [start, end].map(|time| self.0.begun.get() + time);
         self.0.ended.borrow_mut().push(Ended { launch, start, end, error: None });
         self.0.attention.set(true);
         self.0.bells.borrow().iter().for_each(EventCount::advance);
@@ -225,7 +254,7 @@ impl Gpus for Inside {
             pages.into_iter().flatten().for_each(|page| guest.unpin(page));
         }
         self.0.under_way.set(self.0.under_way.get() - ended.len());
-        Done { instructions: 0, ended }
+        Done { ended, ..Done::default() }
     }
 
     fn is_fine_grained(&self) -> bool {

@@ -71,8 +71,8 @@ pub(super) struct State {
     gpus: Option<Inside>,
     translations: Option<Rc<dyn Translations>>,
     in_kernel: bool,
-    /// Marks of the region of interest that have been passed: begin, end.
-    pub marks: [bool; 2],
+    /// What has been passed: the point that the run was fast-forwarded to, begin and end of the region of interest.
+    pub marks: [bool; 3],
     seen: (u64, Time),
     usage: Rc<RefCell<Usage>>,
     finish: Arc<Mutex<Option<Finish>>>,
@@ -104,7 +104,7 @@ impl Software {
             gpus: None,
             translations: None,
             in_kernel: false,
-            marks: [false; 2],
+            marks: [false; 3],
             seen: (0, Time::NEVER),
             usage: Rc::default(),
             finish,
@@ -116,8 +116,11 @@ impl Software {
     pub fn attach(&self, gpus: &Inside, usage: Rc<RefCell<Usage>>) {
         let mut state = self.state.borrow_mut();
         gpus.ring(state.bells.clone());
+        gpus.begin(state.driven.begun());
         state.gpus = Some(gpus.clone());
         state.usage = usage;
+        // A program that was fast-forwarded may have ended.
+        state.end();
     }
 
     /// Whom to ask where the newest bytes of a line are that GPUs may write.
@@ -253,8 +256,8 @@ impl State {
 
     /// Tells whoever waits for what has just changed.
     fn tell(&mut self) {
-        let [begin, end] = self.driven.take_marks();
-        self.marks = [self.marks[0] || begin, self.marks[1] || end];
+        let passed = self.driven.take_marks();
+        self.marks.iter_mut().zip(passed).for_each(|(mark, passed)| *mark |= passed);
         let now = (self.driven.turn(), self.driven.deadline());
         let turned = std::mem::replace(&mut self.seen, now).0 != now.0;
         if let Some(gpus) = &self.gpus {
@@ -272,7 +275,7 @@ impl State {
         if turned {
             self.bells.iter().for_each(EventCount::advance);
         }
-        if turned || begin || end {
+        if turned || passed.contains(&true) {
             self.alert.advance();
         }
     }

@@ -2,6 +2,7 @@
 //! whose end the run waits for: it ends with the program, and the run when all others have come to rest.
 
 use super::software::State;
+use crate::session::WARM_UP;
 use engine::{Context, EventCount, Time};
 use std::{cell::RefCell, rc::Rc};
 
@@ -14,13 +15,16 @@ impl Warden {
         let alert = self.state.borrow().alert.clone();
         // The deadline that cores have been told of.
         let mut told = Time::NEVER;
+        if self.state.borrow().driven.is_warming_up() {
+            cx.region(WARM_UP);
+        }
         loop {
             let seen = alert.count();
             let (deadline, marks, over) = {
                 let mut state = self.state.borrow_mut();
                 (state.driven.deadline(), std::mem::take(&mut state.marks), state.driven.end().is_some())
             };
-            for (mark, region) in marks.into_iter().zip(["region_of_interest", "after"]) {
+            for (mark, region) in marks.into_iter().zip(["measured", "region_of_interest", "after"]) {
                 if mark {
                     cx.region(region);
                 }

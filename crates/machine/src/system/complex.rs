@@ -35,6 +35,7 @@ use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition,
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
 use interconnect::{HEADER, NetworkSpec, Packet, Side, Station, Topology, WHOLE, Wire, deal, network};
 use mem::{Block, LINE, LineAddr, Observation, Observer, PhysAddr, Reply, Request};
+use os::forward::Forward;
 use protocol::{
     Controller, Kind, Msg, Node,
     mesi::{
@@ -319,15 +320,21 @@ impl Builder {
         shooter: Option<Rc<Shooter>>,
     ) {
         let complex = &self.complex;
-        let inside = Inside::new(InsideSpec {
+        let forward = start.forward.map(Forward::new);
+        let spec = InsideSpec {
             wavefronts: of_gpu.wavefronts,
             coherent: complex.join == Join::LastLevel && complex.shared,
             forget: Forget::Nothing,
             flush_before: complex.flushes(),
             flush_after: complex.flushes() && complex.join == Join::LastLevel,
-        });
+        };
+        let inside = Inside::forwarded(spec, forward.clone());
         let finish = Arc::clone(&start.finish);
-        let Some((process, usage)) = start.process(&inside) else { return };
+        let Some((mut process, usage)) = start.process(&inside) else { return };
+        if let Some(forward) = &forward {
+            process.space.expect_cores();
+            process.fast_forward(forward);
+        }
         let (system, slice) = (complex.kernel, complex.slice);
         let spec = SoftwareSpec { cores: complex.cores, threads: complex.threads, system, slice };
         let bells: Vec<EventCount> = (0..complex.cores).map(|core| self.core_scope(core).eventcount("bell")).collect();

@@ -12,6 +12,7 @@ use mem::{LineAddr, PhysAddr};
 use os::{
     End, Options, Process,
     files::Stdio,
+    forward::{FastForward, Forward},
     opencl::{Driver, PolicyKind, Settings},
     process::{SystemSpec, Totals},
 };
@@ -40,11 +41,23 @@ pub struct Run {
     pub threads: usize,
     /// Whether GPUs belong to the model; those here run no kernels but look at what they are given.
     pub inside: bool,
+    /// Where its part in time begins.
+    pub forward: Option<FastForward>,
 }
 
 impl Run {
     pub const fn on(cores: usize) -> Run {
-        Run { cores, seed: 1, eager: 50, policy: None, slice: Time::micros(50), real: false, threads: 1, inside: false }
+        Run {
+            cores,
+            seed: 1,
+            eager: 50,
+            policy: None,
+            slice: Time::micros(50),
+            real: false,
+            threads: 1,
+            inside: false,
+            forward: None,
+        }
     }
 }
 
@@ -80,18 +93,23 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
         options.stdio = Stdio::new(Cursor::new(Vec::new()), kept.clone(), kept);
         options.cpus = how.cores as u32;
         options.max_instructions = 50_000_000;
-        let inside = how.inside.then(|| Inside::new(GPUS));
+        let forward = how.forward.map(Forward::new);
+        let inside = how.inside.then(|| Inside::forwarded(GPUS, forward.clone()));
         let mut usage = Rc::default();
         if let Some(policy) = how.policy {
             let settings = Settings { policy, ..Settings::default() };
             let driver = match &inside {
-                Some(gpus) => Driver::with_gpus(settings, Box::new(gpus.clone())),
+                Some(gpus) => Driver::with_gpus(settings, gpus.for_driver()),
                 None => Driver::new(settings),
             };
             usage = driver.usage();
             options.driver = Box::new(driver);
         }
-        let process = Process::start(program, options).expect("the committed programs are sound");
+        let mut process = Process::start(program, options).expect("the committed programs are sound");
+        if let Some(forward) = &forward {
+            process.space.expect_cores();
+            process.fast_forward(forward);
+        }
         let system = SystemSpec { trap: 100, soft_fault: 50, hard_fault: 1000, copy_per_kib: 16 };
         let spec = SoftwareSpec { cores: how.cores, threads: how.threads, system, slice: how.slice };
         let bells: Vec<EventCount> = (0..how.cores).map(|core| scope.eventcount(("bell", core))).collect();

@@ -7,7 +7,11 @@ mod kept;
 
 use cores::{Run, run};
 use engine::Time;
-use os::{End, opencl::PolicyKind};
+use os::{
+    End,
+    forward::{FastForward, Point, WarmUp},
+    opencl::PolicyKind,
+};
 
 /// Programs that check themselves, of `os`.
 const GUESTS: &[u8] = include_bytes!("../../../os/tests/guests/guests");
@@ -112,6 +116,32 @@ fn a_workload_is_right_on_cores_of_the_model() {
     let how = Run { real: true, policy: Some(PolicyKind::Shared), ..Run::on(3) };
     assert_eq!(run(WORKLOADS, &["vecadd", "--size", "1024"], how), run(WORKLOADS, &["vecadd", "--size", "1024"], how));
     run(WORKLOADS, &["vecadd", "--size", "1024"], how).good();
+}
+
+/// Threads wait for each other, signals are pending, pages are protected, pipes are half full.
+#[test]
+fn a_program_goes_on_in_time_wherever_it_was() {
+    for (name, cores) in [("pipes", 3), ("signals", 2), ("memory", 2), ("unprotect", 1), ("threads", 2)] {
+        let plain = run(GUESTS, &[name], Run::on(cores));
+        for quarter in 1..=3 {
+            let point = Point::Instructions(plain.totals.instructions * quarter / 4);
+            let forward = FastForward::new(point, WarmUp::Cold).ok();
+            let ran = run(GUESTS, &[name], Run { forward, ..Run::on(cores) });
+            assert!(ran.totals.forwarded.is_some_and(|forwarded| forwarded.reached), "{name}");
+            assert!(ran.totals.time > Time::ZERO && ran.totals.time < plain.totals.time, "{name}");
+            assert_eq!(ran.good(), plain.out, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_ends_before_the_point_ends_as_it_would() {
+    let forward = FastForward::new(Point::Instructions(1 << 40), WarmUp::Cold).ok();
+    let ran = run(GUESTS, &["split"], Run { forward, ..Run::on(1) });
+    assert_eq!((&ran.end, ran.totals.time), (&End::Exited { code: 0 }, Time::ZERO), "nothing stops it without time");
+    assert!(ran.totals.forwarded.is_some_and(|forwarded| !forwarded.reached));
+    let ran = run(GUESTS, &["deadlock"], Run { forward, ..Run::on(1) });
+    assert!(matches!(ran.end, End::Deadlock { .. }), "{}", ran.end);
 }
 
 #[test]

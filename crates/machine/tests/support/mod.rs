@@ -20,6 +20,11 @@ pub const WORKLOADS: &[u8] = include_bytes!("../../../workloads/guest/workloads.
 
 /// Runs a program and checks every read.
 pub fn run(machine: &Machine, program: &'static [u8], words: &[&str], threads: usize) -> (Finish, Run, String) {
+    run_with(machine, program, words, Options { threads, check: true, ..Options::default() })
+}
+
+/// Runs a program in a certain way.
+pub fn run_with(machine: &Machine, program: &'static [u8], words: &[&str], how: Options) -> (Finish, Run, String) {
     let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
     let (out, kept) = (Kept::default(), Kept::default());
     let stdout = out.clone();
@@ -30,13 +35,12 @@ pub fn run(machine: &Machine, program: &'static [u8], words: &[&str], threads: u
         options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);
         options.cpus = 4;
         let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-        let driver = Driver::with_gpus(Settings { policy, ..Settings::default() }, Box::new(gpus.clone()));
+        let driver = Driver::with_gpus(Settings { policy, ..Settings::default() }, gpus.for_driver());
         let usage = driver.usage();
         options.driver = Box::new(driver);
         Ok((Process::start(program, options)?, usage))
     };
-    let options = Options { threads, check: true, ..Options::default() };
-    let (finish, run) = machine::run(machine, &options, make).expect("the committed programs are sound");
+    let (finish, run) = machine::run(machine, &how, make).expect("the committed programs are sound");
     (finish, run, out.text())
 }
 

@@ -216,7 +216,7 @@ impl GuestMemory for AddressSpace {
     }
 
     fn populate(&mut self, address: VirtAddr, size: Bytes) {
-        if self.has_window() {
+        if self.for_cores {
             self.bring_in_all(address.0, size.0, Access::Write);
         }
     }

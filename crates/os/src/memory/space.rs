@@ -24,6 +24,8 @@ pub struct AddressSpace {
     pub(super) code_version: u64,
     /// Physical memory has been used up: an access failed that was allowed.
     pub(super) exhausted: bool,
+    /// Whether cores in time use it, now or later ([`AddressSpace::expect_cores`]).
+    pub(super) for_cores: bool,
     faults: u64,
     /// Of these, those that had to read a file.
     hard_faults: u64,
@@ -53,6 +55,7 @@ impl AddressSpace {
             code_pages: FxHashSet::default(),
             code_version: 0,
             exhausted: false,
+            for_cores: false,
             faults: 0,
             hard_faults: 0,
         }
@@ -169,8 +172,8 @@ impl AddressSpace {
                 {
                     return Ok(Some(done));
                 }
-                // Cores hold on to translations: with a window, a page is where it stays.
-                if access != Access::Write && !self.has_window() {
+                // Cores hold on to translations: a page is where it stays.
+                if access != Access::Write && !self.for_cores {
                     let entry = Entry(self.zeros.0 | Entry::COPY).with_rights(area.rights);
                     let entry = Entry(entry.0 | Entry::ACCESSED);
                     return Ok(table::map(&mut self.physical, self.root, VirtAddr(page), entry));

@@ -10,9 +10,13 @@ use mem::{Block, LINE, LineAddr, PhysAddr, VirtAddr};
 use x86::{Access, Stop};
 
 impl AddressSpace {
-    /// From now on stores of so many agents wait until they are performed. The tables get the kernel's view of physical memory
-    /// ([`DIRECT_MAP`]).
-    pub fn open_window(&mut self, agents: usize) {
+    /// Cores in time will use this memory: it is laid out as they need it from now on. The tables get the kernel's view of
+    /// physical memory ([`DIRECT_MAP`]), pages are brought in when devices' memory is allocated, and none is shared that holds
+    /// zeros. So a program that runs without time first has the physical addresses that it would have had in time.
+    pub fn expect_cores(&mut self) {
+        if std::mem::replace(&mut self.for_cores, true) {
+            return;
+        }
         // Pages of both sizes, one after the other, reach twice as far as the limit at most.
         let reach = 2 * self.physical.limit().0 + 2 * HUGE_PAGE;
         for page in (0..reach).step_by(HUGE_PAGE as usize) {
@@ -21,6 +25,11 @@ impl AddressSpace {
                 break;
             }
         }
+    }
+
+    /// From now on stores of so many agents wait until they are performed.
+    pub fn open_window(&mut self, agents: usize) {
+        self.expect_cores();
         let nowhere = self.nowhere();
         self.tlb = super::tlb::Tlb::new(nowhere);
         self.physical.window = Some(Box::new(Window::new(agents, nowhere)));

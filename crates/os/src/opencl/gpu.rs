@@ -30,6 +30,8 @@ pub struct Ready {
     /// The pages of it that the host may have touched since the last kernel started: what was new, copied, filled or unmapped, and
     /// what belongs to the launch. Caches of the host that kernels do not see hold nothing else of importance.
     pub touched: Vec<(VirtAddr, Bytes)>,
+    /// Whether it runs only to warm the caches, and is not measured ([`crate::forward`]).
+    pub warm_up: bool,
 }
 
 /// Bytes that an engine beside the GPUs is to move.
@@ -62,6 +64,8 @@ pub struct Done {
     pub instructions: u64,
     /// In the order of their ends.
     pub ended: Vec<Ended>,
+    /// Why they can't go on, if a kernel that had waited to be started shows it.
+    pub broken: Option<Broken>,
 }
 
 /// The GPUs can't go on, and with them the simulation: they are stuck, a check failed, somebody interrupted them.

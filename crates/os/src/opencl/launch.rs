@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use engine::Time;
+use engine::{Headway, Time};
 use gcn3::{dispatch::Dispatch, functional::Program};
 use mem::{Bytes, LINE, VirtAddr};
 
@@ -133,7 +133,7 @@ fn place(
     for (address, bytes) in contents {
         guest.write(address, &bytes).map_err(|fault| fault.to_string())?;
     }
-    Ok(Ready { program, dispatch, plan, places, gpu, reach: Vec::new(), touched: Vec::new() })
+    Ok(Ready { program, dispatch, plan, places, gpu, reach: Vec::new(), touched: Vec::new(), warm_up: false })
 }
 
 impl Driver {
@@ -162,6 +162,7 @@ impl Driver {
     }
 
     fn note_launch(&mut self, launch: &Launch) {
+        self.settings.monitor.add(Headway { kernels: 1, ..Headway::default() });
         let groups = launch.dispatch.groups().iter().map(|count| u64::from(*count)).product::<u64>();
         let mut usage = self.usage.borrow_mut();
         usage.kernels += 1;
@@ -190,6 +191,10 @@ impl Driver {
     pub(super) fn run_kernels(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> u64 {
         let done = self.gpus.work(guest, now, budget);
         self.usage.borrow_mut().instructions += done.instructions;
+        self.settings.monitor.add(Headway { wave_instructions: done.instructions, ..Headway::default() });
+        if self.broken.is_none() {
+            self.broken = done.broken;
+        }
         let mut ended = std::mem::take(&mut self.postponed);
         ended.extend(done.ended);
         for ended in ended {

@@ -24,6 +24,7 @@ mod dma;
 mod driver;
 pub mod error;
 mod event;
+mod forwarding;
 mod function;
 mod functional;
 pub mod gpu;
@@ -48,10 +49,11 @@ mod transfer;
 mod tests;
 
 pub use driver::Driver;
+pub use forwarding::Forwarding;
 pub use policy::PolicyKind;
 
 use crate::compiler::{self, Folder};
-use engine::Time;
+use engine::{Monitor, Time};
 use mem::Bytes;
 
 /// How the driver is set up.
@@ -70,6 +72,8 @@ pub struct Settings {
     pub folders: Box<dyn Fn() -> Vec<Folder>>,
     /// Tells the person who runs the simulation something.
     pub say: Box<dyn Fn(&str)>,
+    /// Told of kernels.
+    pub monitor: Monitor,
 }
 
 impl Default for Settings {
@@ -84,6 +88,7 @@ impl Default for Settings {
             kernel_limit: None,
             folders: Box::new(Vec::new),
             say: Box::new(|_| {}),
+            monitor: Monitor::default(),
         }
     }
 }

@@ -28,11 +28,23 @@ pub struct Clock {
     idle: Time,
     /// The machine's time, where there is one.
     followed: Option<Time>,
+    /// When what is measured began.
+    origin: Time,
 }
 
 impl Clock {
     pub fn now(&self) -> Time {
         self.followed.unwrap_or_else(|| Time(self.instructions.saturating_mul(INSTRUCTION.0)) + self.idle)
+    }
+
+    /// What is measured begins.
+    pub fn measure(&mut self) {
+        self.origin = self.now();
+    }
+
+    /// How long what is measured has taken.
+    pub fn measured(&self) -> Time {
+        Time(self.now().0.saturating_sub(self.origin.0))
     }
 
     pub fn instructions(&self) -> u64 {
@@ -129,6 +141,12 @@ impl Marked {
     /// Which marks have been passed since the last call.
     pub fn take_passed(&mut self) -> [bool; 2] {
         std::mem::take(&mut self.passed)
+    }
+
+    /// What is measured begins, at this nanosecond: what was marked before counts from here on, if it has not ended.
+    pub fn measure(&mut self, now: u64) {
+        self.begin = (self.begin.is_some() && self.end.is_none()).then_some(now);
+        self.end = None;
     }
 
     pub fn length(&self) -> Option<Time> {

@@ -15,6 +15,7 @@ use super::{End, Process, State};
 use crate::{
     Tid,
     errno::Errno,
+    forward::Stage,
     memory::{Line, Touch},
     signal::{Detail, SigInfo, Signal},
 };
@@ -25,6 +26,9 @@ use x86::{
     Exception, Exit, Fault, Reg, Stop,
     trace::{Branch, Order, Outline},
 };
+
+/// After how many instructions those who watch the run are told how far it is.
+const TOLD: u64 = 4096;
 
 /// What the kernel takes, in cycles of the core that enters it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +122,10 @@ pub struct Driven {
     held: Vec<Tid>,
     /// Changes whenever somebody leaves the kernel.
     turn: u64,
-    /// When something happens by itself.
+    /// When something happens by itself, by the machine's clock.
     deadline: Time,
+    /// What the program's clock showed when the machine's began: what ran without time before.
+    begun: Time,
     /// A device wants the driver's attention.
     interrupt: bool,
     /// Whether hardware remembers translations.
@@ -133,11 +139,13 @@ pub struct Driven {
 }
 
 impl Driven {
-    /// Puts a process that has not run on so many hardware threads.
+    /// Puts a process on so many hardware threads: one that has not run, or one that was fast-forwarded.
     pub fn new(mut process: Process, agents: usize, spec: SystemSpec) -> Self {
         process.space.open_window(agents);
-        process.clock.follow(Time::ZERO);
-        Self {
+        let (begun, end) = (process.clock.now(), process.end.take());
+        process.clock.follow(begun);
+        let forwarded = process.forward.is_some();
+        let mut driven = Self {
             process,
             spec,
             holder: None,
@@ -145,11 +153,33 @@ impl Driven {
             held: Vec::new(),
             turn: 0,
             deadline: Time::NEVER,
-            interrupt: false,
+            begun,
+            // Kernels may have waited for the machine.
+            interrupt: forwarded,
             has_tlbs: false,
             shootdown: Shootdown::Open,
             worked: false,
-            end: None,
+            end,
+        };
+        driven.deadline = driven.next_deadline();
+        driven
+    }
+
+    /// What the program's clock showed when the machine's began.
+    pub fn begun(&self) -> Time {
+        self.begun
+    }
+
+    /// Whether what runs now only warms caches ([`crate::forward`]).
+    pub fn is_warming_up(&self) -> bool {
+        self.process.forward.as_ref().is_some_and(|forward| forward.stage() == Stage::WarmUp)
+    }
+
+    /// When something happens by itself, by the machine's clock.
+    fn next_deadline(&self) -> Time {
+        match self.process.next_deadline() {
+            Time::NEVER => Time::NEVER,
+            deadline => Time(deadline.0.saturating_sub(self.begun.0)),
         }
     }
 
@@ -229,9 +259,12 @@ impl Driven {
         std::mem::take(&mut self.process.yielded)
     }
 
-    /// The marks of begin and end of the region of interest that were passed since the last call.
-    pub fn take_marks(&mut self) -> [bool; 2] {
-        self.process.region.take_passed()
+    /// What was passed since the last call: the point that the run was fast-forwarded to, begin and end of the region of
+    /// interest.
+    pub fn take_marks(&mut self) -> [bool; 3] {
+        let point = self.process.look_for_point();
+        let [begin, end] = self.process.region.take_passed();
+        [point, begin, end]
     }
 
     /// Whether an agent is in the kernel.
@@ -338,7 +371,7 @@ impl Driven {
         if self.end.is_some() {
             return Err(Advanced::Ended);
         }
-        self.process.clock.follow(now);
+        self.process.clock.follow(self.begun + now);
         if self.in_kernel(agent) {
             if !quiet {
                 return Err(Advanced::Drain);
@@ -348,6 +381,9 @@ impl Driven {
             }
             self.leave();
             self.turn += 1;
+        }
+        if self.process.clock.instructions() - self.process.told >= TOLD {
+            self.process.tell();
         }
         let limit = self.process.limits.instructions;
         if self.process.clock.instructions() >= limit {
@@ -461,8 +497,8 @@ impl Driven {
         self.shootdown = Shootdown::Open;
         let process = &mut self.process;
         process.space.leave_kernel();
-        self.deadline = process.next_deadline();
         self.end = self.end.take().or_else(|| process.end.take());
+        self.deadline = self.next_deadline();
     }
 
     /// Executes an instruction.
@@ -508,7 +544,7 @@ impl Driven {
             Err(_) if process.space.window().is_some_and(|window| window.touches().iter().any(|touch| touch.store)) => {
                 false
             }
-            Err(Exit::Wait | Exit::Limit) => {
+            Err(Exit::Wait | Exit::Limit | Exit::Mark) => {
                 let missing = process.space.window().and_then(|window| window.missing());
                 return Advanced::Missing(missing.expect("an access waits for nothing but a line"));
             }

@@ -4,6 +4,7 @@ mod clock;
 mod driven;
 mod end;
 mod exit;
+mod forward;
 mod futex;
 mod report;
 mod run;
@@ -22,11 +23,12 @@ pub use thread::{Call, State, Thread, Wait, What};
 use crate::{
     Tid, Trap,
     files::Files,
+    forward::{Forward, Forwarded},
     memory::AddressSpace,
     program::Symbols,
     signal::{Actions, SigInfo},
 };
-use engine::Monitor;
+use engine::{Headway, Monitor};
 use mem::Bytes;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
@@ -59,10 +61,13 @@ pub struct Process {
     /// When SIGALRM is due, and how long after that again.
     pub(crate) alarm: Option<Alarm>,
     pub(crate) end: Option<End>,
-    /// Where somebody may ask for the end.
+    /// Where somebody may ask for the end, and how many instructions he has been told of.
     monitor: Monitor,
+    told: u64,
     /// The region of interest, if the program marks one.
     region: Marked,
+    /// If it is fast-forwarded: how far it is.
+    forward: Option<Forward>,
     limits: Limits,
     symbols: Symbols,
     /// Unknown system calls that have been named.
@@ -103,23 +108,37 @@ pub struct Totals {
     pub threads: u32,
     pub page_faults: u64,
     pub memory: Bytes,
+    /// Simulated; of a run that was fast-forwarded, from its point on.
     pub time: engine::Time,
     /// Of which this much lies in the region of interest that the program marked.
     pub region: Option<engine::Time>,
+    /// What ran without time before, if it was fast-forwarded.
+    pub forwarded: Option<Forwarded>,
 }
 
 impl Process {
     /// What it has taken so far.
     pub fn totals(&self) -> Totals {
+        let forwarded = self.forward.as_ref().map(Forward::outcome);
+        // Nothing is measured before the point.
+        let measured = forwarded.is_none_or(|forwarded| forwarded.reached);
         Totals {
             instructions: self.clock.instructions(),
             system_calls: self.calls,
             threads: self.next_tid - PID,
             page_faults: self.space.faults(),
             memory: self.space.used(),
-            time: self.clock.now(),
-            region: self.region.length(),
+            time: if measured { self.clock.measured() } else { engine::Time::ZERO },
+            region: self.region.length().filter(|_| measured),
+            forwarded,
         }
+    }
+
+    /// Tells those who watch the run how far it is.
+    fn tell(&mut self) {
+        let instructions = self.clock.instructions() - self.told;
+        self.told += instructions;
+        self.monitor.add(Headway { instructions, ..Headway::default() });
     }
 
     pub fn symbols(&self) -> &Symbols {

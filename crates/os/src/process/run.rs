@@ -20,33 +20,47 @@ const DEVICE_TURN: u64 = 100_000;
 impl Process {
     /// Runs to the end.
     pub fn run(&mut self) -> End {
+        if self.forward.is_some() {
+            // Kernels that have waited for the switch start at once.
+            self.let_devices_work();
+        }
         loop {
-            self.end_waits_that_are_due();
-            if let Some(end) = self.limit_reached() {
+            if let Some(end) = self.round() {
                 return end;
-            }
-            match self.next_thread() {
-                Some(index) => self.take_turn(index),
-                None if self.let_devices_work() => {}
-                None => self.wait_for_something(),
-            }
-            if let Some(end) = self.end.take() {
-                return end;
-            }
-            if self.monitor.is_stopped() {
-                return End::Interrupted { time: self.clock.now() };
-            }
-            if let Some(report) = self.driver.broken() {
-                return End::MachineBroken { report };
             }
         }
+    }
+
+    /// A turn of the next thread, or (if none can run) of devices or time. Says how the process ended, if it has.
+    pub(super) fn round(&mut self) -> Option<End> {
+        if let Some(end) = self.end.take() {
+            return Some(end);
+        }
+        self.end_waits_that_are_due();
+        if let Some(end) = self.limit_reached() {
+            return Some(end);
+        }
+        match self.next_thread() {
+            Some(index) => self.take_turn(index),
+            None if self.let_devices_work() => {}
+            None => self.wait_for_something(),
+        }
+        self.look_for_point();
+        self.tell();
+        if let Some(end) = self.end.take() {
+            return Some(end);
+        }
+        if self.monitor.is_stopped() {
+            return Some(End::Interrupted { time: self.clock.now() });
+        }
+        self.driver.broken().map(|report| End::MachineBroken { report })
     }
 
     fn limit_reached(&self) -> Option<End> {
         if self.clock.instructions() >= self.limits.instructions {
             return Some(End::InstructionLimit { instructions: self.clock.instructions() });
         }
-        (self.clock.now() >= self.limits.time).then_some(End::TimeLimit { time: self.limits.time })
+        (self.clock.now() >= self.time_limit()).then_some(End::TimeLimit { time: self.limits.time })
     }
 
     /// The next thread that can run, after the one that ran last.
@@ -61,9 +75,10 @@ impl Process {
         let alone = self.threads.iter().filter(|thread| thread.can_run()).count() == 1;
         let mut left = if alone { LONE_TURN } else { SHARED_TURN };
         left = left.min(self.limits.instructions.saturating_sub(self.clock.instructions()));
-        while left > 0 && self.end.is_none() && self.driver.broken().is_none() {
+        while left > 0 && self.end.is_none() && self.driver.broken().is_none() && !self.can_switch() {
             // What the thread does may bring something about that happens before its turn would end.
-            left = left.min(self.clock.instructions_until(self.next_deadline().min(self.limits.time)));
+            left = left.min(self.clock.instructions_until(self.next_deadline().min(self.time_limit())));
+            left = left.min(self.instructions_to_point());
             // The list changes when threads begin and end.
             let Some(index) = self.thread_index(tid) else { return };
             self.turn = index;
@@ -82,6 +97,7 @@ impl Process {
                 continue;
             }
             left -= self.execute(index, left).min(left);
+            self.look_for_point();
         }
         self.let_devices_work();
     }
@@ -99,6 +115,10 @@ impl Process {
         match exit {
             Exit::Limit => {}
             Exit::Wait => unreachable!("an address space never waits for lines"),
+            Exit::Mark => {
+                self.stop_at_mark();
+                return executed;
+            }
             Exit::Syscall => {
                 thread.note_call();
                 self.do_call(index);
@@ -143,7 +163,7 @@ impl Process {
     fn wait_for_something(&mut self) {
         match self.next_deadline() {
             Time::NEVER => self.end = Some(self.deadlock()),
-            time => self.clock.skip_to(time.min(self.limits.time)),
+            time => self.clock.skip_to(time.min(self.time_limit())),
         }
     }
 

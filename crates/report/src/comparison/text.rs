@@ -20,6 +20,10 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let program = std::iter::once(&self.program).chain(&self.arguments).map(String::as_str);
         writeln!(f, "{}", program.collect::<Vec<_>>().join(" "))?;
+        for (run, forward) in self.summaries().filter_map(|(run, of)| Some((run, of.fast_forward.as_ref()?))) {
+            let text = format!("{}: fast-forward {forward}", run.system);
+            writeln!(f, "  {}", wrap(&text, 98, 4))?;
+        }
         let has_kernels = self.summaries().any(|(_, summary)| summary.kernel_fs > 0);
         let has_cores = self.summaries().any(|(_, summary)| summary.cores.is_some());
         let of_gpu = has_kernels || !has_cores;

@@ -33,8 +33,9 @@ pub(crate) fn page(subject: &Subject, summary: &Summary) -> String {
         ("machine", subject.machine.about.clone()),
         ("run", subject.identity().to_string()),
     ];
+    let forward = summary.fast_forward.as_ref().map(|forward| ("fast-forward", forward.to_string()));
     body.push_str("<dl class=about>");
-    for (name, value) in about {
+    for (name, value) in about.into_iter().chain(forward) {
         write!(body, "<dt>{name}</dt><dd>{}</dd>", escaped(&value)).expect(STRING);
     }
     body.push_str("</dl>\n");

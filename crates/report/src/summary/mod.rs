@@ -27,11 +27,11 @@ pub use wires::Wires;
 use crate::{
     facts::{Facts, cycles_of},
     figures::ratio,
-    subject::Subject,
+    subject::{FastForward, Subject, length},
 };
 use elements::Elements;
 pub(crate) use elements::{by_number, own_cycles};
-use engine::{Statistics, Value};
+use engine::{Run, Statistics, Value};
 use serde::Serialize;
 
 /// What a run comes down to.
@@ -42,6 +42,9 @@ pub struct Summary {
     pub system: String,
     /// How the run ended: `finished`, or why not.
     pub outcome: String,
+    /// What ran without time before, if the run was fast-forwarded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fast_forward: Option<FastForward>,
     /// Until the program had ended, simulated.
     pub total_fs: u64,
     /// While kernels ran.
@@ -93,23 +96,26 @@ impl Spread {
 impl Summary {
     pub fn of(subject: &Subject) -> Self {
         let facts = Facts::of(subject.machine);
-        let (cpu, total) = subject.run.total().0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
+        let run = &*subject.measured();
+        let length = length(run).0;
+        let (cpu, total) = run.total().0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
         let (cpu, total) = (Statistics(cpu), Statistics(total));
         let elements = Elements::of(&total);
         let has_cpu = subject.machine.complex.is_some();
-        let kernels = if has_cpu { named_kernels(&total, facts) } else { kernels(subject, facts) };
+        let kernels = if has_cpu { named_kernels(&total, facts) } else { kernels(run, facts) };
         let kernel_fs = kernels.iter().map(|kernel| kernel.time_fs).sum();
         let kernel_cycles = facts.to_cycles(kernel_fs);
-        let cycles = facts.cycles(subject.run);
+        let cycles = facts.to_cycles(length);
         // What a CPU shares with the GPU works all the time.
         let shared = if has_cpu { cycles } else { kernel_cycles };
-        let of_network = cycles_of(facts.network_clock, if has_cpu { subject.run.end.0 } else { kernel_fs });
+        let of_network = cycles_of(facts.network_clock, if has_cpu { length } else { kernel_fs });
         let units = Units::of(&elements, &total, facts, cycles, kernel_cycles);
         let mut summary = Self {
             program: subject.program.name.clone(),
             arguments: subject.arguments.to_vec(),
             system: subject.machine.name.clone(),
             outcome: subject.run.outcome.to_string(),
+            fast_forward: subject.forwarded.map(Into::into),
             total_fs: subject.total.0,
             kernel_fs,
             kernel_cycles,
@@ -120,7 +126,7 @@ impl Summary {
                 .iter()
                 .map(|unit| total.count(&format!("{unit}.wave_instructions")))
                 .sum(),
-            cores: Cores::of(&cpu, cycles_of(facts.cpu_clock, subject.run.end.0)),
+            cores: Cores::of(&cpu, cycles_of(facts.cpu_clock, length)),
             units,
             caches: caches::levels(&elements, &total, kernel_cycles),
             memory: Memory::of(&elements, &total, facts, cycles, shared),
@@ -144,9 +150,9 @@ impl Summary {
 }
 
 /// Kernels by name. Each region of a run but the first is a launch; several GPUs that share one work side by side.
-fn kernels(subject: &Subject, facts: Facts) -> Vec<KernelTime> {
+fn kernels(run: &Run, facts: Facts) -> Vec<KernelTime> {
     let mut kernels: Vec<KernelTime> = Vec::new();
-    for region in &subject.run.regions {
+    for region in &run.regions {
         let cycles = busiest(&region.statistics);
         if cycles == 0 {
             continue;

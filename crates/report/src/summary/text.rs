@@ -22,6 +22,9 @@ impl fmt::Display for Summary {
             write!(f, " {argument}")?;
         }
         writeln!(f, " on {}: {}", self.system, self.outcome)?;
+        if let Some(forward) = &self.fast_forward {
+            writeln!(f, "  {}", wrap(&format!("fast-forward {forward}"), WIDTH - 2, 15))?;
+        }
         let (kernel, total) = (Time(self.kernel_fs), Time(self.total_fs));
         let (cycles, clock) = (count(self.kernel_cycles), Hertz(self.clock_hz));
         let has_kernels = !self.kernels.is_empty() || self.cores.is_none();

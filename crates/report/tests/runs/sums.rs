@@ -45,7 +45,8 @@ impl Sums {
         let map = Arc::new(AddressMap::new(regions.into_iter()));
         let kernel = Kernel { dispatch, places, code };
         for _ in 0..self.launches {
-            let launch = Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at: Time::ZERO };
+            let launch =
+                Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at: Time::ZERO, warm_up: false };
             session.launch(launch).expect("the kernel ends");
         }
         session.finish()
@@ -65,5 +66,5 @@ pub fn program() -> Program {
 }
 
 pub fn subject<'a>(program: &'a Program, machine: &'a Machine, run: &'a Run) -> Subject<'a> {
-    Subject { program, arguments: &[], machine, run, total: run.end, host: HostFacts::default() }
+    Subject { program, arguments: &[], machine, run, total: run.end, forwarded: None, host: HostFacts::default() }
 }

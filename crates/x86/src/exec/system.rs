@@ -48,8 +48,13 @@ pub(crate) fn rdtsc<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outc
 /// A `nop` that marks the begin or the end of a region of interest: which, lies where a displacement would. The immediate is
 /// as that of `rdtsc`.
 pub(crate) fn mark<M: Memory>(cpu: &mut Cpu, _: &mut M, insn: &Insn<M>) -> Outcome {
+    let is_end = insn.displacement == MARKS[1];
+    if cpu.stops_at_mark && !is_end {
+        cpu.trouble = Trouble::Mark;
+        return Err(Halted);
+    }
     let now = cpu.tsc_offset.wrapping_add(cpu.instructions).wrapping_add(insn.immediate);
-    cpu.marks[usize::from(insn.displacement == MARKS[1])] = Some(now);
+    cpu.marks[usize::from(is_end)] = Some(now);
     NEXT
 }
 

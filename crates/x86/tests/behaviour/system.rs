@@ -55,6 +55,25 @@ fn a_program_marks_its_region_of_interest_with_two_nops() {
 }
 
 #[test]
+fn a_cpu_can_be_stopped_before_the_mark_of_a_begin() {
+    let code = [
+        0x90, // nop
+        0x0f, 0x1f, 0x84, 0x00, 0xb1, 0x51, 0x0e, 0x0c, // nopl 0x0c0e51b1(%rax,%rax,1)
+        0x0f, 0x1f, 0x84, 0x00, 0xb0, 0x51, 0x0e, 0x0c, // nopl 0x0c0e51b0(%rax,%rax,1)
+        0x90, // nop
+    ];
+    for budget in [4, 1] {
+        let mut m = machine(&code);
+        m.cpu.stops_at_mark = true;
+        let exit = (0..4).map(|_| m.run_for(budget)).find(|exit| *exit != Exit::Limit);
+        assert_eq!((exit, m.cpu.rip, m.cpu.instructions), (Some(Exit::Mark), CODE + 9, 2));
+        assert_eq!(m.cpu.marks, [None, Some(1)]);
+        m.cpu.stops_at_mark = false;
+        assert_eq!((m.run_for(2), m.cpu.marks[0]), (Exit::Limit, Some(2)));
+    }
+}
+
+#[test]
 fn more_than_sse2_is_announced_only_if_asked_for() {
     for sse4 in [false, true] {
         let mut m = machine(&[0xb8, 0x01, 0x00, 0x00, 0x00, 0x0f, 0xa2]); // mov eax, 1; cpuid

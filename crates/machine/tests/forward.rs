@@ -1,0 +1,96 @@
+//! Programs that run without time up to a point, and in time from there.
+
+#[allow(dead_code, reason = "other tests need more of it")]
+mod support;
+
+use engine::{Outcome, Run, Value};
+use machine::{Machine, Options, WARM_UP};
+use os::{
+    End,
+    forward::{FastForward, Forwarded},
+    process::Totals,
+};
+use support::{WORKLOADS, run_with};
+
+fn machine(name: &str) -> Machine {
+    let small = ["cpu.cores=2", "gpu.units_per_array=2"].map(str::to_owned);
+    Machine::load(name, &small).expect("the machine is sound")
+}
+
+fn plan(to: &str, warm_up: &str) -> Option<FastForward> {
+    let (to, warm_up) = (to.parse().expect("a point"), warm_up.parse().expect("a warm-up"));
+    Some(FastForward::new(to, warm_up).expect("they go together"))
+}
+
+/// A workload that launches ten kernels of two names or more, the whole of it right, and every read.
+fn run(name: &str, forward: Option<FastForward>, threads: usize) -> (Totals, Run, String) {
+    let how = Options { threads, check: true, forward, ..Options::default() };
+    let (finish, run, out) = run_with(&machine(name), WORKLOADS, &["bitonic-sort", "--size", "tiny"], how);
+    assert_eq!((&run.outcome, &finish.end), (&Outcome::Finished, &End::Exited { code: 0 }), "{name}: {out}");
+    (finish.totals, run, out)
+}
+
+fn forwarded(totals: &Totals) -> Forwarded {
+    totals.forwarded.expect("it was fast-forwarded")
+}
+
+/// Cycles of kernels that a region of the run has measured, and how many they were.
+fn kernels(run: &Run, region: &str) -> (u64, u64) {
+    let regions = run.regions.iter().filter(|other| other.name == region);
+    let values = regions.flat_map(|region| &region.statistics.0);
+    let times = values.filter(|(path, _)| path.starts_with("front_end.kernels."));
+    times.fold((0, 0), |(all, cycles), (_, value)| match value {
+        Value::Histogram { count, sum, .. } => (all + count, cycles + sum),
+        _ => (all, cycles),
+    })
+}
+
+#[test]
+fn what_is_forwarded_brings_the_result_of_the_whole_on_every_kind_of_machine() {
+    for name in ["apu-c-l3", "apu-nc-l3", "apu-c-mc", "apu-nc-mc"] {
+        let (_, whole, out) = run(name, None, 1);
+        let all = kernels(&whole, "region_of_interest").0;
+        for to in ["kernel:3", "roi", "instructions:30000"] {
+            let (totals, part, told) = run(name, plan(to, "cold"), 1);
+            assert_eq!(told, out, "{name}, {to}");
+            assert!(part.end < whole.end && forwarded(&totals).reached, "{name}, {to}");
+            let timed: u64 = part.regions.iter().map(|region| kernels(&part, &region.name).0).sum();
+            assert_eq!(timed + forwarded(&totals).kernels, all, "{name}, {to}: no kernel is lost");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_forwarded_is_the_same_in_any_number_of_threads() {
+    for (to, warm_up) in [("kernel:4", "kernels:2"), ("instructions:40k", "instructions:5k")] {
+        let runs = [1, 2].map(|threads| run("apu-c-l3", plan(to, warm_up), threads));
+        assert!(runs[0] == runs[1], "{to}: threads change the run");
+        let names: Vec<&str> = runs[0].1.regions.iter().map(|region| region.name.as_str()).collect();
+        assert_eq!(names[..3], ["start", WARM_UP, "measured"], "{to}");
+    }
+}
+
+#[test]
+fn after_one_kernel_of_warm_up_the_last_kernel_takes_as_long_as_in_the_whole_run() {
+    let (_, whole, _) = run("apu-c-l3", None, 1);
+    let (all, _) = kernels(&whole, "region_of_interest");
+    let last = |warm_up: &str| {
+        let (totals, run, _) = run("apu-c-l3", plan(&format!("kernel:{all}"), warm_up), 1);
+        let (count, cycles) = kernels(&run, if warm_up == "cold" { "region_of_interest" } else { "measured" });
+        assert!(forwarded(&totals).reached && count == 1, "{warm_up}: {count} kernels");
+        cycles as f64
+    };
+    // All kernels before it are in time here.
+    let whole = last(&format!("kernels:{}", all - 1));
+    let warm = last("kernels:1");
+    assert!((warm / whole - 1.0).abs() < 0.02, "{warm} cycles, {whole} in the whole run");
+}
+
+#[test]
+fn a_point_that_is_never_reached_is_said_and_the_program_ends_as_it_would() {
+    for warm_up in ["cold", "kernels:2"] {
+        let (totals, run, _) = run("apu-c-l3", plan("kernel:1000", warm_up), 1);
+        assert_eq!((forwarded(&totals).reached, totals.time.0), (false, 0), "{warm_up}");
+        assert_eq!(kernels(&run, "region_of_interest").0, 0);
+    }
+}

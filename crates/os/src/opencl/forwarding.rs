@@ -1,0 +1,94 @@
+//! The GPUs of a run that is [fast-forwarded](crate::forward): kernels run without time until the run switches, and on the
+//! GPUs in time from then on.
+
+use engine::Time;
+use gcn3::{dispatch::Dispatch, functional::Plan};
+
+use super::{
+    functional::Functional,
+    gpu::{Broken, Done, Gpus, Ready, Transfer},
+};
+use crate::{
+    forward::{Forward, Stage},
+    guest::{Fault, GuestMemory},
+};
+
+/// A kernel that waits for the switch.
+struct Held {
+    number: u64,
+    launch: u64,
+    kernel: Ready,
+}
+
+pub struct Forwarding {
+    forward: Forward,
+    functional: Functional,
+    timed: Box<dyn Gpus>,
+    held: Vec<Held>,
+}
+
+impl Forwarding {
+    pub fn new(forward: Forward, timed: Box<dyn Gpus>) -> Self {
+        Self { forward, functional: Functional::new(None), timed, held: Vec::new() }
+    }
+
+    fn start_in_time(&mut self, held: Held, guest: &mut dyn GuestMemory, now: Time) -> Result<(), Broken> {
+        let Held { number, launch, mut kernel } = held;
+        self.forward.launch_in_time(number);
+        kernel.warm_up = self.forward.stage() == Stage::WarmUp;
+        self.timed.start(launch, kernel, guest, now)
+    }
+}
+
+impl Gpus for Forwarding {
+    /// As in time, whoever runs it: memory is laid out as if all of the run were in time.
+    fn plan(&self, dispatch: &Dispatch) -> Plan {
+        self.timed.plan(dispatch)
+    }
+
+    fn start(&mut self, launch: u64, kernel: Ready, guest: &mut dyn GuestMemory, now: Time) -> Result<(), Broken> {
+        let held = Held { number: self.forward.launch(), launch, kernel };
+        match self.forward.stage() {
+            Stage::Skipping => self.functional.start(launch, held.kernel, guest, now),
+            Stage::Stopping => {
+                self.held.push(held);
+                Ok(())
+            }
+            Stage::WarmUp | Stage::Measured => self.start_in_time(held, guest, now),
+        }
+    }
+
+    fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done {
+        if !self.forward.is_in_time() {
+            let done = self.functional.work(guest, now, budget);
+            self.forward.ended(done.ended.len());
+            return done;
+        }
+        for held in std::mem::take(&mut self.held) {
+            if let Err(broken) = self.start_in_time(held, guest, now) {
+                return Done { broken: Some(broken), ..Done::default() };
+            }
+        }
+        self.timed.work(guest, now, budget)
+    }
+
+    fn transfers(&self) -> bool {
+        self.forward.is_in_time() && self.timed.transfers()
+    }
+
+    fn transfer(&mut self, launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(), Fault> {
+        self.timed.transfer(launch, transfer, guest)
+    }
+
+    fn is_fine_grained(&self) -> bool {
+        self.timed.is_fine_grained()
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.held.is_empty() || self.timed.is_busy()
+    }
+
+    fn next_end(&self) -> Time {
+        self.timed.next_end()
+    }
+}

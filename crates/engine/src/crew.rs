@@ -172,6 +172,9 @@ impl<'a> Crew<'a> {
         for window in 0.. {
             // All threads see the same notice and so come to the same verdict.
             let together = self.barrier.meet(me, window, own)?;
+            if me == 0 {
+                self.options.monitor.note(together.reached);
+            }
             if let Some(missing) = (window == 0).then(|| self.links.iter().find_map(|link| link.missing())).flatten() {
                 panic!("the model is built wrong: {missing}");
             }
@@ -192,9 +195,6 @@ impl<'a> Crew<'a> {
 
     /// What is to be said of a partition after `window`. Incidents are put where all find them.
     fn notice(&self, me: usize, partition: &Partition, brought: Window, window: u64) -> Notice {
-        if me == 0 {
-            self.options.monitor.note(partition.reached());
-        }
         let interrupted = me == 0 && self.options.monitor.is_stopped();
         let incidents = (brought.control.into_iter().map(|(time, control)| (time, Incident::Control(control))))
             .chain(brought.livelock.map(|contexts| (partition.reached(), Incident::Livelock(contexts))))

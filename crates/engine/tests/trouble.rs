@@ -182,6 +182,24 @@ fn a_failure_says_where_and_why() {
     assert!(run.end < Time::nanos(10));
 }
 
+/// Whichever partition is built last: one that has nothing to do does not hold the time back.
+#[test]
+fn a_run_is_as_far_as_its_partition_that_is_furthest() {
+    for busy in [0, 1] {
+        let options = RunOptions::default();
+        let mut model = Model::new();
+        let clock = model.clock(Hertz::giga(1));
+        for number in 0..2 {
+            model.partition(move |partition| {
+                let cycles = if number == busy { 5_000 } else { 1 };
+                partition.scope(clock).spawn("worker", async move |cx| cx.pause(cycles).await);
+            });
+        }
+        model.run(&options);
+        assert!(options.monitor.time() >= Time::nanos(5_000), "{}", options.monitor.time());
+    }
+}
+
 #[test]
 fn an_interrupted_run_still_has_its_statistics() {
     let monitor = Monitor::default();

@@ -23,7 +23,10 @@ impl fmt::Display for Summary {
         }
         writeln!(f, " on {}: {}", self.system, self.outcome)?;
         if let Some(forward) = &self.fast_forward {
-            writeln!(f, "  {}", wrap(&format!("fast-forward {forward}"), WIDTH - 2, 15))?;
+            writeln!(f, "  {}", wrap(&format!("fast-forward {forward}"), WIDTH - 2, 4))?;
+            if !forward.reached {
+                return Ok(());
+            }
         }
         let (kernel, total) = (Time(self.kernel_fs), Time(self.total_fs));
         let (cycles, clock) = (count(self.kernel_cycles), Hertz(self.clock_hz));

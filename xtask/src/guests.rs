@@ -68,6 +68,11 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     if differs(&rebuilt, &committed, update)? {
         different.push("the OpenCL library");
     }
+    let (rebuilt, committed) = (scratch.0.join("libOpenCL.so.1"), root.join(sdk::COMMITTED_SHARED));
+    sdk::build_shared(root, &rebuilt)?;
+    if differs(&rebuilt, &committed, update)? {
+        different.push("the shared OpenCL library");
+    }
 
     // The host programs have the code objects and the library inside: those that are committed by now.
     for file in host_programs::FILES {

@@ -41,7 +41,7 @@ impl Compare {
             match (ran.end, summary) {
                 (End::Exited { code: 0 }, Some(summary)) => comparison.add(summary),
                 (end, _) => {
-                    let printed = ran.output.trim_end();
+                    let printed = ran.output.text.trim_end();
                     comparison
                         .failed(&machine.name, format!("{end}{}{printed}", if printed.is_empty() { "" } else { ": " }));
                     wrong.push(name.as_str());

@@ -10,7 +10,7 @@ use mem::Bytes;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use os::{
     End, Options, Process,
-    files::{Mount, Stdio},
+    files::{LIBRARIES, Mount, Stdio, UsedFiles},
     forward::Forward,
     opencl::Usage,
     process::Totals,
@@ -28,11 +28,18 @@ use std::{
 #[derive(Clone, clap::Args)]
 pub struct Guest {
     /// The program: the name of a workload (see `cohesim list workloads`), or an ELF file made with gcc -static or
-    /// musl-gcc -static.
+    /// musl-gcc -static; one that is dynamically linked needs --host-libraries or --root.
     pub program: PathBuf,
     /// Show a folder to the program, at its own path or at GUEST, to read or (with :rw) to write.
     #[arg(long, value_name = "HOST[:GUEST][:rw]")]
     mount: Vec<Mount>,
+    /// Show the program the libraries of this computer (/lib, /lib64, /usr/lib, /usr/lib64, /usr/local/lib) to read, for one that is
+    /// dynamically linked.
+    #[arg(long)]
+    host_libraries: bool,
+    /// Show the program a folder as its /, to read: a dynamically linked one finds its loader and libraries there.
+    #[arg(long, value_name = "DIR", conflicts_with = "host_libraries")]
+    root: Option<PathBuf>,
     /// How much memory the program may use.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     memory: Bytes,
@@ -51,7 +58,11 @@ pub struct Guest {
     /// How much the program may write to files in all.
     #[arg(long, value_name = "SIZE", default_value = "16GiB", value_parser = size)]
     max_written: Bytes,
-    /// A variable for the program's environment, which is otherwise empty but for PATH and HOME.
+    /// How much of the program's output is kept where it is not shown (with --json, and by compare); the rest is counted.
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
+    max_output: Bytes,
+    /// A variable for the program's environment, which is otherwise empty but for PATH and HOME (and, with --host-libraries or
+    /// --root, LD_LIBRARY_PATH, where the OpenCL library is).
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
     #[command(flatten)]
@@ -60,6 +71,9 @@ pub struct Guest {
     #[arg(last = true, value_name = "ARGUMENT")]
     pub arguments: Vec<std::ffi::OsString>,
 }
+
+/// Folders in which computers keep libraries.
+const HOST_LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
 /// What kernels run on.
 pub enum On<'a> {
@@ -83,7 +97,9 @@ pub struct Ran {
     pub totals: Totals,
     pub usage: Usage,
     /// What it printed, if that was kept.
-    pub output: String,
+    pub output: Printed,
+    /// Its loader and libraries and what else it mapped, with their SHA-256.
+    pub files_used: Vec<(String, [u8; 32])>,
     /// What the machine did.
     pub run: Option<Run>,
     /// How long it took on this computer.
@@ -130,8 +146,11 @@ impl Guest {
         let start = Instant::now();
         let (image, path) = self.image()?;
         let here = here()?;
-        let kept = Captured::default();
+        let kept = Captured::new(self.max_output);
         let mut options = self.options(&path, &here)?;
+        // What is run without time has no identity: nothing need be hashed.
+        let used = matches!(on, On::Machine(..)).then(UsedFiles::default);
+        options.files_used = used.clone();
         options.monitor = monitor.clone();
         options.stdio = stdio(output, &kept, progress.around(io::stdout()), progress.around(io::stderr()));
         let forward = match on {
@@ -163,7 +182,8 @@ impl Guest {
             end = End::MachineBroken { report: run.outcome.to_string() };
         }
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Ran { end, totals, usage: usage.take(), output: kept.text(), run, seconds })
+        let files_used = used.map_or(Vec::new(), |used| used.list());
+        Ok(Ran { end, totals, usage: usage.take(), output: kept.printed(), files_used, run, seconds })
     }
 
     /// Runs the program on the cores of a machine.
@@ -177,17 +197,19 @@ impl Guest {
     ) -> miette::Result<Ran> {
         let start = Instant::now();
         let (image, path) = self.image()?;
-        let (here, kept) = (here()?, Captured::default());
+        let (here, kept, used) = (here()?, Captured::new(self.max_output), UsedFiles::default());
         // What is wrong with them is told before the machine is built.
         self.options(&path, &here)?;
         let cores = machine.complex.as_ref().map_or(1, |complex| complex.cores as u32);
         let (guest, facts, monitor, captured) = (self.clone(), Facts::from(machine), monitor.clone(), kept.clone());
+        let files_used = used.clone();
         let (out, err) = (progress.around(io::stdout()), progress.around(io::stderr()));
         let make = move |gpus: &Inside| {
             let mut options = guest.options(&path, &here).expect("they were right a moment ago");
             options.monitor = monitor;
             options.cpus = guest.cpus.unwrap_or(cores);
             options.stdio = stdio(output, &captured, out, err);
+            options.files_used = Some(files_used);
             let driver = guest.opencl.driver(&options, &here, Some((facts, gpus.for_driver())));
             let usage = driver.usage();
             options.driver = Box::new(driver);
@@ -202,7 +224,7 @@ impl Guest {
             (outcome, _) => end = End::MachineBroken { report: outcome.to_string() },
         }
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Ran { end, totals, usage, output: kept.text(), run: Some(run), seconds })
+        Ok(Ran { end, totals, usage, output: kept.printed(), files_used: used.list(), run: Some(run), seconds })
     }
 
     fn options(&self, path: &Path, here: &Path) -> miette::Result<Options> {
@@ -210,8 +232,9 @@ impl Guest {
         options.arguments = vec![self.program.as_os_str().as_bytes().to_vec()];
         options.arguments.extend(self.arguments.iter().map(|argument| argument.clone().into_vec()));
         options.environment = self.environment(here)?;
-        options.mounts = vec![Mount { host: here.into(), guest: Some(here.into()), writable: false }];
-        options.mounts.extend(self.mount.iter().cloned());
+        // Of two mounts at one place the later counts: what the user shows goes before libraries.
+        options.mounts = self.libraries();
+        options.mounts.extend(self.shown(here));
         options.folder = here.into();
         options.memory = self.memory;
         options.longest_file = self.max_file;
@@ -220,6 +243,23 @@ impl Guest {
         options.max_instructions = self.max_instructions.unwrap_or(u64::MAX);
         options.max_time = self.max_time.unwrap_or(Time::NEVER);
         Ok(options)
+    }
+
+    /// The folders that the user shows, the working folder first.
+    fn shown(&self, here: &Path) -> Vec<Mount> {
+        let working = Mount { host: here.into(), guest: Some(here.into()), writable: false };
+        std::iter::once(working).chain(self.mount.iter().cloned()).collect()
+    }
+
+    /// Where a dynamically linked program finds its loader and libraries.
+    fn libraries(&self) -> Vec<Mount> {
+        let read_only =
+            |host: &Path, guest: &str| Mount { host: host.into(), guest: Some(guest.into()), writable: false };
+        if let Some(root) = &self.root {
+            return vec![read_only(root, "/")];
+        }
+        let folders = HOST_LIBRARIES.iter().filter(|folder| self.host_libraries && Path::new(folder).is_dir());
+        folders.map(|folder| read_only(Path::new(folder), folder)).collect()
     }
 
     fn environment(&self, here: &Path) -> miette::Result<Vec<Vec<u8>>> {
@@ -231,6 +271,14 @@ impl Guest {
             let start = format!("{name}=");
             variables.retain(|other| !other.starts_with(start.as_bytes()));
             variables.push(variable.clone().into_bytes());
+        }
+        if self.host_libraries || self.root.is_some() {
+            // Before the folders of the system, where another OpenCL library may be.
+            let given = variables.iter_mut().find(|variable| variable.starts_with(b"LD_LIBRARY_PATH="));
+            match given {
+                Some(path) => path.extend(format!(":{LIBRARIES}").as_bytes()),
+                None => variables.push(format!("LD_LIBRARY_PATH={LIBRARIES}").into_bytes()),
+            }
         }
         Ok(variables)
     }
@@ -248,19 +296,49 @@ fn stdio(output: Output, kept: &Captured, out: impl Write + 'static, err: impl W
     }
 }
 
-/// The program's output, kept for the report.
-#[derive(Clone, Default)]
-struct Captured(Arc<Mutex<Vec<u8>>>);
+/// What a program printed, as far as it was kept.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// The first of it.
+    pub text: String,
+    /// How long all of it was.
+    pub bytes: u64,
+    /// Whether `text` is all of it.
+    pub whole: bool,
+}
+
+/// The program's output, kept for the report as far as there is room.
+#[derive(Clone)]
+struct Captured {
+    kept: Arc<Mutex<Kept>>,
+    room: usize,
+}
+
+#[derive(Default)]
+struct Kept {
+    first: Vec<u8>,
+    bytes: u64,
+}
 
 impl Captured {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    fn new(room: Bytes) -> Captured {
+        Captured { kept: Arc::default(), room: usize::try_from(room.0).unwrap_or(usize::MAX) }
+    }
+
+    fn printed(&self) -> Printed {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&kept.first).into_owned();
+        Printed { text, bytes: kept.bytes, whole: kept.first.len() as u64 == kept.bytes }
     }
 }
 
 impl Write for Captured {
+    /// Takes everything: a program that prints too much runs on, as it would with its output shown.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(bytes);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = (self.room - kept.first.len()).min(bytes.len());
+        kept.first.extend(&bytes[..fits]);
+        kept.bytes += bytes.len() as u64;
         Ok(bytes.len())
     }
 
@@ -305,6 +383,16 @@ fn split(text: &str) -> Result<(u64, &str), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_output_without_end_the_first_is_kept_and_the_rest_counted() {
+        let mut captured = Captured::new(Bytes(10));
+        for _ in 0..1000 {
+            captured.write_all(b"1234").unwrap();
+        }
+        assert_eq!(captured.printed(), Printed { text: "1234123412".into(), bytes: 4000, whole: false });
+        assert!(captured.kept.lock().unwrap().first.capacity() < 100);
+    }
 
     #[test]
     fn sizes_and_times_have_units() {

@@ -12,14 +12,14 @@ use os::{End, process::Totals};
 use report::{FastForward, Summary};
 use serde::Serialize;
 
-/// Run a program: a built-in workload, or an x86-64 Linux program, statically linked.
+/// Run a program: a built-in workload, or an x86-64 Linux program.
 ///
 /// On a machine with a CPU (apu-c-l3 and its like) all of it runs in time: host code, system calls and copies on the machine's
 /// cores, kernels on its GPU. On one without, kernels run in time and host code executes an instruction a nanosecond. With --functional
 /// nothing has time but instructions.
 ///
 /// The program sees the folder it is started in and those given with --mount, read-only unless said otherwise, and nothing
-/// else of this computer. Its exit code is the command's; a program that a signal ended gives 128 plus the signal's number.
+/// else of this computer. One that is dynamically linked needs its loader and libraries too (--host-libraries, --root). Its exit code is the command's; a program that a signal ended gives 128 plus the signal's number.
 #[derive(clap::Args)]
 pub struct Run {
     #[command(flatten)]
@@ -60,7 +60,10 @@ struct Report {
     /// What the machine did.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<Summary>,
+    /// What the program printed, up to --max-output.
     stdout: String,
+    /// How long all was that it printed.
+    stdout_bytes: u64,
 }
 
 impl Run {
@@ -77,6 +80,10 @@ impl Run {
         let name = self.guest.name();
         if !matches!(ran.end, End::Exited { .. }) {
             eprintln!("cohesim: {name}: {}", ran.end);
+        }
+        if !ran.output.whole {
+            let (kept, bytes) = (ran.output.text.len(), ran.output.bytes);
+            eprintln!("cohesim: {name} printed {bytes} bytes, of which the first {kept} are kept (--max-output)");
         }
         if ui.verbose {
             ui.note(&totals(&ran.totals));
@@ -127,7 +134,8 @@ fn report(program: String, ran: Ran, summary: Option<Summary>) -> Report {
         fast_forward: totals.forwarded.map(Into::into),
         gpu: (&usage).into(),
         summary,
-        stdout: output,
+        stdout: output.text,
+        stdout_bytes: output.bytes,
     }
 }
 

@@ -9,7 +9,7 @@ use engine::{Monitor, Sample, Time, TraceSpec};
 use machine::{Machine, Options};
 use miette::{IntoDiagnostic, miette};
 use os::forward::{FastForward, Forwarded, Point, WarmUp};
-use report::{HostFacts, Program, Subject, Summary};
+use report::{HostFacts, Input, Program, Subject, Summary};
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
@@ -86,7 +86,10 @@ impl System {
             ));
         }
         let Some(run) = &ran.run else { return Ok((ran, None)) };
-        let program = Program::new(guest.name(), &guest.image()?.0);
+        let mut program = Program::new(guest.name(), &guest.image()?.0);
+        // The loader and the libraries of a dynamically linked program are as much of it as its own file.
+        let files = ran.files_used.iter();
+        program.inputs = files.map(|(name, sha256)| Input { name: name.clone(), sha256: (*sha256).into() }).collect();
         let arguments: Vec<String> = guest.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let host = HostFacts { seconds: ran.seconds, threads, checked: check };
         // What comes before and after the region of interest (inputs, the check of results) is not what the program is about.

@@ -9,7 +9,7 @@ use os::{
     },
 };
 use std::{io, rc::Rc};
-use x86::{Memory, Size, Stop};
+use x86::{Blocks, Cpu, Exit, Memory, Reg, Size, Stop};
 
 fn space() -> AddressSpace {
     AddressSpace::new(Bytes(64 << 20))
@@ -194,13 +194,53 @@ fn writing_to_code_changes_its_version_and_writing_elsewhere_does_not() {
     assert_eq!(bytes[0], 0xc3);
     space.store(data, Size::B8, 1).unwrap();
     assert_eq!(space.code_version(), version);
-    space.store(code + 8, Size::B1, 0x90).unwrap();
+    assert_eq!(space.store(code + 8, Size::B1, 0x90), Err(Stop::CodeWrite));
     assert_ne!(space.code_version(), version);
+    assert_eq!(space.load(code + 8, Size::B1), Ok(0), "nothing was stored yet");
+    assert_eq!(space.store(code + 8, Size::B1, 0x90), Ok(()));
     let version = space.code_version();
     space.fetch(code, &mut bytes).unwrap();
     space.protect(code, PAGE, Rights::READ).unwrap();
     assert_ne!(space.code_version(), version);
     assert!(space.fetch(code, &mut bytes).is_err());
+}
+
+#[test]
+fn a_block_that_writes_itself_executes_what_it_wrote() {
+    let mut space = space();
+    let rights = Rights::from_prot(7).unwrap();
+    let start = space.map(MapRequest { rights, ..request(PAGE) }).unwrap();
+    // mov byte [rip + 1], 7; mov eax, 1; hlt
+    let code = [0xc6, 0x05, 0x01, 0, 0, 0, 0x07, 0xb8, 0x01, 0, 0, 0, 0xf4];
+    space.write(VirtAddr(start), &code).unwrap();
+    let (mut cpu, mut blocks) = (Cpu::new(), Blocks::new());
+    cpu.rip = start;
+    assert!(matches!(cpu.run(&mut space, &mut blocks, 100), Exit::Fault(_)));
+    assert_eq!((cpu.gpr[Reg::Rax], cpu.instructions), (7, 2));
+}
+
+#[test]
+fn tens_of_thousands_of_mappings_fill_the_address_space_from_the_top() {
+    let mut space = space();
+    let top = zeros(&mut space, 1);
+    // Neighbours differ, so that no two become one; every third is taken away again.
+    for number in 1..60_000 {
+        let rights = if number % 2 == 0 { Rights::READ } else { Rights::READ_WRITE };
+        let start = space.map_zeros(PAGE, rights).unwrap();
+        assert_eq!(start, top - number * PAGE);
+    }
+    for number in (3..60_000).step_by(3) {
+        space.unmap(top - number * PAGE, PAGE).unwrap();
+    }
+    assert_eq!(space.map_zeros(2 * PAGE, Rights::READ), Ok(top - 60_001 * PAGE));
+    assert_eq!(space.map_zeros(PAGE, Rights::READ), Ok(top - 3 * PAGE));
+}
+
+#[test]
+fn a_mapping_with_an_address_of_31_bits_is_found() {
+    let mut space = space();
+    let start = space.map(MapRequest { place: Place::Low, ..request(PAGE) });
+    assert_eq!(start, Ok(0x8000_0000 - PAGE));
 }
 
 #[test]

@@ -62,6 +62,12 @@ pub struct HostFacts {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
+impl From<[u8; 32]> for Digest {
+    fn from(sha256: [u8; 32]) -> Self {
+        Self(sha256)
+    }
+}
+
 impl Digest {
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())

@@ -2,8 +2,8 @@
 //!
 //! A block is a run of instructions of which only the last may jump. Blocks remember which blocks followed them, so that
 //! a loop finds its way without looking addresses up. When the code of the address space changes
-//! ([`Memory::code_version`]), all blocks are dropped; a program that writes the very block it runs sees the change after
-//! the block's last instruction.
+//! ([`Memory::code_version`]), all blocks are dropped. A store that changes code ends its block ([`Stop::CodeWrite`]): the next
+//! instruction is decoded anew, as processors do.
 
 use crate::decode::{Code, decode, fuse, is_mark};
 use crate::insn::Insn;
@@ -15,6 +15,9 @@ use std::ops::Range;
 
 /// A block has at most so many instructions.
 const LONGEST: usize = 64;
+
+/// More decoded instructions than this are not kept: a program that fills its memory with code shall not fill the host's.
+const MOST_INSNS: usize = 1 << 21;
 
 /// How many recently entered blocks are found without the map.
 const RECENT: usize = 4096;
@@ -171,6 +174,10 @@ impl<M: Memory> Blocks<M> {
             next: [successor(end), successor(target)],
         });
         self.index.insert(address, id);
+        if self.insns.len() > MOST_INSNS {
+            // Everything is dropped when the block that asked has run.
+            self.version = !memory.code_version();
+        }
         Ok(id)
     }
 }

@@ -90,6 +90,8 @@ pub(crate) enum Trouble {
     /// Bits 47 to 63 of an address are not equal: which fault that is depends on the segment.
     NotCanonical,
     Wait,
+    /// The instruction writes code: it is to be executed again at once, and all code decoded anew after it.
+    CodeWrite,
     Syscall,
     Mark,
 }
@@ -102,6 +104,7 @@ impl From<Stop> for Trouble {
             }
             Stop::PageFault { address, access, present } => Trouble::Fault(Fault::Page { address, access, present }),
             Stop::Wait => Trouble::Wait,
+            Stop::CodeWrite => Trouble::CodeWrite,
         }
     }
 }

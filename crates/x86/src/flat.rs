@@ -3,21 +3,24 @@
 //! For tests and for trying instructions out; processes have [`Memory`]s with pages.
 
 use crate::{Access, Memory, Size, Stop};
+use std::ops::Range;
 
 /// Bytes from an address on, which may be read, written and executed; everything else faults.
 pub struct Flat {
     base: u64,
     bytes: Vec<u8>,
     version: u64,
+    /// The places between the first and the last that were fetched since the version changed.
+    fetched: Range<usize>,
 }
 
 impl Flat {
     /// So many zeros from `base` on.
     pub fn new(base: u64, length: usize) -> Self {
-        Flat { base, bytes: vec![0; length], version: 1 }
+        Flat { base, bytes: vec![0; length], version: 1, fetched: 0..0 }
     }
 
-    /// The bytes. Who changes code after it ran calls [`Flat::code_changed`].
+    /// The bytes. Who changes code here after it ran calls [`Flat::code_changed`].
     pub fn bytes(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
@@ -25,6 +28,18 @@ impl Flat {
     /// Makes CPUs decode anew.
     pub fn code_changed(&mut self) {
         self.version += 1;
+        self.fetched = 0..0;
+    }
+
+    /// Where bytes can be stored that are not code which was fetched.
+    #[inline(always)]
+    fn place_to_write(&mut self, address: u64, bytes: u64) -> Result<usize, Stop> {
+        let place = self.place(address, bytes, Access::Write)?;
+        if place < self.fetched.end && self.fetched.start < place + bytes as usize {
+            self.code_changed();
+            return Err(Stop::CodeWrite);
+        }
+        Ok(place)
     }
 
     #[inline(always)]
@@ -63,7 +78,7 @@ impl Memory for Flat {
 
     #[inline(always)]
     fn store(&mut self, address: u64, size: Size, value: u64) -> Result<(), Stop> {
-        let place = self.place(address, size.bytes(), Access::Write)?;
+        let place = self.place_to_write(address, size.bytes())?;
         match size {
             Size::B1 => self.bytes[place] = value as u8,
             Size::B2 => self.put(place, (value as u16).to_le_bytes()),
@@ -81,19 +96,21 @@ impl Memory for Flat {
 
     #[inline(always)]
     fn store128(&mut self, address: u64, value: u128) -> Result<(), Stop> {
-        let place = self.place(address, 16, Access::Write)?;
+        let place = self.place_to_write(address, 16)?;
         self.put(place, value.to_le_bytes());
         Ok(())
     }
 
     fn probe_write(&mut self, address: u64, bytes: u64) -> Result<(), Stop> {
-        self.place(address, bytes, Access::Write).map(|_| ())
+        self.place_to_write(address, bytes).map(|_| ())
     }
 
     fn fetch(&mut self, address: u64, bytes: &mut [u8]) -> Result<usize, Stop> {
         let place = self.place(address, 1, Access::Execute)?;
         let count = bytes.len().min(self.bytes.len() - place);
         bytes[..count].copy_from_slice(&self.bytes[place..place + count]);
+        let known = if self.fetched.is_empty() { place..place } else { self.fetched.clone() };
+        self.fetched = known.start.min(place)..known.end.max(place + count);
         Ok(count)
     }
 

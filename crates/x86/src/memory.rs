@@ -46,6 +46,9 @@ pub enum Stop {
     PageFault { address: u64, access: Access, present: bool },
     /// The line is on its way: try again later.
     Wait,
+    /// A store would change bytes that were fetched as code. [`Memory::code_version`] has changed, and the store is done if it
+    /// is made again before anything else is fetched; what was decoded before is then no longer true.
+    CodeWrite,
 }
 
 /// A guest's memory. Accesses may be unaligned and may cross lines and pages; each is done whole or not at all.

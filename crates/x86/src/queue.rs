@@ -66,15 +66,24 @@ impl<M: Memory> StoreQueue<M> {
     /// Performs the oldest store and gives it back; nothing if none waits. If memory stops it, it stays the oldest.
     pub fn commit(&mut self) -> Result<Option<PendingStore>, Stop> {
         let Some(store) = self.pending.front().copied() else { return Ok(None) };
-        match store.bytes {
-            16 => self.memory.store128(store.address, store.value)?,
-            8 => self.memory.store(store.address, Size::B8, store.value as u64)?,
-            4 => self.memory.store(store.address, Size::B4, store.value as u64)?,
-            2 => self.memory.store(store.address, Size::B2, store.value as u64)?,
-            _ => self.memory.store(store.address, Size::B1, store.value as u64)?,
+        // A store to code is made again.
+        while let Err(stop) = self.perform(&store) {
+            if stop != Stop::CodeWrite {
+                return Err(stop);
+            }
         }
         self.pending.pop_front();
         Ok(Some(store))
+    }
+
+    fn perform(&mut self, store: &PendingStore) -> Result<(), Stop> {
+        match store.bytes {
+            16 => self.memory.store128(store.address, store.value),
+            8 => self.memory.store(store.address, Size::B8, store.value as u64),
+            4 => self.memory.store(store.address, Size::B4, store.value as u64),
+            2 => self.memory.store(store.address, Size::B2, store.value as u64),
+            _ => self.memory.store(store.address, Size::B1, store.value as u64),
+        }
     }
 
     /// Performs all stores.

@@ -1,7 +1,8 @@
 //! The loop: blocks, one after the other.
 
+use crate::blocks::Block;
 use crate::exit::Trouble;
-use crate::insn::{Flow, Halted, Insn};
+use crate::insn::{Flow, Halted, Insn, Outcome};
 use crate::{Blocks, Cpu, Exception, Exit, Fault, Memory};
 
 impl Cpu {
@@ -48,8 +49,15 @@ impl Cpu {
                     None
                 }
                 Err(Halted) => {
-                    let (start, executed) = (block.start, insns.len() - rest.len());
-                    return self.leave_block(start, &insns[..executed]);
+                    let done = &insns[..insns.len() - rest.len()];
+                    if self.trouble != Trouble::CodeWrite {
+                        return self.leave_block(block.start, done);
+                    }
+                    left += count - instructions_of(done);
+                    if let Err(exit) = self.write_code(memory, block, done) {
+                        return exit;
+                    }
+                    None
                 }
             };
             let changed = blocks.refresh(memory);
@@ -79,9 +87,39 @@ impl Cpu {
     #[cold]
     fn leave_block<M: Memory>(&mut self, start: u64, insns: &[Insn<M>]) -> Exit {
         let (last, before) = insns.split_last().expect("one did not finish");
-        self.instructions += before.iter().map(|insn| insn.count as u64).sum::<u64>();
+        self.instructions += instructions_of(before);
         let rip = start.wrapping_add(before.iter().map(|insn| insn.length as u64).sum());
         self.leave(rip, last)
+    }
+
+    /// Executes the last of `insns`, which writes code, and leaves their block behind it: what follows may have changed.
+    #[cold]
+    fn write_code<M: Memory>(&mut self, memory: &mut M, block: &Block, insns: &[Insn<M>]) -> Result<(), Exit> {
+        let (last, before) = insns.split_last().expect("one did not finish");
+        let rip = block.start.wrapping_add(before.iter().map(|insn| insn.length as u64).sum());
+        let flow = match self.execute(memory, last) {
+            Ok(flow) => flow,
+            Err(Halted) => return Err(self.leave_block(block.start, insns)),
+        };
+        self.instructions += instructions_of(if flow == Flow::Again { before } else { insns });
+        match flow {
+            Flow::Next => self.rip = rip.wrapping_add(last.length as u64),
+            Flow::Taken => self.rip = block.next[1].address,
+            Flow::Jump => {}
+            Flow::Again => self.rip = rip,
+        }
+        Ok(())
+    }
+
+    /// Executes one instruction, even if it writes code.
+    #[inline(always)]
+    pub(crate) fn execute<M: Memory>(&mut self, memory: &mut M, insn: &Insn<M>) -> Outcome {
+        loop {
+            match (insn.handler)(self, memory, insn) {
+                Err(Halted) if self.trouble == Trouble::CodeWrite => {}
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Gives the reason why the instruction at `rip` did not finish.
@@ -112,8 +150,14 @@ impl Cpu {
             Trouble::Fault(fault) => Exit::Fault(Exception { rip: self.rip, fault }),
             Trouble::NotCanonical => Exit::Fault(Exception { rip: self.rip, fault: Fault::GeneralProtection }),
             Trouble::Wait => Exit::Wait,
+            Trouble::CodeWrite => unreachable!("an instruction that writes code is executed again at once"),
             Trouble::Syscall => Exit::Syscall,
             Trouble::Mark => Exit::Mark,
         }
     }
+}
+
+/// How many instructions of the program these are.
+fn instructions_of<M>(insns: &[Insn<M>]) -> u64 {
+    insns.iter().map(|insn| insn.count as u64).sum()
 }

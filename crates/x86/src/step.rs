@@ -23,6 +23,9 @@ pub struct Stepped {
 /// How many instructions that ran recently are found without the map.
 const RECENT: usize = 4096;
 
+/// More instructions than this are not kept: a program that fills its memory with code shall not fill the host's.
+const MOST_STEPS: usize = 1 << 20;
+
 /// The number of an instruction that is not known.
 const UNKNOWN: u32 = u32::MAX;
 
@@ -83,6 +86,9 @@ impl<M: Memory> Steps<M> {
     fn add(&mut self, memory: &mut M, address: u64) -> Result<u32, Stop> {
         let (instruction, bytes) = Code::new(address).next(memory)?;
         let (mut insn, _) = decode::<M>(&instruction, &bytes);
+        if self.steps.len() >= MOST_STEPS {
+            self.clear();
+        }
         if instruction.is_string_instruction() {
             insn.immediate = STRING_BYTES / (instruction.memory_size().size() as u64).max(1);
         }
@@ -104,7 +110,7 @@ impl Cpu {
     pub fn step<M: Memory>(&mut self, memory: &mut M, blocks: &mut Blocks<M>) -> Result<Stepped, Exit> {
         blocks.refresh(memory);
         let step = blocks.steps.find(memory, self.rip).map_err(|stop| self.exit_by(stop.into()))?;
-        let flow = match (step.insn.handler)(self, memory, &step.insn) {
+        let flow = match self.execute(memory, &step.insn) {
             Ok(flow) => flow,
             Err(Halted) => return Err(self.leave(self.rip, &step.insn)),
         };

@@ -71,3 +71,25 @@ fn a_folder_is_written_only_if_the_user_says_so() {
     assert!(!refused.ok && refused.out.contains("mkdir"), "{}", refused.out);
     assert!(out.names().is_empty());
 }
+
+#[test]
+fn a_path_that_may_not_be_written_is_named_with_the_mount_that_would_help() {
+    let (shown, folder) = (Folder::new("run-refused"), Folder::new("run-refused-here"));
+    let text = shown.file("text");
+    std::fs::write(&text, "hello").expect("a file can be written");
+    let mount = format!("{}:/data", shown.file("").trim_end_matches('/'));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cohesim"));
+    let arguments = ["run", &guests(), "--functional", "--mount", &mount, "--", "files", "/data", "/data/text"];
+    let output = command.args(arguments).current_dir(folder.file("")).output().expect("the command was built");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let expected = format!("show it the folder for writing with --mount {mount}:rw");
+    assert!(said.contains("the program may not write '/data/") && said.contains(&expected), "{said}");
+}
+
+#[test]
+fn of_what_is_printed_the_report_holds_as_much_as_the_user_says() {
+    let run = cohesim(&["run", &guests(), "--functional", "--json", "--max-output", "5", "--", "hello"]);
+    assert!(run.err.contains("printed 13 bytes, of which the first 5 are kept (--max-output)"), "{}", run.err);
+    let report = run.json();
+    assert_eq!((report["stdout"].as_str(), report["stdout_bytes"].as_u64()), (Some("hello"), Some(13)));
+}

@@ -1,6 +1,7 @@
 //! Whole programs inside cohesim: the built-in workloads, and programs written as people write them.
 
 mod cpu_programs;
+mod dynamic;
 mod programs;
 #[path = "../commands/support.rs"]
 #[allow(dead_code, reason = "the other tests of the command need more of it")]

@@ -8,10 +8,10 @@ use std::{path::Path, process::Command};
 
 use crate::{inside, ran, support::Folder};
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Builds a program; `None`, said loudly, where something is not installed.
-fn build(name: &str, folder: &Folder, target: &str, flags: &[&str]) -> Option<String> {
+pub fn build(name: &str, folder: &Folder, target: &str, flags: &[&str]) -> Option<String> {
     let (compiler, standard) = if name.ends_with(".cpp") { ("g++", "-std=c++17") } else { ("gcc", "-std=gnu11") };
     let (source, target) = (Path::new(ROOT).join("tests/guests").join(name), folder.file(target));
     let mut command = Command::new(compiler);

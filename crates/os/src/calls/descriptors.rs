@@ -1,6 +1,6 @@
 //! Calls on descriptors that move no data.
 
-use super::{DONE, Flow, Outcome, value};
+use super::{DONE, Flow, Outcome, only, value};
 use crate::{
     errno::Errno,
     files::{Descriptor, Kind, OpenFile, Stream, flag},
@@ -16,13 +16,21 @@ impl Process {
         DONE
     }
 
-    pub(super) fn close_range(&mut self, first: u64, last: u64) -> Outcome {
+    pub(super) fn close_range(&mut self, first: u64, last: u64, flags: u64) -> Outcome {
+        // Nobody shares the table of descriptors: it need not be copied.
+        const UNSHARE: u64 = 2;
+        const CLOSE_ON_EXEC: u64 = 4;
+        only(flags, UNSHARE | CLOSE_ON_EXEC)?;
+        let (first, last) = (first & 0xffff_ffff, last & 0xffff_ffff);
         if first > last {
             return Err(Errno::EINVAL);
         }
         for fd in first..=last.min(1 << 16) {
             // Those that are not open are passed over.
-            let _ = self.files.close(fd);
+            match self.files.descriptor_mut(fd) {
+                Ok(descriptor) if flags & CLOSE_ON_EXEC != 0 => descriptor.close_on_exec = true,
+                _ => drop(self.files.close(fd)),
+            }
         }
         DONE
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     errno::Errno,
-    files::{Emulated, Kind, OpenFile, flag},
+    files::{Emulated, Kind, OPENCL, OpenFile, flag},
     memory::Backing,
     process::{PID, Process},
 };
@@ -24,6 +24,7 @@ impl Process {
             Emulated::CpuInfo => Kind::Text(self.cpu_info().into_bytes().into()),
             Emulated::MemInfo => Kind::Text(self.mem_info().into_bytes().into()),
             Emulated::CpuRange => Kind::Text(self.cpu_range().into_bytes().into()),
+            Emulated::OpenCl => Kind::Text(OPENCL.into()),
             Emulated::Overcommit => Kind::Text(b"0\n"[..].into()),
         };
         Ok(OpenFile::new(kind, flags, path))

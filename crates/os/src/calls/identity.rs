@@ -1,6 +1,6 @@
 //! Who the process is, what machine it is on, and what it may use.
 
-use super::{DONE, Outcome, value};
+use super::{DONE, Outcome, only, value};
 use crate::{errno::Errno, guest::GuestMemory, process::Process, program::STACK_SIZE};
 use mem::VirtAddr;
 use rand_pcg::rand_core::RngCore;
@@ -113,7 +113,14 @@ impl Process {
         }
     }
 
-    pub(super) fn getrandom(&mut self, at: u64, size: u64) -> Outcome {
+    pub(super) fn getrandom(&mut self, at: u64, size: u64, flags: u64) -> Outcome {
+        const NON_BLOCKING: u64 = 1;
+        const RANDOM: u64 = 2;
+        const INSECURE: u64 = 4;
+        only(flags, NON_BLOCKING | RANDOM | INSECURE)?;
+        if flags & (RANDOM | INSECURE) == RANDOM | INSECURE {
+            return Err(Errno::EINVAL);
+        }
         const MOST: u64 = 32 << 20;
         let size = size.min(MOST);
         let mut bytes = [0; 4096];

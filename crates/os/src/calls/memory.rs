@@ -1,6 +1,6 @@
 //! `mmap` and its kin.
 
-use super::{DONE, Flow, Outcome, value};
+use super::{DONE, Flow, Outcome, only, value};
 use crate::{
     errno::Errno,
     files::{Kind, MappedOpenFile},
@@ -17,9 +17,14 @@ mod map {
     pub const SHARED_VALIDATE: u64 = 3;
     pub const TYPE: u64 = 15;
     pub const FIXED: u64 = 0x10;
+    /// MAP_32BIT.
+    pub const LOW: u64 = 0x40;
     pub const ANONYMOUS: u64 = 0x20;
     pub const NO_RESERVE: u64 = 0x4000;
     pub const POPULATE: u64 = 0x8000;
+    /// All that MAP_SHARED_VALIDATE lets through: those above and DENYWRITE, EXECUTABLE, LOCKED, GROWSDOWN, NONBLOCK, STACK,
+    /// and the size of huge pages.
+    pub const VALID: u64 = 0xfc1f_f933;
     pub const HUGE: u64 = 0x4_0000;
     pub const FIXED_NO_REPLACE: u64 = 0x10_0000;
 }
@@ -29,7 +34,9 @@ impl Process {
         // PROT_GROWSDOWN and PROT_GROWSUP mean nothing here.
         let rights = Rights::from_prot(prot & 0xff).ok_or(Errno::EINVAL)?;
         let shared = match flags & map::TYPE {
-            map::SHARED | map::SHARED_VALIDATE => true,
+            map::SHARED => true,
+            map::SHARED_VALIDATE if flags & !map::VALID != 0 => return Err(Errno::EOPNOTSUPP),
+            map::SHARED_VALIDATE => true,
             map::PRIVATE => false,
             _ => return Err(Errno::EINVAL),
         };
@@ -44,6 +51,7 @@ impl Process {
         let place = match flags {
             flags if flags & map::FIXED_NO_REPLACE != 0 => Place::ExactlyIfFree(address),
             flags if flags & map::FIXED != 0 => Place::Exactly(address),
+            flags if flags & map::LOW != 0 => Place::Low,
             _ => Place::Anywhere(address),
         };
         let request = MapRequest {
@@ -79,7 +87,12 @@ impl Process {
                 self.explain("shared mappings that write to a file are not supported: mmap returns ENODEV");
                 Err(Errno::ENODEV)
             }
-            Kind::Host { .. } | Kind::Text(_) => Ok(Backing::File { file: Rc::new(MappedOpenFile(file)), offset }),
+            Kind::Host { .. } | Kind::Text(_) => {
+                if let Some(used) = &self.files.used {
+                    used.note(&file);
+                }
+                Ok(Backing::File { file: Rc::new(MappedOpenFile(file)), offset })
+            }
             _ => Err(Errno::ENODEV),
         }
     }
@@ -121,7 +134,14 @@ impl Process {
     }
 
     /// Nothing that is mapped is ever written back.
-    pub(super) fn msync(&mut self, start: u64, size: u64) -> Outcome {
+    pub(super) fn msync(&mut self, start: u64, size: u64, flags: u64) -> Outcome {
+        const ASYNC: u64 = 1;
+        const INVALIDATE: u64 = 2;
+        const SYNC: u64 = 4;
+        only(flags, ASYNC | INVALIDATE | SYNC)?;
+        if flags & (ASYNC | SYNC) == ASYNC | SYNC {
+            return Err(Errno::EINVAL);
+        }
         self.space.advised_range(start, size)?;
         DONE
     }

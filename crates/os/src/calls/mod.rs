@@ -12,6 +12,7 @@ mod names;
 mod paths;
 mod polling;
 mod reading;
+mod refusal;
 mod signals;
 mod threads;
 mod times;
@@ -40,6 +41,18 @@ const LONGEST_PATH: usize = 4096;
 
 /// A call that went well and has nothing to say.
 pub(crate) const DONE: Outcome = Ok(Flow::Return(0));
+
+/// Refuses flags beyond those that a call knows.
+fn only(flags: u64, known: u64) -> Result<(), Errno> {
+    // Linux takes flags as 32 bits.
+    if flags & 0xffff_ffff & !known != 0 { Err(Errno::EINVAL) } else { Ok(()) }
+}
+
+/// A call that nobody may make; wrong flags are told first.
+fn refused(flags: u64, known: u64) -> Outcome {
+    only(flags, known)?;
+    Err(Errno::EPERM)
+}
 
 fn value(result: Result<u64, Errno>) -> Outcome {
     result.map(Flow::Return)
@@ -77,7 +90,7 @@ impl Process {
             23 => self.select(index, a, [b, c, d], e, polling::Unit::Microseconds),
             24 => self.sched_yield(),
             25 => self.mremap(a, b, c, d, e),
-            26 => self.msync(a, b),
+            26 => self.msync(a, b, c),
             27 => self.mincore(a, b, c),
             28 => self.madvise(a, b, c),
             32 => self.dup(a),
@@ -106,15 +119,18 @@ impl Process {
             79 => self.getcwd(a, b),
             80 => self.chdir(a),
             81 => self.fchdir(a),
-            82 => self.rename(AT_FDCWD, a, AT_FDCWD, b),
+            82 => self.rename((AT_FDCWD, a), (AT_FDCWD, b), 0),
             83 => self.mkdir(AT_FDCWD, a, b),
-            84 => self.unlink(AT_FDCWD, a, false),
+            84 => self.unlink(AT_FDCWD, a, paths::REMOVE_FOLDER),
             85 => self.open(AT_FDCWD, a, paths::CREATE, b as u32),
-            87 => self.unlink(AT_FDCWD, a, true),
+            87 => self.unlink(AT_FDCWD, a, 0),
             // Links could lead others out of the folder; owners and rights are the host's affair.
-            86 | 88 | 265 | 266 => Err(Errno::EPERM),
+            265 => refused(e, paths::FOLLOW | paths::EMPTY_PATH),
+            86 | 88 | 266 => Err(Errno::EPERM),
             89 => self.readlink(AT_FDCWD, a, b, c),
-            90..=94 | 260 | 268 | 452 => Err(Errno::EPERM),
+            260 => refused(e, paths::NO_FOLLOW | paths::EMPTY_PATH),
+            452 => refused(d, paths::NO_FOLLOW | paths::EMPTY_PATH),
+            90..=94 | 268 => Err(Errno::EPERM),
             95 => self.umask(a),
             96 => self.gettimeofday(a, b),
             97 => self.getrlimit(a, b),
@@ -160,15 +176,16 @@ impl Process {
             257 => self.open(a, b, c as u32, d as u32),
             258 => self.mkdir(a, b, c),
             262 => self.stat(a, b, c, d),
-            263 => self.unlink(a, b, c & paths::REMOVE_FOLDER == 0),
-            264 | 316 => self.rename(a, b, c, d),
+            263 => self.unlink(a, b, c),
+            264 => self.rename((a, b), (c, d), 0),
+            316 => self.rename((a, b), (c, d), e),
             267 => self.readlink(a, b, c, d),
             269 => self.access(a, b, c, 0),
             270 => self.select(index, a, [b, c, d], e, polling::Unit::Nanoseconds),
             271 => self.poll(index, a, b, polling::Timeout::Spec(c)),
             273 => self.set_robust_list(index, a, b),
             274 => self.get_robust_list(index, a, b, c),
-            280 => DONE,
+            280 => self.utimensat(a, b, d),
             285 => self.fallocate(a, b, c, d),
             292 => self.dup3(a, b, c),
             293 => self.pipe(a, b as u32),
@@ -176,12 +193,14 @@ impl Process {
             296 => self.pwritev(index, a, b, c, d),
             302 => self.prlimit(b, c, d),
             309 => self.getcpu(a, b),
-            318 => self.getrandom(a, b),
-            324 => self.membarrier(a),
-            332 => self.statx(a, b, c, e),
+            318 => self.getrandom(a, b, c),
+            324 => self.membarrier(a, b),
+            327 => self.preadv2(a, b, c, d, f),
+            328 => self.pwritev2(index, a, b, c, d, f),
+            332 => self.statx(a, b, c, d, e),
             // rseq and clone3: programs do without, or use clone.
             334 | 435 => Err(Errno::ENOSYS),
-            436 => self.close_range(a, b),
+            436 => self.close_range(a, b, c),
             439 => self.access(a, b, c, d),
             TRAP_CALL => self.trap(index, call.args),
             number => self.unknown(number),
@@ -192,11 +211,15 @@ impl Process {
         outcome
     }
 
-    /// Says once that a call does not exist.
+    /// Says once that a call does not exist. A program can make up as many numbers as it likes: only the first are named.
     fn unknown(&mut self, number: u64) -> Outcome {
-        if self.named.insert(number) {
+        const MOST_NAMED: usize = 32;
+        if self.named.len() < MOST_NAMED && self.named.insert(number) {
             let name = names::name(number).unwrap_or("unknown");
             eprintln!("cohesim: system call {number} ({name}) is not supported: it returns ENOSYS");
+            if self.named.len() == MOST_NAMED {
+                eprintln!("cohesim: further system calls that are not supported are not named");
+            }
         }
         Err(Errno::ENOSYS)
     }

@@ -1,9 +1,9 @@
 //! Calls that name files by paths.
 
-use super::{DONE, Flow, Outcome, value};
+use super::{DONE, Flow, Outcome, only, value};
 use crate::{
     errno::Errno,
-    files::{FileStat, Kind, OpenFile, Opened, flag, path_of},
+    files::{FileStat, Kind, OpenFile, Opened, Rename, flag, path_of},
     guest::GuestMemory,
     process::Process,
 };
@@ -12,7 +12,16 @@ use std::rc::Rc;
 
 pub const NO_FOLLOW: u64 = 0x100;
 pub const REMOVE_FOLDER: u64 = 0x200;
-const EMPTY_PATH: u64 = 0x1000;
+pub const FOLLOW: u64 = 0x400;
+pub const EMPTY_PATH: u64 = 0x1000;
+const NO_AUTOMOUNT: u64 = 0x800;
+const EFFECTIVE_IDS: u64 = 0x200;
+/// How fresh what `statx` tells must be: here it always is.
+const SYNC_TYPE: u64 = 0x6000;
+
+/// Flags of `renameat2`.
+pub const NO_REPLACE: u64 = 1;
+pub const EXCHANGE: u64 = 2;
 
 /// The flags of `creat`.
 pub const CREATE: u32 = flag::CREATE | flag::WRITE_ONLY | flag::TRUNCATE;
@@ -20,7 +29,11 @@ pub const CREATE: u32 = flag::CREATE | flag::WRITE_ONLY | flag::TRUNCATE;
 impl Process {
     pub(super) fn open(&mut self, fd: u64, path: u64, flags: u32, mode: u32) -> Outcome {
         let path = self.read_path(path)?;
-        let file = match self.files.open(fd, &path, flags, mode)? {
+        let opened = self.files.open(fd, &path, flags, mode);
+        if flags & flag::CREATE != 0 && matches!(opened, Err(Errno::ENOENT)) {
+            self.note_refusal(fd, &path, Errno::ENOENT);
+        }
+        let file = match self.noted(fd, &path, opened)? {
             Opened::File(file) => file,
             Opened::Emulated { path, file } => self.open_emulated(path, file, flags)?,
         };
@@ -28,12 +41,18 @@ impl Process {
     }
 
     pub(super) fn stat(&mut self, fd: u64, path: u64, at: u64, flags: u64) -> Outcome {
+        only(flags, NO_FOLLOW | NO_AUTOMOUNT | EMPTY_PATH | SYNC_TYPE)?;
         let stat = self.find_stat(fd, path, flags)?;
         self.space.write(VirtAddr(at), &stat.stat_bytes())?;
         DONE
     }
 
-    pub(super) fn statx(&mut self, fd: u64, path: u64, flags: u64, at: u64) -> Outcome {
+    pub(super) fn statx(&mut self, fd: u64, path: u64, flags: u64, mask: u64, at: u64) -> Outcome {
+        const RESERVED: u64 = 0x8000_0000;
+        only(flags, NO_FOLLOW | NO_AUTOMOUNT | EMPTY_PATH | SYNC_TYPE)?;
+        if mask & RESERVED != 0 || flags & SYNC_TYPE == SYNC_TYPE {
+            return Err(Errno::EINVAL);
+        }
         let stat = self.find_stat(fd, path, flags)?;
         self.space.write(VirtAddr(at), &stat.statx_bytes())?;
         DONE
@@ -57,11 +76,17 @@ impl Process {
     }
 
     pub(super) fn access(&mut self, fd: u64, path: u64, mode: u64, flags: u64) -> Outcome {
+        only(flags, NO_FOLLOW | EFFECTIVE_IDS | EMPTY_PATH)?;
         let path = self.read_path(path)?;
         if mode > 7 {
             return Err(Errno::EINVAL);
         }
-        self.files.check_access(fd, &path, mode as u32, flags & NO_FOLLOW == 0)?;
+        if path.is_empty() && flags & EMPTY_PATH != 0 && self.files.get(fd).is_ok() {
+            // What is open may be used as it is.
+            return DONE;
+        }
+        let checked = self.files.check_access(fd, &path, mode as u32, flags & NO_FOLLOW == 0);
+        self.noted(fd, &path, checked)?;
         DONE
     }
 
@@ -100,19 +125,45 @@ impl Process {
 
     pub(super) fn mkdir(&mut self, fd: u64, path: u64, mode: u64) -> Outcome {
         let path = self.read_path(path)?;
-        self.files.make_folder(fd, &path, mode as u32)?;
+        let made = self.files.make_folder(fd, &path, mode as u32);
+        if made == Err(Errno::ENOENT) {
+            self.note_refusal(fd, &path, Errno::ENOENT);
+        }
+        self.noted(fd, &path, made)?;
         DONE
     }
 
-    pub(super) fn unlink(&mut self, fd: u64, path: u64, file: bool) -> Outcome {
+    pub(super) fn unlink(&mut self, fd: u64, path: u64, flags: u64) -> Outcome {
+        only(flags, REMOVE_FOLDER)?;
         let path = self.read_path(path)?;
-        self.files.unlink(fd, &path, !file)?;
+        let done = self.files.unlink(fd, &path, flags & REMOVE_FOLDER != 0);
+        self.noted(fd, &path, done)?;
         DONE
     }
 
-    pub(super) fn rename(&mut self, old_fd: u64, old: u64, new_fd: u64, new: u64) -> Outcome {
-        let (old, new) = (self.read_path(old)?, self.read_path(new)?);
-        self.files.rename((old_fd, &old), (new_fd, &new))?;
+    /// `renameat2`; RENAME_WHITEOUT is for file systems of the kernel's own.
+    pub(super) fn rename(&mut self, old: (u64, u64), new: (u64, u64), flags: u64) -> Outcome {
+        only(flags, NO_REPLACE | EXCHANGE)?;
+        let how = match flags & (NO_REPLACE | EXCHANGE) {
+            0 => Rename::Replace,
+            NO_REPLACE => Rename::NoReplace,
+            EXCHANGE => Rename::Exchange,
+            _ => return Err(Errno::EINVAL),
+        };
+        let (from, to) = (self.read_path(old.1)?, self.read_path(new.1)?);
+        let done = self.files.rename((old.0, &from), (new.0, &to), how);
+        self.noted(new.0, &to, done)?;
+        DONE
+    }
+
+    /// Times of files are the host's affair: nothing changes, but what is named must be there.
+    pub(super) fn utimensat(&mut self, fd: u64, path: u64, flags: u64) -> Outcome {
+        only(flags, NO_FOLLOW | EMPTY_PATH)?;
+        if path == 0 {
+            self.files.get(fd)?;
+        } else {
+            self.find_stat(fd, path, flags)?;
+        }
         DONE
     }
 
@@ -121,7 +172,8 @@ impl Process {
         if size > i64::MAX as u64 {
             return Err(Errno::EINVAL);
         }
-        match self.files.open(super::AT_FDCWD, &path, flag::WRITE_ONLY, 0)? {
+        let opened = self.files.open(super::AT_FDCWD, &path, flag::WRITE_ONLY, 0);
+        match self.noted(super::AT_FDCWD, &path, opened)? {
             Opened::File(file) => self.files.truncate(&file, size)?,
             Opened::Emulated { .. } => return Err(Errno::EINVAL),
         }

@@ -61,6 +61,16 @@ impl Process {
         self.write_parts(index, fd, Some(position(at)?), &parts)
     }
 
+    pub(super) fn preadv2(&mut self, fd: u64, parts: u64, count: u64, at: u64, flags: u64) -> Outcome {
+        check_flags(flags)?;
+        if at == HERE { self.readv(fd, parts, count) } else { self.preadv(fd, parts, count, at) }
+    }
+
+    pub(super) fn pwritev2(&mut self, index: usize, fd: u64, parts: u64, count: u64, at: u64, flags: u64) -> Outcome {
+        check_flags(flags)?;
+        if at == HERE { self.writev(index, fd, parts, count) } else { self.pwritev(index, fd, parts, count, at) }
+    }
+
     fn parts(&mut self, list: u64, count: u64) -> Result<Vec<Part>, Errno> {
         if count > MOST_PARTS {
             return Err(Errno::EINVAL);
@@ -189,6 +199,14 @@ fn would_wait(file: &OpenFile) -> Outcome {
         return Err(Errno::EAGAIN);
     }
     Ok(Flow::Wait(Wait { what: What::Files { restart: true }, deadline: Time::NEVER }))
+}
+
+/// For `preadv2` and `pwritev2`: at the file's own position.
+const HERE: u64 = u64::MAX;
+
+/// RWF_HIPRI, RWF_DSYNC and RWF_SYNC change nothing here; others are not supported.
+fn check_flags(flags: u64) -> Result<(), Errno> {
+    if flags & 0xffff_ffff & !7 != 0 { Err(Errno::EOPNOTSUPP) } else { Ok(()) }
 }
 
 /// A position in a file; negative ones do not exist.

@@ -1,6 +1,6 @@
 //! Threads and what they wait for each other with.
 
-use super::{DONE, Flow, Outcome, value};
+use super::{DONE, Flow, Outcome, only, value};
 use crate::{
     Tid,
     errno::Errno,
@@ -237,7 +237,8 @@ impl Process {
         DONE
     }
 
-    pub(super) fn membarrier(&mut self, command: u64) -> Outcome {
+    pub(super) fn membarrier(&mut self, command: u64, flags: u64) -> Outcome {
+        only(flags, 0)?;
         const QUERY: u64 = 0;
         const GLOBAL: u64 = 1;
         const PRIVATE: u64 = 8;

@@ -1,4 +1,5 @@
-//! Files that the kernel makes up: the devices every program knows, and the few of `/proc` and `/sys` that programs read.
+//! Files that the kernel makes up: the devices every program knows, the few of `/proc` and `/sys` that programs read, and the
+//! OpenCL library of those that are dynamically linked.
 //!
 //! There is no `/proc/self/root`, `cwd` or `fd`, for they are ways out.
 
@@ -22,9 +23,18 @@ pub enum Emulated {
     MemInfo,
     CpuRange,
     Overcommit,
+    /// The OpenCL library of dynamically linked programs.
+    OpenCl,
 }
 
-const FILES: [(&str, Emulated); 18] = [
+/// What is in [`Emulated::OpenCl`]: what `cohesim sdk` writes.
+pub const OPENCL: &[u8] = include_bytes!("../../../../sdk/libOpenCL.so.1");
+
+/// The folder it lies in, for `LD_LIBRARY_PATH`.
+pub const LIBRARIES: &str = "/cohesim/lib";
+
+const FILES: [(&str, Emulated); 19] = [
+    ("cohesim/lib/libOpenCL.so.1", Emulated::OpenCl),
     ("dev/null", Emulated::Null),
     ("dev/zero", Emulated::Zero),
     ("dev/random", Emulated::Random),

@@ -13,14 +13,16 @@ mod pipe;
 mod stat;
 mod stdio;
 mod table;
+mod used;
 mod walk;
 
 pub use description::{Kind, MappedOpenFile, OpenFile, flag};
-pub use emulated::Emulated;
+pub use emulated::{Emulated, LIBRARIES, OPENCL};
 pub use mount::{Mount, MountError};
 pub use namespace::Namespace;
 pub use pipe::{PIPE_SIZE, PipeEnd};
 pub use stat::{FileStat, FileType};
 pub use stdio::{Stdio, Stream};
-pub use table::{Descriptor, Files, Opened};
+pub use table::{Descriptor, Files, Opened, Rename};
+pub use used::UsedFiles;
 pub use walk::{Found, Place, Step, path_of};

@@ -6,13 +6,22 @@ use super::{
     walk::{Place, Step},
 };
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use std::{collections::BTreeMap, io, os::fd::OwnedFd, os::unix::ffi::OsStrExt, path::Path, rc::Rc};
+use std::{
+    collections::BTreeMap,
+    io,
+    os::fd::OwnedFd,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 
 /// A path as its names.
 pub type Names = Vec<Vec<u8>>;
 
 /// A folder of the host that the guest sees.
 pub struct Mounted {
+    /// Where it is on the host, for messages.
+    host: PathBuf,
     pub root: Rc<OwnedFd>,
     pub writable: bool,
 }
@@ -38,7 +47,8 @@ impl Namespace {
             let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
             let root = openat(CWD, &host, flags, Mode::empty()).map_err(|error| unusable(error.into()))?;
             let guest = mount.guest.as_deref().unwrap_or(&host);
-            opened.insert(names(guest), Mounted { root: Rc::new(root), writable: mount.writable });
+            let names = names(guest);
+            opened.insert(names, Mounted { host, root: Rc::new(root), writable: mount.writable });
         }
         Ok(Namespace { mounts: opened })
     }
@@ -59,10 +69,29 @@ impl Namespace {
         self.mounts.keys().any(|mount| mount.starts_with(path))
     }
 
-    /// Whether a path is the kernel's, whatever the host has there: `/proc`, `/dev` and `/sys`, unless they are mounted.
+    /// Whether a path is the kernel's, whatever the host has there: `/proc`, `/dev`, `/sys` and `/cohesim`, unless they are mounted.
     pub fn is_kernels(&self, path: &[Vec<u8>]) -> bool {
-        let first = path.first().is_some_and(|name| [&b"proc"[..], b"dev", b"sys"].contains(&&name[..]));
+        let first = path.first().is_some_and(|name| [&b"proc"[..], b"dev", b"sys", b"cohesim"].contains(&&name[..]));
         first && !(1..=path.len()).any(|count| self.mounts.contains_key(&path[..count]))
+    }
+
+    /// The argument of `--mount` with which a folder could be written that can't be now; none if a mount would not help.
+    /// `exists` says whether the folder is there for the program.
+    pub fn mount_to_write(&self, folder: &[Vec<u8>], exists: bool) -> Option<String> {
+        if self.is_kernels(folder) {
+            return None;
+        }
+        let guest = path_from(Path::new("/"), folder);
+        let above = (0..=folder.len()).rev().find_map(|count| Some((count, self.mounts.get(&folder[..count])?)));
+        let host = match above {
+            Some((_, mounted)) if mounted.writable || !exists => return None,
+            Some((count, mounted)) => path_from(&mounted.host, &folder[count..]),
+            None if guest.is_dir() => guest.clone(),
+            // The user knows which.
+            None => "FOLDER".into(),
+        };
+        let place = if host == guest { String::new() } else { format!(":{}", guest.display()) };
+        Some(format!("{}{place}:rw", host.display()))
     }
 
     /// What lies at a path outside every mount.
@@ -89,8 +118,14 @@ impl Namespace {
     }
 }
 
+fn path_from(start: &Path, names: &[Vec<u8>]) -> PathBuf {
+    let mut path = start.to_owned();
+    path.extend(names.iter().map(|name| std::ffi::OsString::from_vec(name.clone())));
+    path
+}
+
 /// The names of a path, `.` and `..` taken away.
-fn names(path: &Path) -> Names {
+pub fn names(path: &Path) -> Names {
     let mut names = Names::new();
     for name in path.as_os_str().as_bytes().split(|byte| *byte == b'/') {
         match name {

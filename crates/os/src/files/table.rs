@@ -3,16 +3,26 @@
 use super::{
     Found, Kind, Namespace, OpenFile, Place, Stdio, Step, Stream,
     description::{flag, folder_stat, link_stat},
-    emulated::Emulated,
+    emulated::{Emulated, OPENCL},
+    namespace::names,
     pipe::PipeEnd,
     stat::{FileStat, FileType, REGULAR},
-    walk::path_of,
+    used::UsedFiles,
+    walk::{names_of, path_of},
 };
 use crate::errno::Errno;
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, fstatfs, mkdirat, openat, readlinkat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, fstat, fstatfs, mkdirat, openat, readlinkat, renameat_with, unlinkat,
+};
 use std::{
     cell::Cell,
-    os::{fd::OwnedFd, unix::fs::FileExt},
+    ffi::OsStr,
+    io::{self, Read},
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt, fs::FileExt},
+    },
+    path::Path,
     rc::Rc,
 };
 
@@ -21,6 +31,9 @@ pub const MOST_FILES: usize = 1024;
 
 /// What each new name on the host costs, so that empty files can't fill a disk either.
 const NAME_COST: u64 = 4096;
+
+/// The working folder, as an argument of an `...at` call.
+const AT_FDCWD: i32 = -100;
 
 /// A descriptor.
 #[derive(Clone)]
@@ -45,6 +58,17 @@ pub struct Files {
     pub longest_file: u64,
     /// How much may still be written to the host's disk.
     pub left_to_write: u64,
+    /// Where files are noted that the program executes or maps.
+    pub used: Option<UsedFiles>,
+}
+
+/// What `renameat2` does with a name that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rename {
+    Replace,
+    NoReplace,
+    /// It gets the old name in return.
+    Exchange,
 }
 
 /// What is to be opened, when it is nothing of the host's.
@@ -65,6 +89,7 @@ impl Files {
             table: Vec::new(),
             longest_file: u64::MAX,
             left_to_write: u64::MAX,
+            used: None,
         };
         for (stream, flags) in
             [(Stream::Input, 0), (Stream::Output, flag::WRITE_ONLY), (Stream::Error, flag::READ_WRITE)]
@@ -117,7 +142,6 @@ impl Files {
 
     /// The folder that a path of an `...at` call begins at.
     pub fn base(&self, fd: u64) -> Result<Vec<Step>, Errno> {
-        const AT_FDCWD: i32 = -100;
         if fd as i32 == AT_FDCWD {
             return Ok(self.folder.clone());
         }
@@ -134,7 +158,15 @@ impl Files {
     }
 
     pub fn open(&mut self, fd: u64, path: &[u8], flags: u32, mode: u32) -> Result<Opened, Errno> {
+        // With O_PATH nothing is opened: other flags mean nothing.
+        let flags = match flags & flag::PATH {
+            0 => flags,
+            _ => flags & (flag::PATH | flag::DIRECTORY | flag::NO_FOLLOW | flag::CLOSE_ON_EXEC),
+        };
         let writes = flags & flag::ACCESS != 0 || flags & flag::TRUNCATE != 0;
+        if flags & flag::CREATE != 0 && flags & flag::DIRECTORY != 0 {
+            return Err(Errno::EINVAL);
+        }
         if flags & flag::TEMPORARY == flag::TEMPORARY {
             return Err(Errno::EOPNOTSUPP);
         }
@@ -181,6 +213,28 @@ impl Files {
                 self.open_host(&parent, &name, flags | flag::EXCLUSIVE, mode).map(Opened::File)
             }
         }
+    }
+
+    /// What is in the loader that a program names; none if no such file is shown to it.
+    pub fn read_loader(&mut self, path: &[u8]) -> Option<io::Result<Rc<[u8]>>> {
+        const LARGEST: u64 = 64 << 20;
+        let file = match self.open(AT_FDCWD as u64, path, 0, 0) {
+            Ok(Opened::File(file)) => Rc::new(file),
+            Ok(Opened::Emulated { .. }) | Err(Errno::ENOENT) => return None,
+            Err(error) => return Some(Err(io::Error::from_raw_os_error(error.0.into()))),
+        };
+        let Kind::Host { file: host, .. } = &file.kind else { return Some(Err(io::ErrorKind::IsADirectory.into())) };
+        let mut bytes = Vec::new();
+        if let Err(error) = host.take(LARGEST + 1).read_to_end(&mut bytes) {
+            return Some(Err(error));
+        }
+        if bytes.len() as u64 > LARGEST {
+            return Some(Err(io::ErrorKind::FileTooLarge.into()));
+        }
+        if let Some(used) = &self.used {
+            used.note(&file);
+        }
+        Some(Ok(bytes.into()))
     }
 
     /// Opens or makes a file of the host in a folder that is held open.
@@ -305,6 +359,9 @@ impl Files {
             Found::Emulated { file: Emulated::Program, .. } => {
                 Ok(FileStat::made_up(REGULAR | 0o555, self.program.1.len() as u64, 9))
             }
+            Found::Emulated { file: Emulated::OpenCl, .. } => {
+                Ok(FileStat::made_up(REGULAR | 0o555, OPENCL.len() as u64, 2))
+            }
             Found::Emulated { file: Emulated::Null | Emulated::Zero | Emulated::Random, .. } => {
                 OpenFile::new(Kind::Null, 0, "").stat()
             }
@@ -365,15 +422,23 @@ impl Files {
         Ok(unlinkat(host_folder(&parent)?.0, &name[..], flags)?)
     }
 
-    pub fn rename(&mut self, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(), Errno> {
+    pub fn rename(&mut self, from: (u64, &[u8]), to: (u64, &[u8]), how: Rename) -> Result<(), Errno> {
         let (old_parent, old_name) = self.entry(from.0, trim_slashes(from.1))?;
         let (new_parent, new_name) = match self.walk(to.0, trim_slashes(to.1), false)? {
+            Found::Missing { .. } if how == Rename::Exchange => return Err(Errno::ENOENT),
             Found::Missing { parent, name } => (parent, name),
+            _ if how == Rename::NoReplace => return Err(Errno::EEXIST),
             _ => self.entry(to.0, trim_slashes(to.1))?,
         };
         check_writable(&new_parent)?;
         let (old, new) = (host_folder(&old_parent)?.0, host_folder(&new_parent)?.0);
-        Ok(renameat(old, &old_name[..], new, &new_name[..])?)
+        let flags = match how {
+            Rename::Replace => RenameFlags::empty(),
+            // The host looks again: somebody else may have made the name since.
+            Rename::NoReplace => RenameFlags::NOREPLACE,
+            Rename::Exchange => RenameFlags::EXCHANGE,
+        };
+        Ok(renameat_with(old, &old_name[..], new, &new_name[..], flags)?)
     }
 
     /// A name that is there, in a folder that may be written.
@@ -381,7 +446,7 @@ impl Files {
         let (parent, name) = match self.walk(fd, path, false)? {
             Found::Folder(mut steps) => {
                 let step = steps.pop().filter(|_| !steps.is_empty()).ok_or(Errno::EBUSY)?;
-                let mut names = super::walk::names_of(&steps);
+                let mut names = names_of(&steps);
                 names.push(step.name.clone());
                 // Moving a folder with a mount in it would show what is mounted there under another path.
                 if self.namespace.holds_mount(&names) {
@@ -422,6 +487,25 @@ impl Files {
                 Err(error)
             }
         }
+    }
+
+    /// A path that was refused to a program that wanted to write, made absolute, and the argument of `--mount` that would help.
+    pub fn mount_to_write(&self, fd: u64, path: &[u8], error: Errno) -> Option<(String, String)> {
+        let (folder, name) = match self.walk(fd, trim_slashes(path), true) {
+            Ok(Found::Missing { parent, name } | Found::File { parent, name, .. }) => (names_of(&parent), Some(name)),
+            Ok(Found::Folder(steps)) => (names_of(&steps), None),
+            Ok(Found::Emulated { .. }) => return None,
+            Err(_) => {
+                let base = if path.starts_with(b"/") { Vec::new() } else { path_of(&self.base(fd).ok()?) };
+                let whole = [&base[..], b"/", path].concat();
+                let mut names = names(Path::new(OsStr::from_bytes(&whole)));
+                let name = names.pop();
+                (names, name)
+            }
+        };
+        let mount = self.namespace.mount_to_write(&folder, error == Errno::EROFS)?;
+        let path = folder.iter().chain(&name).map(|name| format!("/{}", String::from_utf8_lossy(name)));
+        Some((path.collect(), mount))
     }
 
     /// Takes from what may still be written.

@@ -57,6 +57,10 @@ impl AddressSpace {
         let mut left = bytes;
         while left > 0 {
             self.locate(at, Access::Write)?;
+            if self.holds_code(at / PAGE) {
+                self.code_changed();
+                return Err(Stop::CodeWrite);
+            }
             let count = (PAGE - at % PAGE).min(left);
             at = at.wrapping_add(count);
             left -= count;
@@ -198,7 +202,7 @@ fn fault(stop: Stop, at: VirtAddr, write: bool) -> Fault {
     match stop {
         Stop::PageFault { address, .. } => Fault { address: VirtAddr(address), write },
         // The window knows which line has to come; whoever made the call makes it again.
-        Stop::Wait => Fault { address: at, write },
+        Stop::Wait | Stop::CodeWrite => Fault { address: at, write },
     }
 }
 

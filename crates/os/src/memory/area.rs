@@ -1,6 +1,9 @@
 //! Areas: ranges of addresses and what a program may do and find there.
 
-use super::physical::PAGE;
+use super::{
+    gaps::{Gap, Gaps},
+    physical::PAGE,
+};
 use std::{collections::BTreeMap, fmt, io, ops::Bound, rc::Rc};
 
 /// What a program may do with a page.
@@ -92,6 +95,7 @@ pub struct Area {
 #[derive(Default)]
 pub struct Areas {
     areas: BTreeMap<u64, Area>,
+    gaps: Gaps,
 }
 
 impl Areas {
@@ -136,27 +140,18 @@ impl Areas {
 
     /// The highest free range of `size` bytes between two addresses, aligned to `align`.
     pub fn highest_free(&self, size: u64, align: u64, lowest: u64, highest: u64) -> Option<u64> {
-        let fits = |floor: u64, ceiling: u64| {
-            let start = ceiling.checked_sub(size)? & !(align - 1);
-            (start >= floor).then_some(start)
+        let fits = |gap: Gap| {
+            let start = gap.end.min(highest).checked_sub(size)? & !(align - 1);
+            (start >= gap.start.max(lowest)).then_some(start)
         };
-        let mut ceiling = highest;
-        for (start, area) in self.areas.range(..highest).rev() {
-            if let Some(found) = fits(area.end.max(lowest), ceiling) {
-                return Some(found);
-            }
-            ceiling = ceiling.min(*start);
-            if ceiling <= lowest {
-                return None;
-            }
-        }
-        fits(lowest, ceiling)
+        self.gaps.highest(size, highest, &fits)
     }
 
     /// Puts an area into a range that is free, as one with its neighbours where they are alike.
     pub fn insert(&mut self, start: u64, area: Area) {
         debug_assert!(self.free(start, area.end) && start < area.end && start.is_multiple_of(PAGE));
         let end = area.end;
+        self.gaps.occupy(start, end);
         self.areas.insert(start, area);
         self.join(end);
         self.join(start);
@@ -168,6 +163,9 @@ impl Areas {
         let inside: Vec<u64> = self.areas.range(start..end).map(|(start, _)| *start).collect();
         for start in inside {
             self.areas.remove(&start);
+        }
+        if start < end {
+            self.gaps.release(start, end);
         }
     }
 

@@ -31,6 +31,8 @@ pub enum MapError {
 pub enum Place {
     /// Anywhere; the address is a wish.
     Anywhere(u64),
+    /// In the first two GiB, where an address fits into 31 bits.
+    Low,
     /// Exactly here, in place of whatever is there.
     Exactly(u64),
     /// Exactly here, unless something is there.
@@ -74,6 +76,7 @@ impl AddressSpace {
                 }
                 address
             }
+            Place::Low => self.areas.highest_free(size, align, 0x4000_0000, 0x8000_0000).ok_or(MapError::NoMemory)?,
             Place::Anywhere(wish) => {
                 let wish = page_down(wish);
                 let good =
@@ -91,6 +94,11 @@ impl AddressSpace {
         let MapRequest { rights, backing, shared, huge, .. } = request;
         self.areas.insert(start, Area { end: start + size, rights, backing, shared, huge });
         Ok(start)
+    }
+
+    /// Where `size` bytes have room, as [`AddressSpace::map`] would find it.
+    pub fn room_for(&self, size: u64) -> Option<u64> {
+        self.areas.highest_free(page_up(size)?, PAGE, LOWEST, MAP_TOP)
     }
 
     /// Maps zeros where there is room.

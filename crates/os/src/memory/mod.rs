@@ -6,6 +6,7 @@
 mod access;
 mod area;
 mod fault;
+mod gaps;
 mod mapping;
 mod moving;
 mod physical;

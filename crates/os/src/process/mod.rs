@@ -72,6 +72,8 @@ pub struct Process {
     symbols: Symbols,
     /// Unknown system calls that have been named.
     pub(crate) named: BTreeSet<u64>,
+    /// Paths of which it has been said that the program may not write them.
+    pub(crate) refused: BTreeSet<String>,
     /// What has been said about the simulator's own limits.
     pub(crate) explained: BTreeSet<&'static str>,
     /// What `/proc/self/cmdline` holds.

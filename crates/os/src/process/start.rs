@@ -3,7 +3,7 @@
 use super::{Heap, Limits, PID, Process, Thread};
 use crate::{
     Tid, Trap,
-    files::{Files, Found, Mount, MountError, Namespace, Stdio},
+    files::{Files, Found, Mount, MountError, Namespace, Stdio, UsedFiles},
     guest::NoDriver,
     memory::AddressSpace,
     program::{Image, ProgramError, StackError, Start, set_up_stack},
@@ -39,6 +39,8 @@ pub struct Options {
     pub max_instructions: u64,
     pub max_time: Time,
     pub driver: Box<dyn Trap>,
+    /// Where files are noted whose contents the program executes or maps: its loader and its libraries.
+    pub files_used: Option<UsedFiles>,
     /// To stop the process from outside.
     pub monitor: Monitor,
 }
@@ -61,6 +63,7 @@ impl Options {
             max_instructions: u64::MAX,
             max_time: Time::NEVER,
             driver: Box::new(NoDriver),
+            files_used: None,
             monitor: Monitor::default(),
         }
     }
@@ -83,7 +86,18 @@ impl Process {
     /// Sets a process up, ready to run.
     pub fn start(program: &[u8], options: Options) -> Result<Process, StartError> {
         let mut space = AddressSpace::new(options.memory);
-        let image = Image::load(program, &mut space)?;
+        let namespace = Namespace::new(&options.mounts)?;
+        let folder = options.folder.display().to_string();
+        let root = vec![namespace.root()];
+        let steps = match namespace.walk(&root, folder.as_bytes(), true) {
+            Ok(Found::Folder(steps)) => steps,
+            _ => return Err(StartError::Folder(folder)),
+        };
+        let mut files = Files::new(namespace, options.stdio, steps, (options.path.clone(), program.into()));
+        files.longest_file = options.longest_file.0;
+        files.left_to_write = options.most_written.0;
+        files.used = options.files_used;
+        let image = Image::load(program, &mut space, &mut |path| files.read_loader(path))?;
         let mut random = Pcg64Mcg::new(SEED);
         let mut seed = [0; 16];
         random.fill_bytes(&mut seed);
@@ -96,18 +110,10 @@ impl Process {
             gid: 1000,
         };
         let stack = set_up_stack(&mut space, &image, &start)?;
-        let namespace = Namespace::new(&options.mounts)?;
-        let folder = options.folder.display().to_string();
-        let root = vec![namespace.root()];
-        let steps = match namespace.walk(&root, folder.as_bytes(), true) {
-            Ok(Found::Folder(steps)) => steps,
-            _ => return Err(StartError::Folder(folder)),
-        };
-        let mut files = Files::new(namespace, options.stdio, steps, (options.path, program.into()));
-        files.longest_file = options.longest_file.0;
-        files.left_to_write = options.most_written.0;
         let mut cpu = Cpu::new();
-        cpu.rip = image.entry;
+        cpu.rip = image.loader.map_or(image.entry, |loader| loader.entry);
+        // Libraries of some distributions ask for x86-64-v2.
+        cpu.features.sse4 = image.loader.is_some();
         cpu.gpr[Reg::Rsp] = stack;
         let mut command_line = options.arguments.join(&0);
         command_line.push(0);
@@ -137,6 +143,7 @@ impl Process {
             symbols: image.symbols,
             command_line,
             named: Default::default(),
+            refused: Default::default(),
             explained: Default::default(),
             calls: 0,
         })

@@ -1,9 +1,10 @@
-//! Static ELF files for x86-64 Linux.
+//! ELF files for x86-64 Linux.
 //!
 //! A file is checked whole before anything is loaded, and refused with words that say how to build one that works. A
-//! position-independent executable relocates itself when it starts; here it only gets a base address.
+//! position-independent executable relocates itself when it starts; here it only gets a base address. One that is dynamically
+//! linked names a loader: a second file, which gets the first instruction and finds libraries by system calls, like any program.
 
-use super::symbols::Symbols;
+use super::{isa, symbols::Symbols};
 use crate::GuestMemory;
 use crate::memory::{AddressSpace, PAGE, Place, Rights, USER_END, page_down, page_up};
 use mem::{Bytes, VirtAddr};
@@ -12,15 +13,16 @@ use object::{
     elf::{self, FileHeader64, ProgramHeader64},
     read::elf::{FileHeader, ProgramHeader},
 };
+use std::{io, rc::Rc};
 use thiserror::Error;
 
 type Header = FileHeader64<LittleEndian>;
-type Segment = ProgramHeader64<LittleEndian>;
+pub(super) type Segment = ProgramHeader64<LittleEndian>;
 
 /// Where position-independent executables go, as on Linux without randomisation.
 const PIE_BASE: u64 = 0x5555_5555_4000;
 
-const ENDIAN: LittleEndian = LittleEndian;
+pub(super) const ENDIAN: LittleEndian = LittleEndian;
 
 /// Why a file can't be run.
 #[derive(Debug, Error)]
@@ -35,18 +37,32 @@ pub enum ProgramError {
     ForeignArchitecture(String),
     #[error("this is {0}, not an executable; link it with gcc -static")]
     NotExecutable(&'static str),
-    #[error("this program is dynamically linked (it needs {0}): link it with -static")]
+    #[error(
+        "this program is dynamically linked (it needs {0}): link it with -static, or show it the libraries of this computer with \
+         --host-libraries or those of a folder with --root DIR"
+    )]
     Dynamic(String),
+    #[error("the loader that this program needs, '{path}', can't be used: {reason}")]
+    Loader { path: String, reason: String },
+    #[error(
+        "this program needs x86-64-v{0}; cohesim's CPU is an x86-64-v2 (SSE4.2): compile it with -march=x86-64-v2 or less"
+    )]
+    Level(u32),
     #[error("this ELF file is damaged: {0}; build it again")]
     Damaged(String),
     #[error("the program's segments do not fit into the guest's memory of {0}: give it more with --memory")]
     TooLarge(Bytes),
 }
 
+/// How a program's loader is read: by its path as the program knows it. None if it is not shown to the program.
+pub type ReadLoader<'a> = &'a mut dyn FnMut(&[u8]) -> Option<io::Result<Rc<[u8]>>>;
+
 /// A program that has been loaded.
 pub struct Image {
-    /// Where execution begins.
+    /// Where the program itself begins.
     pub entry: u64,
+    /// Its loader, if it is dynamically linked: it is executed first.
+    pub loader: Option<Loader>,
     /// Where the program headers lie in memory, for the auxiliary vector; 0 if they are not loaded.
     pub headers: u64,
     pub header_size: u64,
@@ -56,46 +72,143 @@ pub struct Image {
     pub symbols: Symbols,
 }
 
+/// A loader in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loader {
+    pub base: u64,
+    pub entry: u64,
+}
+
 impl Image {
-    /// Checks a file and loads it.
-    pub fn load(file: &[u8], space: &mut AddressSpace) -> Result<Image, ProgramError> {
-        let header = check_header(file)?;
-        let segments =
-            header.program_headers(ENDIAN, file).map_err(|_| damaged("its program headers lie outside it"))?;
-        if let Some(interpreter) = segments.iter().find(|segment| segment.p_type(ENDIAN) == elf::PT_INTERP) {
-            let path = interpreter.data(ENDIAN, file).unwrap_or_default();
-            let path = String::from_utf8_lossy(path);
-            return Err(ProgramError::Dynamic(path.trim_end_matches('\0').to_string()));
-        }
-        let base = if header.e_type(ENDIAN) == elf::ET_DYN { PIE_BASE } else { 0 };
-        let loaded: Vec<&Segment> = segments.iter().filter(|segment| segment.p_type(ENDIAN) == elf::PT_LOAD).collect();
-        if loaded.is_empty() {
-            return Err(damaged("it has nothing to load"));
-        }
-        let mut end = 0;
-        for segment in &loaded {
-            end = end.max(load_segment(file, segment, base, space)?);
-        }
-        let entry = base.wrapping_add(header.e_entry(ENDIAN));
-        let runs = |segment: &&&Segment| {
-            let start = base.wrapping_add(segment.p_vaddr(ENDIAN));
-            segment.p_flags(ENDIAN).0 & elf::PF_X.0 != 0 && (start..start + segment.p_memsz(ENDIAN)).contains(&entry)
+    /// Checks a file and loads it, and its loader if it needs one.
+    pub fn load(file: &[u8], space: &mut AddressSpace, read: ReadLoader) -> Result<Image, ProgramError> {
+        let parsed = File::parse(file)?;
+        let loader = match parsed.interpreter()? {
+            Some(path) => Some((path, read_loader(path, read)?)),
+            None => None,
         };
-        if loaded.iter().find(runs).is_none() {
-            return Err(damaged("its entry point lies outside its code"));
-        }
-        let headers = loaded.iter().find_map(|segment| {
-            let inside = header.e_phoff(ENDIAN).checked_sub(segment.p_offset(ENDIAN))?;
+        let base = if parsed.header.e_type(ENDIAN) == elf::ET_DYN { PIE_BASE } else { 0 };
+        let end = parsed.load(base, space)?;
+        let entry = parsed.entry(base)?;
+        let headers = parsed.loaded().find_map(|segment| {
+            let inside = parsed.header.e_phoff(ENDIAN).checked_sub(segment.p_offset(ENDIAN))?;
             (inside < segment.p_filesz(ENDIAN)).then(|| base + segment.p_vaddr(ENDIAN) + inside)
         });
+        let loader = loader.map(|(path, file)| load_loader(path, &file, space)).transpose()?;
         Ok(Image {
             entry,
+            loader,
             headers: headers.unwrap_or(0),
-            header_size: header.e_phentsize(ENDIAN).into(),
-            header_count: segments.len() as u64,
+            header_size: parsed.header.e_phentsize(ENDIAN).into(),
+            header_count: parsed.segments.len() as u64,
             end,
             symbols: Symbols::read(file, base),
         })
+    }
+}
+
+fn unusable(path: &[u8], reason: String) -> ProgramError {
+    ProgramError::Loader { path: String::from_utf8_lossy(path).into_owned(), reason }
+}
+
+fn read_loader(path: &[u8], read: ReadLoader) -> Result<Rc<[u8]>, ProgramError> {
+    let file = read(path).ok_or_else(|| ProgramError::Dynamic(String::from_utf8_lossy(path).into_owned()))?;
+    file.map_err(|error| unusable(path, error.to_string()))
+}
+
+/// Loads a program's loader where there is room.
+fn load_loader(path: &[u8], file: &[u8], space: &mut AddressSpace) -> Result<Loader, ProgramError> {
+    let unusable = |reason: String| unusable(path, reason);
+    let load = |space: &mut AddressSpace| {
+        let parsed = File::parse(file)?;
+        if parsed.interpreter()?.is_some() {
+            return Err(damaged("it needs a loader itself"));
+        }
+        let base = if parsed.header.e_type(ENDIAN) == elf::ET_DYN { parsed.room(space)? } else { 0 };
+        parsed.load(base, space)?;
+        Ok(Loader { base, entry: parsed.entry(base)? })
+    };
+    load(space).map_err(|error| match error {
+        ProgramError::Damaged(reason) => unusable(reason),
+        ProgramError::Script | ProgramError::NotElf => unusable("it is not an ELF file".into()),
+        ProgramError::Not64Bit => unusable("it is a 32-bit file".into()),
+        ProgramError::ForeignArchitecture(architecture) => unusable(format!("it is for {architecture}")),
+        ProgramError::NotExecutable(what) => unusable(format!("it is {what}")),
+        other => other,
+    })
+}
+
+/// An ELF file whose headers are sound.
+struct File<'a> {
+    bytes: &'a [u8],
+    header: &'a Header,
+    segments: &'a [Segment],
+}
+
+impl<'a> File<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<File<'a>, ProgramError> {
+        let header = check_header(bytes)?;
+        let segments =
+            header.program_headers(ENDIAN, bytes).map_err(|_| damaged("its program headers lie outside it"))?;
+        let file = File { bytes, header, segments };
+        if file.loaded().next().is_none() {
+            return Err(damaged("it has nothing to load"));
+        }
+        match isa::level(bytes, segments) {
+            level @ 3.. => Err(ProgramError::Level(level)),
+            _ => Ok(file),
+        }
+    }
+
+    fn loaded(&self) -> impl Iterator<Item = &'a Segment> {
+        self.segments.iter().filter(|segment| segment.p_type(ENDIAN) == elf::PT_LOAD)
+    }
+
+    /// The path of the loader that it names.
+    fn interpreter(&self) -> Result<Option<&'a [u8]>, ProgramError> {
+        const LONGEST: usize = 4096;
+        let Some(segment) = self.segments.iter().find(|segment| segment.p_type(ENDIAN) == elf::PT_INTERP) else {
+            return Ok(None);
+        };
+        let path = segment.data(ENDIAN, self.bytes).map_err(|()| damaged("the path of its loader lies outside it"))?;
+        match path.split_last() {
+            Some((0, path)) if !path.is_empty() && path.len() < LONGEST && !path.contains(&0) => Ok(Some(path)),
+            _ => Err(damaged("the path of its loader is no path")),
+        }
+    }
+
+    /// Loads its segments; answers with the page-aligned end of the last.
+    fn load(&self, base: u64, space: &mut AddressSpace) -> Result<u64, ProgramError> {
+        let mut end = 0;
+        for segment in self.loaded() {
+            end = end.max(load_segment(self.bytes, segment, base, space)?);
+        }
+        Ok(end)
+    }
+
+    /// Where it begins, which must be in its code. Its segments have been loaded.
+    fn entry(&self, base: u64) -> Result<u64, ProgramError> {
+        let entry = base.wrapping_add(self.header.e_entry(ENDIAN));
+        let runs = |segment: &Segment| {
+            let start = base.wrapping_add(segment.p_vaddr(ENDIAN));
+            segment.p_flags(ENDIAN).0 & elf::PF_X.0 != 0 && (start..start + segment.p_memsz(ENDIAN)).contains(&entry)
+        };
+        let inside = self.loaded().any(runs);
+        inside.then_some(entry).ok_or_else(|| damaged("its entry point lies outside its code"))
+    }
+
+    /// A base at which all its segments have room.
+    fn room(&self, space: &AddressSpace) -> Result<u64, ProgramError> {
+        let outside = || damaged("a segment lies outside the address space");
+        let (mut first, mut last) = (u64::MAX, 0);
+        for segment in self.loaded() {
+            let start = segment.p_vaddr(ENDIAN);
+            let end = start.checked_add(segment.p_memsz(ENDIAN)).and_then(page_up).ok_or_else(outside)?;
+            (first, last) = (first.min(page_down(start)), last.max(end));
+        }
+        let size = last.checked_sub(first).filter(|size| *size <= USER_END).ok_or_else(outside)?;
+        let start = space.room_for(size).ok_or(ProgramError::TooLarge(space.limit()))?;
+        start.checked_sub(first).ok_or_else(outside)
     }
 }
 

@@ -77,7 +77,7 @@ pub fn set_up_stack(space: &mut AddressSpace, image: &Image, start: &Start) -> R
         (at::PHDR, image.headers),
         (at::PHENT, image.header_size),
         (at::PHNUM, image.header_count),
-        (at::BASE, 0),
+        (at::BASE, image.loader.map_or(0, |loader| loader.base)),
         (at::FLAGS, 0),
         (at::ENTRY, image.entry),
         (at::UID, start.uid),

@@ -4,7 +4,7 @@ use crate::support::{Folder, Outcome, run_program};
 use std::process::Command;
 
 /// Compiles a program; nothing if there is no such compiler, or it lacks a static library.
-fn compile(folder: &Folder, compiler: &str, source: (&str, &str), options: &[&str]) -> Option<Vec<u8>> {
+pub fn compile(folder: &Folder, compiler: &str, source: (&str, &str), options: &[&str]) -> Option<Vec<u8>> {
     folder.write(source.0, source.1);
     let program = folder.path().join("program");
     let output = Command::new(compiler)

@@ -31,9 +31,13 @@ fn what_is_wrong_and_what_would_be_right_is_said() {
 
 #[test]
 fn a_dynamically_linked_program_is_told_to_be_static() {
-    // The first program header becomes PT_INTERP.
+    // The first program header becomes PT_INTERP, of a path behind all else.
     let headers = u64::from_le_bytes(GUESTS[32..40].try_into().unwrap()) as usize;
-    assert!(refusal(&changed(headers, &[3, 0, 0, 0])).contains("link it with -static"));
+    let mut program = changed(headers, &[3, 0, 0, 0]);
+    program[headers + 8..headers + 16].copy_from_slice(&(GUESTS.len() as u64).to_le_bytes());
+    program[headers + 32..headers + 40].copy_from_slice(&8_u64.to_le_bytes());
+    program.extend(b"/lib/ld\0");
+    assert!(refusal(&program).contains("it needs /lib/ld): link it with -static, or"));
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 mod compiled;
 mod damaged;
+mod dynamic;
 mod endings;
 mod files;
+mod flags;
 mod guests;
 mod support;

@@ -14,6 +14,9 @@ pub(crate) const ELEMENTS: u64 = 4096;
 
 /// The handler of an instruction, with its operands in `insn` as that one wants them; none if nobody does it.
 pub(super) fn handler<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
+    if is_privileged(i) {
+        return Some(system::privileged::<M>);
+    }
     if i.is_string_instruction() {
         return strings(insn, i);
     }
@@ -23,6 +26,20 @@ pub(super) fn handler<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<
         .or_else(|| flow(insn, i))
         .or_else(|| machine(insn, i))
         .or_else(|| vector::handler(insn, i))
+}
+
+/// Whether only a kernel may execute an instruction that every x86-64 processor has: a program gets a general protection fault.
+/// Those of extensions that `cpuid` does not announce (virtual machines, `xsetbv`, `invpcid`) are unknown instead.
+fn is_privileged(i: &Instruction) -> bool {
+    match i.mnemonic() {
+        Op::Mov => (0..2).any(|operand| i.op_register(operand).is_cr() || i.op_register(operand).is_dr()),
+        Op::Cli | Op::Sti | Op::Hlt | Op::In | Op::Out | Op::Insb | Op::Insw | Op::Insd => true,
+        Op::Outsb | Op::Outsw | Op::Outsd => true,
+        Op::Lgdt | Op::Lidt | Op::Lldt | Op::Ltr | Op::Lmsw | Op::Clts => true,
+        Op::Invd | Op::Wbinvd | Op::Invlpg | Op::Swapgs | Op::Sysret | Op::Sysretq | Op::Sysexit | Op::Sysexitq => true,
+        Op::Rdmsr | Op::Wrmsr | Op::Rdpmc => true,
+        _ => false,
+    }
 }
 
 fn arithmetic<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>> {
@@ -370,9 +387,7 @@ fn machine<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>>
         Op::Cld => immediate(insn, 0, system::direction::<M>),
         Op::Std => immediate(insn, 1, system::direction::<M>),
         Op::Int3 => Some(system::breakpoint::<M>),
-        Op::Hlt | Op::In | Op::Out | Op::Cli | Op::Sti | Op::Int | Op::Int1 | Op::Iretq | Op::Wrmsr | Op::Rdmsr => {
-            Some(system::privileged::<M>)
-        }
+        Op::Int | Op::Int1 | Op::Iretq => Some(system::privileged::<M>),
         _ => None,
     }
 }
@@ -409,8 +424,7 @@ fn strings<M: Memory>(insn: &mut Insn<M>, i: &Instruction) -> Option<Handler<M>>
         Op::Scasw => string_handler::<M, Scas>(repeat, Size::B2),
         Op::Scasd => string_handler::<M, Scas>(repeat, Size::B4),
         Op::Scasq => string_handler::<M, Scas>(repeat, Size::B8),
-        // `ins` and `outs`.
-        _ => system::privileged::<M>,
+        _ => return None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! What the CPU says of itself.
 //!
-//! SSE2 is the level that is announced, so that C libraries pick their plain variants; with [`Features::sse4`] SSE3 to
-//! SSE4.2 and `popcnt` are announced too. They work either way. The caches are those of a plain desktop processor: C
+//! SSE2 is the level that is announced, so that C libraries pick their plain variants; with [`Features::sse4`] MMX, SSE3 to
+//! SSE4.2 and `popcnt` are announced too, which makes the processor an x86-64-v2 by the rules of loaders. They work either way. The caches are those of a plain desktop processor: C
 //! libraries size their copy loops by them, and nothing is simulated after them.
 
 use crate::insn::{Insn, NEXT, Outcome};
@@ -10,7 +10,7 @@ use crate::{Cpu, Memory, Reg};
 /// What `cpuid` announces beyond the base of x86-64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features {
-    /// SSE3, SSSE3, SSE4.1, SSE4.2 and `popcnt`.
+    /// MMX, SSE3, SSSE3, SSE4.1, SSE4.2 and `popcnt`.
     pub sse4: bool,
 }
 
@@ -34,7 +34,8 @@ fn answer(features: Features, leaf: u32, subleaf: u32) -> [u32; 4] {
             let [cx16, sse4] = [1 << 13, (1 | 1 << 9 | 1 << 19 | 1 << 20 | 1 << 23) * features.sse4 as u32];
             // FPU, TSC, MSR, CX8, SEP, CMOV, CLFSH, FXSR, SSE, SSE2.
             let base = 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 11 | 1 << 15 | 1 << 19 | 1 << 24 | 1 << 25 | 1 << 26;
-            [0x6fb, 1 << 16 | 8 << 8, cx16 | sse4, base]
+            let mmx = (1 << 23) * features.sse4 as u32;
+            [0x6fb, 1 << 16 | 8 << 8, cx16 | sse4, base | mmx]
         }
         // Descriptors: "see leaf 4" for caches.
         2 => [0x01, 0, 0, 0xff],
@@ -86,8 +87,8 @@ mod tests {
     fn only_sse2_is_announced_unless_more_is_asked_for() {
         let [_, _, ecx, edx] = answer(Features::default(), 1, 0);
         assert_eq!((ecx & (1 | 1 << 9 | 1 << 19 | 1 << 20 | 1 << 28), edx >> 26 & 1), (0, 1));
-        let [_, _, ecx, _] = answer(Features { sse4: true }, 1, 0);
-        assert_eq!(ecx >> 20 & 1, 1);
+        let [_, _, ecx, edx] = answer(Features { sse4: true }, 1, 0);
+        assert_eq!((ecx >> 20 & 1, edx >> 23 & 1), (1, 1));
     }
 
     #[test]

@@ -60,6 +60,47 @@ fn changed_code_is_decoded_anew() {
 }
 
 #[test]
+fn a_store_into_its_own_block_changes_what_is_executed_next() {
+    let code = [
+        0xc6, 0x05, 0x04, 0x00, 0x00, 0x00, 0x07, // mov byte [rip + 4], 7
+        0xff, 0xc1, // inc ecx
+        0x90, // nop
+        0xb8, 0x01, 0x00, 0x00, 0x00, // mov eax, 1: its operand is written to
+        0xf4, // hlt
+    ];
+    // Whether in one block or one by one.
+    for budget in [1_000_000, 1] {
+        let mut m = machine(&code);
+        while m.run_for(budget) == Exit::Limit {}
+        assert_eq!((m.cpu.gpr[Reg::Rax], m.cpu.gpr[Reg::Rcx]), (7, 1), "budget {budget}");
+        assert_eq!((m.cpu.rip, m.cpu.instructions), (CODE + 15, 4));
+    }
+}
+
+#[test]
+fn a_call_whose_return_address_overwrites_code_goes_where_it_says() {
+    let mut m = machine(&[
+        0x48, 0xc7, 0xc4, 0x18, 0x10, 0x00, 0x00, // mov rsp, CODE + 24
+        0xe8, 0x01, 0x00, 0x00, 0x00, // call 1f: stores to CODE + 16
+        0xf4, // hlt
+        0xeb, 0x01, // 1: jmp 2f
+        0xf4, // hlt
+        0xf4, // 2: hlt, until the return address 0x100c lies here: 0c 10 is or al, 0x10
+    ]);
+    assert_eq!((m.run_for(4), m.cpu.gpr[Reg::Rax]), (Exit::Limit, 0x10));
+}
+
+#[test]
+fn a_budget_is_kept_across_stores_into_code() {
+    // 1: mov byte [rip], 0x90 (over the nop behind it); nop; jmp 1b
+    let code = [0xc6, 0x05, 0x00, 0x00, 0x00, 0x00, 0x90, 0x90, 0xeb, 0xf6];
+    for budget in [1, 2, 7, 100] {
+        let mut m = machine(&code);
+        assert_eq!((m.run_for(budget), m.cpu.instructions), (Exit::Limit, budget));
+    }
+}
+
+#[test]
 fn a_return_to_where_nothing_can_be_is_a_fault_of_the_return() {
     let mut m = machine(&[0xc3]); // ret
     let rsp = m.cpu.gpr[Reg::Rsp];

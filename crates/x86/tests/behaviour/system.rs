@@ -95,3 +95,56 @@ fn a_program_can_tell_the_processor_by_the_id_flag() {
     m.run_for(2);
     assert_eq!(m.word(rsp), 1 << 21 | 0x246);
 }
+
+#[test]
+fn what_only_a_kernel_may_do_is_a_general_protection_fault() {
+    let instructions: &[(&str, &[u8])] = &[
+        ("mov cr0, rax", &[0x0f, 0x22, 0xc0]),
+        ("mov rax, cr0", &[0x0f, 0x20, 0xc0]),
+        ("mov rax, cr3", &[0x0f, 0x20, 0xd8]),
+        ("mov cr8, rax", &[0x44, 0x0f, 0x22, 0xc0]),
+        ("mov dr7, rax", &[0x0f, 0x23, 0xf8]),
+        ("mov rax, dr6", &[0x0f, 0x21, 0xf0]),
+        ("cli", &[0xfa]),
+        ("sti", &[0xfb]),
+        ("hlt", &[0xf4]),
+        ("in al, 0x60", &[0xe4, 0x60]),
+        ("in eax, dx", &[0xed]),
+        ("out 0x60, al", &[0xe6, 0x60]),
+        ("out dx, eax", &[0xef]),
+        ("insb", &[0x6c]),
+        ("rep insd", &[0xf3, 0x6d]),
+        ("rep outsb", &[0xf3, 0x6e]),
+        ("lgdt [rax]", &[0x0f, 0x01, 0x10]),
+        ("lidt [rax]", &[0x0f, 0x01, 0x18]),
+        ("lldt ax", &[0x0f, 0x00, 0xd0]),
+        ("ltr ax", &[0x0f, 0x00, 0xd8]),
+        ("lmsw ax", &[0x0f, 0x01, 0xf0]),
+        ("clts", &[0x0f, 0x06]),
+        ("invd", &[0x0f, 0x08]),
+        ("wbinvd", &[0x0f, 0x09]),
+        ("invlpg [rax]", &[0x0f, 0x01, 0x38]),
+        ("swapgs", &[0x0f, 0x01, 0xf8]),
+        ("sysretq", &[0x48, 0x0f, 0x07]),
+        ("sysexitq", &[0x48, 0x0f, 0x35]),
+        ("rdmsr", &[0x0f, 0x32]),
+        ("wrmsr", &[0x0f, 0x30]),
+        ("rdpmc", &[0x0f, 0x33]),
+        ("int 0x2e", &[0xcd, 0x2e]),
+    ];
+    for (name, code) in instructions {
+        let mut m = machine(code);
+        let before = m.cpu.gpr.clone();
+        assert_eq!(m.run(), Exit::Fault(Exception { rip: CODE, fault: Fault::GeneralProtection }), "{name}");
+        assert_eq!((m.cpu.instructions, &m.cpu.gpr), (0, &before), "{name}");
+    }
+}
+
+#[test]
+fn a_control_register_that_does_not_exist_is_an_undefined_instruction() {
+    for code in [[0x0f, 0x22, 0xc8], [0x0f, 0x20, 0xe8]] {
+        // mov cr1, rax; mov rax, cr5
+        let Exit::Fault(Exception { fault, .. }) = machine(&code).run() else { panic!("it was executed") };
+        assert!(matches!(fault, Fault::InvalidOpcode { .. }), "{fault}");
+    }
+}

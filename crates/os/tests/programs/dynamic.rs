@@ -157,7 +157,7 @@ fn no_damage_of_a_loader_upsets_the_kernel() {
     let Some(program) = compile(&folder, "gcc", THREADS, &["-pthread", "-lm"]) else { return };
     let Ok(loader) = std::fs::read("/lib64/ld-linux-x86-64.so.2") else { return };
     let program = with_loader(&program, b"/here/ld\0");
-    let mut started = |change: &dyn Fn(&mut Vec<u8>)| {
+    let started = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut loader = loader.clone();
         change(&mut loader);
         std::fs::write(folder.path().join("ld"), &loader).unwrap();

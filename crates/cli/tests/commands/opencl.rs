@@ -82,9 +82,10 @@ fn a_kernel_can_not_read_what_its_program_was_not_shown_however_that_moves_folde
     fs::write(folder.file("mount/inside.h"), "#define INSIDE 1\n").unwrap();
     let include =
         format!("#if __has_include(\"secret\")\n__constant char text[] = {{\n#embed \"secret\"\n}};\n#endif{KERNEL}");
+    let taken = |file: &str| format!("__asm__(\".section .data\\n.incbin \\\"{file}\\\"\\n.previous\");{KERNEL}");
     for (name, source) in [
-        ("direct.cl", format!("__asm__(\".incbin \\\"{secret}\\\"\");{KERNEL}")),
-        ("moved.cl", format!("__asm__(\".incbin \\\"{work}/secret\\\"\");{KERNEL}")),
+        ("direct.cl", taken(&secret)),
+        ("moved.cl", taken(&format!("{work}/secret"))),
         ("include.cl", include),
         ("fine.cl", format!("#include \"inside.h\"\n#if INSIDE != 1\n#error wrong\n#endif{KERNEL}")),
     ] {

@@ -51,6 +51,11 @@ fn build(source: &str, options: &str, view: Option<View>) -> Result<Built, Compi
     compiler(None, view).make(&Job::Build { source: source.as_bytes() }, &options)
 }
 
+/// A file as part of the code object.
+fn incbin(file: &Path) -> String {
+    format!("__asm__(\".section .data\\n.incbin \\\"{}\\\"\\n.previous\");\n", file.display())
+}
+
 /// Whether some bytes occur in others.
 fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
@@ -71,7 +76,7 @@ fn a_source_can_not_read_files_that_its_program_can_not_see() {
         format!("#include <{up}etc/passwd>"),
         "#include \"../outside/secret.h\"".into(),
         "#include \"link.h\"".into(),
-        format!("__asm__(\".incbin \\\"{path}\\\"\");"),
+        incbin(&secret),
         "__constant char leak[] = {\n#embed \"/etc/passwd\"\n};".into(),
         "#include \"/proc/self/environ\"".into(),
     ];
@@ -92,7 +97,7 @@ fn a_source_can_not_read_the_computer_s_libraries_nor_find_out_what_is_there() {
     let there: Vec<&str> = files.into_iter().filter(|file| Path::new(file).exists()).collect();
     assert!(!there.is_empty());
     let asked = |file: &&str| format!("#if __has_include(\"{file}\")\n#error it is there\n#endif\n");
-    let read = |file: &&str| format!("__asm__(\".incbin \\\"{file}\\\"\");\n");
+    let read = |file: &&str| incbin(Path::new(file));
     let source: String = there.iter().map(asked).chain(there.iter().map(read)).chain([KERNEL.into()]).collect();
     let Err(CompileError::Refused { log }) = build(&source, "", Some(shown(&place.0))) else { panic!("{source}") };
     assert!(!log.contains("it is there"), "{log}");
@@ -111,7 +116,7 @@ fn moving_folders_and_putting_links_in_their_place_shows_nothing_more() {
     assert_eq!(fs::read_to_string(&inside).unwrap(), "SECRET-TEXT\n", "by its path, it is the other file");
     assert!(build(&format!("#include \"s.h\"{KERNEL}"), "-I inc", Some(view.clone())).is_ok());
     for path in [&secret, &inside] {
-        let trick = format!("__asm__(\".incbin \\\"{}\\\"\");{KERNEL}", path.display());
+        let trick = incbin(path) + KERNEL;
         let made = build(&trick, "", Some(view.clone()));
         assert!(matches!(made, Err(CompileError::Refused { .. })), "{path:?}: {made:?}");
     }

@@ -41,7 +41,8 @@ fn shown(folder: &Path) -> View {
 }
 
 fn compiler(cache: Option<&Path>, view: Option<View>) -> Compiler {
-    let mut compiler = Compiler::new(Settings { cache: cache.map(Path::to_owned), ..Settings::default() }, &Monitor::default());
+    let mut compiler =
+        Compiler::new(Settings { cache: cache.map(Path::to_owned), ..Settings::default() }, &Monitor::default());
     view.into_iter().for_each(|view| compiler.see(view));
     compiler
 }

@@ -31,12 +31,13 @@ impl Compare {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
         // What is wrong with a machine is said before anything takes time.
         let machines = self.systems.iter().map(|name| self.how.load(name)).collect::<miette::Result<Vec<_>>>()?;
+        let out = self.how.claim()?;
         catch_interrupts()?;
         let arguments: Vec<String> = self.guest.arguments.iter().map(|word| word.to_string_lossy().into()).collect();
         let mut comparison = Comparison::new(self.guest.name(), &arguments);
         let mut wrong = Vec::new();
         for (name, machine) in self.systems.iter().zip(&machines) {
-            let folder = self.how.out.as_ref().map(|folder| folder.join(&machine.name));
+            let folder = out.as_ref().map(|out| out.path().join(&machine.name));
             let (ran, summary) = self.how.run(&self.guest, machine, Output::Kept, folder.as_deref(), ui)?;
             match (ran.end, summary) {
                 (End::Exited { code: 0 }, Some(summary)) => comparison.add(summary),
@@ -51,8 +52,9 @@ impl Compare {
                 break;
             }
         }
-        if let Some(folder) = &self.how.out {
-            comparison.write(folder).into_diagnostic()?;
+        if let Some(out) = out {
+            comparison.write(out.path()).into_diagnostic()?;
+            out.publish().into_diagnostic()?;
         }
         ui.print(&comparison.to_string())?;
         ui.report(&comparison)?;

@@ -1,6 +1,7 @@
 //! A program inside the simulator: what `cohesim run` and `cohesim compare` both start.
 
 use crate::{files, opencl::Facts, progress::Progress};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use engine::{Monitor, Outcome, Run, Time};
 use machine::{
     Gpus, Machine,
@@ -31,7 +32,8 @@ pub struct Guest {
     /// musl-gcc -static; one that is dynamically linked needs --host-libraries or --root.
     pub program: PathBuf,
     /// Show a folder to the program, at its own path or at GUEST, to read or (with :rw) to write.
-    #[arg(long, value_name = "HOST[:GUEST][:rw]")]
+    #[arg(long, value_name = "HOST[:GUEST][:rw]",
+          value_parser = OsStringValueParser::new().try_map(|text| Mount::parse(&text)))]
     mount: Vec<Mount>,
     /// Show the program the libraries of this computer (/lib, /lib64, /usr/lib, /usr/lib64, /usr/local/lib) to read, for one that is
     /// dynamically linked.
@@ -55,7 +57,7 @@ pub struct Guest {
     /// How long a file that the program writes may become.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     max_file: Bytes,
-    /// How much the program may write to files in all.
+    /// How much the program may write to files in all. (What is compiled for it is kept in the user's cache, 512 MiB in all.)
     #[arg(long, value_name = "SIZE", default_value = "16GiB", value_parser = size)]
     max_written: Bytes,
     /// How much of the program's output is kept where it is not shown (with --json, and by compare); the rest is counted.
@@ -162,7 +164,7 @@ impl Guest {
             On::Machine(machine, options) => Some((machine, Gpus::new(machine, options))),
         };
         let on = gpus.as_ref().map(|(machine, gpus)| ((*machine).into(), gpus.for_driver(forward.as_ref())));
-        let driver = self.opencl.driver(&options, &here, on);
+        let driver = self.opencl.driver(&options, on);
         let usage = driver.usage();
         options.driver = Box::new(driver);
         let mut process = Process::start(&image, options)
@@ -210,7 +212,7 @@ impl Guest {
             options.cpus = guest.cpus.unwrap_or(cores);
             options.stdio = stdio(output, &captured, out, err);
             options.files_used = Some(files_used);
-            let driver = guest.opencl.driver(&options, &here, Some((facts, gpus.for_driver())));
+            let driver = guest.opencl.driver(&options, Some((facts, gpus.for_driver())));
             let usage = driver.usage();
             options.driver = Box::new(driver);
             Ok((Process::start(&image, options)?, usage))
@@ -228,7 +230,7 @@ impl Guest {
     }
 
     fn options(&self, path: &Path, here: &Path) -> miette::Result<Options> {
-        let mut options = Options::new(path.display().to_string());
+        let mut options = Options::new(path.as_os_str().as_bytes());
         options.arguments = vec![self.program.as_os_str().as_bytes().to_vec()];
         options.arguments.extend(self.arguments.iter().map(|argument| argument.clone().into_vec()));
         options.environment = self.environment(here)?;

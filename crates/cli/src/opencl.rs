@@ -2,12 +2,10 @@
 
 use machine::Machine;
 use os::{
-    compiler::{self, Folder},
-    files::Mount,
+    compiler,
     opencl::{Costs, Driver, PolicyKind, Settings, Usage, gpu::Gpus},
 };
 use serde::Serialize;
-use std::path::Path;
 
 /// What the program finds when it asks for OpenCL devices.
 #[derive(Clone, clap::Args)]
@@ -46,14 +44,8 @@ impl OpenCl {
         self.gpus.map(|_| "--gpus").or(instructions)
     }
 
-    /// A driver for a process that will be started with these options and works in `here`; its kernels run on these GPUs, or without time.
-    pub fn driver(&self, process: &os::Options, here: &Path, on: Option<(Facts, Box<dyn Gpus>)>) -> Driver {
-        let folder = |mount: &Mount| Folder {
-            host: mount.host.clone(),
-            guest: mount.guest.as_ref().unwrap_or(&mount.host).display().to_string(),
-        };
-        let working = Folder { host: here.into(), guest: here.display().to_string() };
-        let folders: Vec<Folder> = process.mounts.iter().map(folder).chain([working]).collect();
+    /// A driver for a process that will be started with these options; its kernels run on these GPUs, or without time.
+    pub fn driver(&self, process: &os::Options, on: Option<(Facts, Box<dyn Gpus>)>) -> Driver {
         let compiler = compiler::Settings { allow_unconfined: self.unconfined_compiler, ..Default::default() };
         let usual = on.as_ref().map_or(PolicyKind::Memcpy, |(facts, _)| facts.policy);
         let mut settings = Settings {
@@ -66,7 +58,6 @@ impl OpenCl {
             },
             compiler,
             kernel_limit: self.max_kernel_instructions,
-            folders: Box::new(move || folders.clone()),
             say: Box::new(|text| eprintln!("cohesim: OpenCL: {text}")),
             monitor: process.monitor.clone(),
             ..Settings::default()

@@ -7,6 +7,10 @@ use crate::ui::Ui;
 use engine::{Headway, Hertz, Monitor, Time};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, WrapErr};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
 use std::{
     io::{self, IsTerminal, Write},
     sync::{
@@ -20,14 +24,30 @@ use std::{
 /// Set when the user has asked for the end.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Lets Ctrl-C end runs with what is known so far; a second one ends the command at once.
+/// Lets Ctrl-C, SIGTERM and SIGHUP end runs with what is known so far; a second one ends the command at once. What the
+/// command was started to ignore (`nohup`) is still ignored.
 pub fn catch_interrupts() -> miette::Result<()> {
-    let caught = || {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+    let ignored = ignored();
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let signals = Signals::new(wanted).into_diagnostic().wrap_err("Ctrl-C can't be caught");
+    let mut signals = signals?;
+    let caught = move || {
+        for signal in signals.forever() {
+            if INTERRUPTED.swap(true, Ordering::Relaxed) {
+                os::compiler::abandon();
+                std::process::exit(128 + signal);
+            }
         }
     };
-    ctrlc::set_handler(caught).into_diagnostic().wrap_err("Ctrl-C can't be caught")
+    thread::Builder::new().name("signals".into()).spawn(caught).into_diagnostic().wrap_err("Ctrl-C can't be caught")?;
+    Ok(())
+}
+
+/// The signals that are ignored, as bits: the first is signal 1.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Whether the user has asked for the end.

@@ -7,6 +7,7 @@ use crate::{
 use engine::Monitor;
 use figures::{Conductor, Event, Experiment, Options, State, Store};
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
+use report::OutFolder;
 use sha2::{Digest, Sha256};
 use std::{num::NonZero, path::PathBuf, thread};
 
@@ -38,6 +39,7 @@ pub struct Repro {
 impl Repro {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
         let experiment = self.experiment()?;
+        let out = self.out.as_deref().map(OutFolder::claim).transpose().into_diagnostic()?;
         catch_interrupts()?;
         let store = self
             .store
@@ -52,8 +54,9 @@ impl Repro {
         let options = Options { quick: self.quick, native: self.native };
         let (findings, missing) = figures::conduct(experiment, options, &conductor).into_diagnostic()?;
         drop(watched);
-        if let Some(folder) = &self.out {
-            report::write_findings(folder, &findings).into_diagnostic()?;
+        if let Some(out) = out {
+            report::write_findings(out.path(), &findings).into_diagnostic()?;
+            out.publish().into_diagnostic()?;
         }
         ui.print(&report::findings_text(&findings))?;
         ui.report(&findings)?;
@@ -86,6 +89,7 @@ fn tell(Event { number, of, job, state }: Event) {
     match state {
         State::Begun => eprintln!("run {number} of {of}: {job}"),
         State::Kept => eprintln!("run {number} of {of}: {job}: kept from before"),
+        State::Damaged => eprintln!("run {number} of {of}: {job}: what was kept of it is damaged, it is run again"),
         State::Done(time) => eprintln!("run {number} of {of}: done in {:.1} s", time.as_secs_f64()),
         State::Failed(error) => eprintln!("run {number} of {of}: {job}: {error}"),
     }

@@ -8,8 +8,9 @@ use crate::{
     ui::Ui,
 };
 use engine::Monitor;
+use miette::IntoDiagnostic;
 use os::{End, process::Totals};
-use report::{FastForward, Summary};
+use report::{FastForward, OutFolder, Summary};
 use serde::Serialize;
 
 /// Run a program: a built-in workload, or an x86-64 Linux program.
@@ -74,7 +75,12 @@ impl Run {
             true => (self.run_without_time(output, ui)?, None),
             false => {
                 let machine = self.how.load(self.system.as_deref().unwrap_or(DEFAULT))?;
-                self.how.run(&self.guest, &machine, output, self.how.out.as_deref(), ui)?
+                let out = self.how.claim()?;
+                let ran = self.how.run(&self.guest, &machine, output, out.as_ref().map(OutFolder::path), ui)?;
+                if let Some(out) = out.filter(|_| ran.1.is_some()) {
+                    out.publish().into_diagnostic()?;
+                }
+                ran
             }
         };
         let name = self.guest.name();

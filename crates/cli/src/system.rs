@@ -9,7 +9,7 @@ use engine::{Monitor, Sample, Time, TraceSpec};
 use machine::{Machine, Options};
 use miette::{IntoDiagnostic, miette};
 use os::forward::{FastForward, Forwarded, Point, WarmUp};
-use report::{HostFacts, Input, Program, Subject, Summary};
+use report::{HostFacts, Input, OutFolder, Program, Subject, Summary};
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
@@ -37,7 +37,7 @@ pub struct System {
     check: bool,
     /// Write statistics, the machine and a page to look at (report.html) to this folder.
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    out: Option<PathBuf>,
     /// Write a trace of at most so many events too, for ui.perfetto.dev; an event takes about 100 bytes.
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, default_missing_value = "1000000", requires = "out")]
     trace: Option<usize>,
@@ -56,6 +56,11 @@ impl System {
     fn forward(&self) -> miette::Result<Option<FastForward>> {
         let plan = self.fast_forward.map(|to| FastForward::new(to, self.warm_up));
         plan.transpose().map_err(|why| miette!("--warm-up {}: {why}", self.warm_up))
+    }
+
+    /// Takes the folder that results are to go to, if there is one.
+    pub fn claim(&self) -> miette::Result<Option<OutFolder>> {
+        self.out.as_deref().map(OutFolder::claim).transpose().into_diagnostic()
     }
 
     /// Runs a program on a machine; what it brought goes to `folder` too.

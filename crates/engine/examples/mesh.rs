@@ -16,6 +16,8 @@ use engine::{
     Context, Counter, Cycles, Energy, EventCount, Hertz, Histogram, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec,
     Model, Outcome, Outlet, PortSpec, RoundRobin, RunOptions, Scope, Time,
 };
+use signal_hook::{consts::SIGINT, iterator::Signals};
+use std::thread;
 
 const ROWS: usize = 3;
 const COLUMNS: usize = 6;
@@ -249,7 +251,8 @@ fn main() {
     // what was measured until then is printed all the same.
     let options = RunOptions { threads, watchdog: Some(Time::micros(100)), ..RunOptions::default() };
     let monitor = options.monitor.clone();
-    ctrlc::set_handler(move || monitor.stop()).expect("this is the only handler of Ctrl-C");
+    let mut signals = Signals::new([SIGINT]).expect("Ctrl-C can be caught");
+    thread::spawn(move || signals.forever().for_each(|_| monitor.stop()));
     let run = model.run(&options);
     println!("{} after {}, {} events", run.outcome, run.end, run.events);
     let statistics = run.total();

@@ -1,6 +1,8 @@
 //! Does the runs of an experiment, several at a time, and keeps what they bring.
 
-use crate::{Experiment, Findings, Job, Measured, Options, RunError, Store, StoreError, native, run, run::Prepared};
+use crate::{
+    Experiment, Findings, Job, Measured, Options, RunError, Store, StoreError, native, run, run::Prepared, store::Kept,
+};
 use engine::Monitor;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,6 +36,8 @@ pub enum State<'a> {
     Begun,
     /// Its result was there.
     Kept,
+    /// Its result was there, but is damaged: it is run again.
+    Damaged,
     Done(Duration),
     Failed(&'a RunError),
 }
@@ -70,6 +74,7 @@ pub fn conduct(
     options: Options,
     conductor: &Conductor,
 ) -> Result<(Findings, Vec<Missing>), StoreError> {
+    conductor.store.map_or(Ok(()), Store::check)?;
     let plan = (experiment.plan)(options);
     let threads = if plan.alone { NonZero::<usize>::MIN } else { conductor.threads };
     let (mut results, missing) = conductor.run_all(&plan.jobs, threads)?;
@@ -130,9 +135,13 @@ impl Conductor<'_> {
             Err(error) => return Ok(Err(error)),
         };
         let entry = self.store.map(|store| (store, store.key(job, &prepared)));
-        if let Some(measured) = entry.as_ref().and_then(|(store, key)| store.find(key)) {
-            tell(State::Kept);
-            return Ok(Ok(measured));
+        match entry.as_ref().map(|(store, key)| store.find(key)) {
+            Some(Kept::Whole(measured)) => {
+                tell(State::Kept);
+                return Ok(Ok(measured));
+            }
+            Some(Kept::Damaged) => tell(State::Damaged),
+            Some(Kept::Nothing) | None => {}
         }
         if self.monitor.is_stopped() {
             return Ok(Err(RunError::Interrupted));

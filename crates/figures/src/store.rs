@@ -1,7 +1,8 @@
 //! Results of runs, kept by what they depend on.
 //!
-//! An entry is a file of JSON named by a hash of the simulator, the resolved machine, the program and its arguments. It is
-//! written beside its place and then moved there; one that can't be read as what it should be counts as not there.
+//! An entry is a file named by a hash of the simulator, the resolved machine, the program and its arguments: a line with the
+//! hash of the rest, which is JSON. It is written beside its place and then moved there; one that was changed since is damaged
+//! and is not used.
 
 use crate::{Job, Measured, run::Prepared};
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,14 @@ pub struct Store {
 pub struct StoreError {
     pub path: PathBuf,
     pub source: io::Error,
+}
+
+/// What is there of a run.
+pub(crate) enum Kept {
+    Nothing,
+    Whole(Measured),
+    /// A file that is not as it was written.
+    Damaged,
 }
 
 /// The file of an entry: what it is of, for people, and what came out.
@@ -62,13 +71,23 @@ impl Store {
         part(prepared.machine.resolved.as_bytes());
         part(prepared.image);
         std::iter::once(&job.program).chain(&job.arguments).for_each(|word| part(word.as_bytes()));
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&hash.finalize())
     }
 
-    /// The result of a run, if it is there and whole.
-    pub(crate) fn find(&self, key: &str) -> Option<Measured> {
-        let entry: Entry = serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()?;
-        (entry.key == key).then_some(entry.measured)
+    /// Finds out whether results can be kept, before a run takes hours.
+    pub fn check(&self) -> Result<(), StoreError> {
+        let probe = self.folder.join(format!(".probe.{}.partial", std::process::id()));
+        let made = fs::create_dir_all(&self.folder).and_then(|()| fs::write(&probe, b"it can be written"));
+        _ = fs::remove_file(&probe);
+        made.map_err(|source| StoreError { path: self.folder.clone(), source })
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Kept {
+        let file = match fs::read(self.path(key)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Kept::Nothing,
+            file => file.unwrap_or_default(),
+        };
+        whole(&file).filter(|entry| entry.key == key).map_or(Kept::Damaged, |entry| Kept::Whole(entry.measured))
     }
 
     pub(crate) fn keep(&self, key: &str, job: &Job, measured: &Measured) -> Result<(), StoreError> {
@@ -83,12 +102,28 @@ impl Store {
     }
 
     fn path(&self, key: &str) -> PathBuf {
-        self.folder.join(format!("{key}.json"))
+        self.folder.join(format!("{key}.result"))
     }
 }
 
 fn write(folder: &Path, partial: &Path, path: &Path, entry: &Entry) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    fs::write(partial, serde_json::to_vec_pretty(entry)?)?;
+    let text = serde_json::to_vec_pretty(entry)?;
+    fs::write(partial, [digest(&text).as_bytes(), b"\n", &text].concat())?;
     fs::rename(partial, path)
+}
+
+/// The entry of a file, if that is as it was written.
+fn whole(file: &[u8]) -> Option<Entry> {
+    let end = file.iter().position(|byte| *byte == b'\n')?;
+    let (noted, text) = (&file[..end], &file[end + 1..]);
+    if noted == digest(text).as_bytes() { serde_json::from_slice(text).ok() } else { None }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -56,7 +56,7 @@ fn conducted(folder: &Folder, simulator: &[u8], threads: usize) -> (Findings, Ve
         match event.state {
             State::Done(_) => counts.0 += 1,
             State::Kept => counts.1 += 1,
-            State::Begun | State::Failed(_) => {}
+            State::Begun | State::Damaged | State::Failed(_) => {}
         }
     };
     let threads = NonZero::new(threads).expect("not none");
@@ -83,6 +83,13 @@ fn an_experiment_is_resumed_with_the_same_findings() {
     let files = folder.files();
     assert_eq!(files.len(), 2);
     fs::write(&files[0], "{").expect("it can be damaged");
+    let (repaired, _, counts) = conducted(&folder, b"a", 2);
+    assert_eq!(((1, 1), &first), (counts, &repaired));
+
+    let text = fs::read_to_string(&files[1]).expect("it is text");
+    let (before, after) = text.split_once("\"region_fs\": ").expect("what was measured is in it");
+    let changed = if after.starts_with('1') { "2" } else { "1" };
+    fs::write(&files[1], format!("{before}\"region_fs\": {changed}{}", &after[1..])).expect("a digit can be changed");
     let (repaired, _, counts) = conducted(&folder, b"a", 2);
     assert_eq!(((1, 1), &first), (counts, &repaired));
 

@@ -3,6 +3,7 @@
 //! The driver runs on the kernel's side of the wall. It reads and writes the guest's memory at the guest's own virtual
 //! addresses, with the rights the guest itself would have, and it may map memory into the guest.
 
+use crate::files::View;
 use engine::Time;
 use mem::{Bytes, Frames, PhysAddr, VirtAddr};
 use std::fmt;
@@ -141,6 +142,11 @@ pub enum Answer {
 pub trait Trap {
     /// One call, with the arguments in the order of the system-call convention: rdi, rsi, rdx, r10, r8, r9.
     fn trap(&mut self, args: [u64; 6], thread: Tid, guest: &mut dyn GuestMemory, now: Time) -> Answer;
+
+    /// What the program can read from now on: at its start, and when it has changed its working folder.
+    fn see(&mut self, files: View) {
+        let _ = files;
+    }
 
     /// Lets the driver's devices work for a while (about `budget` instructions of theirs). To be called between the turns of
     /// threads, and again and again while all of them wait. Answers with the instructions executed; more than zero means

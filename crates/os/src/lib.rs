@@ -4,7 +4,7 @@
 //! space with page tables in simulated physical memory, threads, signals, files behind a wall, and clocks that run in
 //! simulated time. The program is not trusted: whatever it does, it gets an error number or a signal, and it sees no file of
 //! the host but those it was shown.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod calls;
 pub mod compiler;

@@ -1,4 +1,4 @@
-//! The files of a run: written whole or not at all.
+//! The files of a run. `out.rs` makes them appear together.
 
 use crate::{Summary, csv, html, parquet, perfetto, subject::Subject, subject::VERSION};
 use engine::{Region, Run, Statistics, Time, Value};
@@ -17,7 +17,7 @@ pub struct ReportError {
     pub source: io::Error,
 }
 
-/// Writes the results of a run to a folder, which is made if need be:
+/// Writes the results of a run to a folder, which is made if need be (see [`OutFolder`](crate::OutFolder)):
 ///
 /// - `stats.json`, `stats.csv`, `stats.parquet`: every statistic, simulated facts only: the same for any number of threads;
 /// - `summary.json`: what they come down to; `report.html`: the same to look at;
@@ -126,13 +126,7 @@ pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
     text
 }
 
-/// Writes a file under another name and gives it its own when it is whole.
 pub(crate) fn file(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
-    let (path, partial) = (folder.join(name), folder.join(format!(".{name}.{}.partial", std::process::id())));
-    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
-    written.map_err(|source| {
-        // Whatever is left of it is of no use; that it can't be removed either changes nothing.
-        _ = fs::remove_file(&partial);
-        ReportError { path, source }
-    })
+    let path = folder.join(name);
+    fs::write(&path, bytes).map_err(|source| ReportError { path, source })
 }

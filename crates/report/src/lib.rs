@@ -14,6 +14,7 @@ mod figures;
 mod files;
 mod findings;
 mod html;
+mod out;
 mod parquet;
 mod perfetto;
 mod subject;
@@ -23,6 +24,7 @@ mod text;
 pub use comparison::{Compared, Comparison};
 pub use files::{ReportError, write};
 pub use findings::{findings_text, write_findings};
+pub use out::{OutError, OutFolder};
 pub use subject::{Digest, FastForward, HostFacts, Identity, Input, Program, Subject, VERSION};
 pub use summary::{
     Accesses, Bottleneck, CacheLevel, Core, Cores, KernelTime, Memory, Network, Rows, Share, Spread, Summary, Units,

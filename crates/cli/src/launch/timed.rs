@@ -9,7 +9,7 @@ use engine::Outcome;
 use gcn3::dispatch::Dispatch;
 use machine::{Machine, Options, Staged};
 use miette::{IntoDiagnostic, bail, miette};
-use report::{HostFacts, Program, Subject, Summary};
+use report::{HostFacts, OutFolder, Program, Subject, Summary};
 use std::{path::PathBuf, time::Instant};
 
 /// What is asked of a launch in time.
@@ -57,6 +57,7 @@ impl Timed {
         if machine.complex.is_some() {
             bail!("'{}' has a CPU, which launches kernels from a program: `cohesim run`", machine.name);
         }
+        let out = self.out.as_deref().map(OutFolder::claim).transpose().into_diagnostic()?;
         catch_interrupts()?;
         let options = Options { threads, check: self.check, ..Options::default() };
         let start = Instant::now();
@@ -68,8 +69,9 @@ impl Timed {
         drop(progress);
         let host = HostFacts { seconds: start.elapsed().as_secs_f64(), threads, checked: self.check };
         let subject = Subject { program, arguments, machine: &machine, run, total: run.end, forwarded: None, host };
-        if let Some(folder) = &self.out {
-            report::write(folder, &subject).into_diagnostic()?;
+        if let Some(out) = out {
+            report::write(out.path(), &subject).into_diagnostic()?;
+            out.publish().into_diagnostic()?;
         }
         match &run.outcome {
             Outcome::Finished => {}

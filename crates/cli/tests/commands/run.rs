@@ -93,3 +93,40 @@ fn of_what_is_printed_the_report_holds_as_much_as_the_user_says() {
     let report = run.json();
     assert_eq!((report["stdout"].as_str(), report["stdout_bytes"].as_u64()), (Some("hello"), Some(13)));
 }
+
+#[test]
+fn a_folder_for_results_is_looked_at_before_the_program_runs() {
+    let folder = Folder::new("run-out");
+    let run = |out: &str| cohesim(&["run", "vecadd", "--system", "skeleton", "--out", out, "--", "--size", "tiny"]);
+    let nowhere = run("/proc/nowhere/results");
+    assert!(nowhere.out.is_empty(), "the program ran: {}", nowhere.out);
+    assert!(nowhere.error().contains("results can't be written to '/proc/nowhere/results'"));
+    std::fs::create_dir_all(folder.file("mine")).unwrap();
+    std::fs::write(folder.file("mine/notes.txt"), "mine").unwrap();
+    let refused = run(&folder.file("mine"));
+    assert!(refused.out.is_empty(), "the program ran: {}", refused.out);
+    assert!(refused.error().contains("which is no result of an earlier run"));
+    run(&folder.file("results")).result();
+    std::fs::write(folder.file("results/trace.json"), "of an earlier run").unwrap();
+    run(&folder.file("results")).result();
+    assert_eq!(folder.names(), ["mine", "results"]);
+    assert!(!Path::new(&folder.file("results/trace.json")).exists(), "a trace that this run did not take");
+}
+
+#[test]
+fn names_of_folders_need_not_be_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new("run-names");
+    let odd = Path::new(&folder.file("x")).with_file_name(std::ffi::OsStr::from_bytes(b"odd \xff name"));
+    std::fs::create_dir_all(&odd).unwrap();
+    let mut mount = odd.clone().into_os_string();
+    mount.push(":/shown");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_cohesim"))
+        .args(["run", "vecadd", "--functional", "--mount"])
+        .arg(mount)
+        .args(["--", "--size", "tiny"])
+        .current_dir(&odd)
+        .output()
+        .expect("the command was built");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -32,9 +32,10 @@ impl Process {
 
     fn maps(&self) -> String {
         let mut text = String::new();
+        let program = String::from_utf8_lossy(&self.files.program.0);
         for (start, area) in self.space.areas().iter() {
             let (offset, inode, name) = match &area.backing {
-                Backing::Zeros("program") => (0, 9, self.files.program.0.as_str()),
+                Backing::Zeros("program") => (0, 9, &*program),
                 Backing::Zeros(name) => (0, 0, *name),
                 Backing::File { file, offset } => (*offset, 10, file.path()),
             };
@@ -46,8 +47,8 @@ impl Process {
     }
 
     fn name(&self) -> String {
-        let path = &self.files.program.0;
-        path.rsplit('/').next().unwrap_or(path).chars().take(15).collect()
+        let path = String::from_utf8_lossy(&self.files.program.0);
+        path.rsplit('/').next().unwrap_or(&path).chars().take(15).collect()
     }
 
     fn status(&self) -> String {

@@ -18,7 +18,7 @@ mod threads;
 mod times;
 
 use crate::{
-    Answer,
+    Answer, End,
     errno::Errno,
     guest::TRAP_CALL,
     process::{Process, Wait, What},
@@ -226,7 +226,12 @@ impl Process {
 
     fn trap(&mut self, index: usize, args: [u64; 6]) -> Outcome {
         let (tid, now) = (self.threads[index].tid, self.clock.now());
-        match self.driver.trap(args, tid, &mut self.space, now) {
+        let answer = self.driver.trap(args, tid, &mut self.space, now);
+        // A build that was stopped has failed: the program must not go on as if its source were wrong.
+        if self.monitor.is_stopped() && self.end.is_none() {
+            self.end = Some(End::Interrupted { time: now });
+        }
+        match answer {
             Answer::Return(value) => {
                 self.retry(|what| what == What::Driver);
                 Ok(Flow::Return(value))

@@ -114,12 +114,14 @@ impl Process {
     pub(super) fn chdir(&mut self, path: u64) -> Outcome {
         let path = self.read_path(path)?;
         self.files.change_folder(super::AT_FDCWD, &path)?;
+        self.driver.see(self.files.view());
         DONE
     }
 
     pub(super) fn fchdir(&mut self, fd: u64) -> Outcome {
         self.files.get(fd)?;
         self.files.folder = self.files.base(fd)?;
+        self.driver.see(self.files.view());
         DONE
     }
 

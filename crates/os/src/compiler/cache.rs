@@ -1,12 +1,14 @@
 //! What was compiled, kept by what it was made of.
 //!
 //! An entry is a file named by a hash of everything that went in: source, options, compiler, libraries. It is written
-//! beside its place and then moved there, and what is read is checked against the hash it was written with.
+//! beside its place and then moved there, and what is read is checked against the hash it was written with. The whole is
+//! bounded: programs decide how many kernels there are and how large. What was used least recently goes first.
 
 use std::{
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use sha2::{Digest, Sha256};
@@ -50,15 +52,21 @@ pub fn find(folder: &Path, key: &Hash) -> Option<Built> {
     let (size, rest) = body.split_at_checked(8)?;
     let size = usize::try_from(u64::from_le_bytes(size.try_into().ok()?)).ok()?;
     let (log, bytes) = rest.split_at_checked(size)?;
-    Some(Built { bytes: bytes.to_vec(), log: String::from_utf8(log.to_vec()).ok()? })
+    let built = Built { bytes: bytes.to_vec(), log: String::from_utf8(log.to_vec()).ok()? };
+    // It has been used now; where that can't be noted it goes earlier.
+    let _ =
+        fs::File::options().append(true).open(path(folder, key)).and_then(|file| file.set_modified(SystemTime::now()));
+    Some(built)
 }
 
-/// Adds an entry.
-pub fn keep(folder: &Path, key: &Hash, built: &Built) -> io::Result<()> {
+/// Adds an entry, and makes room for it: all entries together have at most `limit` bytes.
+pub fn keep(folder: &Path, key: &Hash, built: &Built, limit: u64) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let log = built.log.as_bytes();
     let body = [&(log.len() as u64).to_le_bytes(), log, &built.bytes].concat();
     let target = path(folder, key);
+    let size = (MAGIC.len() + 32 + body.len()) as u64;
+    evict(folder, limit.checked_sub(size).ok_or(io::ErrorKind::FileTooLarge)?)?;
     let unique = format!("{}-{:?}", std::process::id(), std::thread::current().id());
     let partial = target.with_extension(unique.replace(['(', ')'], ""));
     let written = fs::File::create(&partial).and_then(|mut file| {
@@ -74,6 +82,32 @@ pub fn keep(folder: &Path, key: &Hash, built: &Built) -> io::Result<()> {
     written
 }
 
+/// Removes what was used least recently, partial files of runs that were killed included, until `limit` bytes are left.
+fn evict(folder: &Path, limit: u64) -> io::Result<()> {
+    /// What a name costs on a disk, so that small entries can't fill one either.
+    const NAME_COST: u64 = 4096;
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        // One that another run has just removed is of no interest.
+        if let Ok(meta) = entry.metadata().and_then(|meta| Ok((meta.modified()?, meta.len() + NAME_COST))) {
+            entries.push((meta, entry.path()));
+        }
+    }
+    entries.sort();
+    let mut total: u64 = entries.iter().map(|((_, size), _)| size).sum();
+    for ((_, size), path) in entries {
+        if total <= limit {
+            break;
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => total -= size,
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,7 +118,7 @@ mod tests {
         let key = hash(&[b"source", b"options"]);
         let built = Built { bytes: vec![1, 2, 3], log: "fine".into() };
         assert_eq!(find(&folder, &key), None);
-        keep(&folder, &key, &built).unwrap();
+        keep(&folder, &key, &built, 1 << 20).unwrap();
         assert_eq!(find(&folder, &key), Some(built));
         let mut file = fs::read(path(&folder, &key)).unwrap();
         *file.last_mut().unwrap() ^= 1;
@@ -92,6 +126,29 @@ mod tests {
         assert_eq!(find(&folder, &key), None, "a damaged entry");
         fs::write(path(&folder, &key), b"short").unwrap();
         assert_eq!(find(&folder, &key), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_was_used_least_recently_makes_room() {
+        let folder = std::env::temp_dir().join(format!("cohesim-cache-room-{}", std::process::id()));
+        let built = Built { bytes: vec![7; 10_000], log: String::new() };
+        let keys: Vec<Hash> = (0..4_u8).map(|n| hash(&[&[n]])).collect();
+        let used = |key: &Hash, seconds: u64| {
+            let file = fs::File::options().append(true).open(path(&folder, key)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+        };
+        let limit = 3 * 15_000;
+        for (n, key) in keys[..3].iter().enumerate() {
+            keep(&folder, key, &built, limit).unwrap();
+            used(key, 100 + n as u64);
+        }
+        // The first is used again: the second is now the oldest.
+        assert!(find(&folder, &keys[0]).is_some());
+        keep(&folder, &keys[3], &built, limit).unwrap();
+        let there: Vec<bool> = keys.iter().map(|key| find(&folder, key).is_some()).collect();
+        assert_eq!(there, [true, false, true, true]);
+        assert!(keep(&folder, &keys[1], &built, 9_000).is_err(), "one that is larger than all may be");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -1,24 +1,34 @@
 //! The compiler behind `clBuildProgram`: the host's clang, kept behind the wall.
 //!
-//! The source comes from a program that nobody trusts, and a compiler can be made to read any file (`#include`,
-//! `.incbin`) and to run code (`-fplugin`). So options go through a list of those that are allowed (`options`), and
-//! clang runs confined (`wall`): it sees its own files, a folder of its own, and what the program itself may read. What
-//! it makes is kept by content (`cache`).
+//! The source comes from a program that is not trusted, and a compiler can be made to read any file (`#include`, `.incbin`)
+//! and to run code (`-fplugin`). So options go through a list of those that are allowed (`options`); what a source includes
+//! is read for it, as the program itself would read it (`headers`); and clang runs confined (`wall`): it can read its own
+//! files (`toolchain`) and those of this build (`workspace`), and nothing else. What it makes is kept by content (`cache`).
 
 mod cache;
+mod child;
 pub mod flags;
+mod headers;
 mod invoke;
 mod options;
+mod toolchain;
 mod wall;
+mod workspace;
 
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::{cell::OnceCell, path::PathBuf};
 
+use engine::Monitor;
 use thiserror::Error;
 
+use crate::files::View;
+use headers::Headers;
+use invoke::Invocation;
 pub use options::{OptionError, Options, Purpose};
+use toolchain::Toolchain;
+pub use workspace::abandon;
 
 /// How the compiler is found and held.
 #[derive(Clone, Debug)]
@@ -28,6 +38,8 @@ pub struct Settings {
     pub device_libs: PathBuf,
     /// Where what was compiled is kept; nowhere if none.
     pub cache: Option<PathBuf>,
+    /// How large that may become, in bytes: what was used least recently goes first.
+    pub cache_limit: u64,
     /// Whether clang may run where nothing can confine it.
     pub allow_unconfined: bool,
 }
@@ -38,16 +50,10 @@ impl Default for Settings {
             clang: flags::CLANG.into(),
             device_libs: flags::DEVICE_LIBS.into(),
             cache: cache::default_folder(),
+            cache_limit: 512 << 20,
             allow_unconfined: false,
         }
     }
-}
-
-/// A folder that the program may read, and what it calls it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folder {
-    pub host: PathBuf,
-    pub guest: String,
 }
 
 /// What is to be made.
@@ -87,39 +93,76 @@ pub enum CompileError {
     #[error("the linker of clang is not installed; on Debian: apt install lld-19")]
     NoLinker,
     #[error(
-        "nothing on this computer can confine the compiler (no Landlock in the kernel, no bubblewrap installed), and \
-         the program's source could make it read any file; --unconfined-compiler runs it nevertheless"
+        "nothing on this computer can confine the compiler (the kernel has no Landlock; Linux 5.13 brought it), and the \
+         program's source could make it read any file; --unconfined-compiler runs it nevertheless"
     )]
     Unconfined,
     #[error("the compiler took more than {seconds} s and was stopped")]
     TooLong { seconds: u64 },
+    #[error("the compiler was stopped, as the simulation was")]
+    Interrupted,
     #[error("{what}: {detail}")]
     System { what: String, detail: String },
 }
 
-/// The compiler.
-#[derive(Clone, Debug)]
+/// The compiler, as one program uses it.
 pub struct Compiler {
     settings: Settings,
+    /// Found when it is first needed.
+    toolchain: OnceCell<Toolchain>,
+    /// What the program can read.
+    view: Option<View>,
+    monitor: Monitor,
 }
 
 impl Compiler {
-    pub fn new(settings: Settings) -> Self {
-        Self { settings }
+    /// Builds end when `monitor` is stopped.
+    pub fn new(settings: Settings, monitor: &Monitor) -> Self {
+        Self { settings, toolchain: OnceCell::new(), view: None, monitor: monitor.clone() }
     }
 
-    /// Makes what is asked for, or finds it in the cache. `folders`: what the program may read; the last one is searched
-    /// for headers when those of the options have been.
-    pub fn make(&self, job: &Job<'_>, options: &Options, folders: &[Folder]) -> Result<Built, CompileError> {
-        let run = invoke::Invocation::new(&self.settings, job, options, folders)?;
-        let Some(cache) = &self.settings.cache else { return run.make() };
-        let Some(key) = run.key()? else { return run.make() };
-        if let Some(built) = cache::find(cache, &key) {
-            return Ok(built);
+    /// What the program can read from now on.
+    pub fn see(&mut self, view: View) {
+        self.view = Some(view);
+    }
+
+    /// Makes what is asked for, or finds it in the cache.
+    pub fn make(&self, job: &Job<'_>, options: &Options) -> Result<Built, CompileError> {
+        let toolchain = self.toolchain()?;
+        let (source, given) = match job {
+            Job::Build { source } => (*source, &[][..]),
+            Job::Compile { source, headers } => (*source, *headers),
+            Job::Link { .. } => (&[][..], &[][..]),
+        };
+        let mut headers = Headers::new(self.view.as_ref(), &options.include, given);
+        headers.gather(source)?;
+        loop {
+            let (allow_unconfined, monitor) = (self.settings.allow_unconfined, &self.monitor);
+            let build = Invocation { toolchain, job, options, headers: &headers, allow_unconfined, monitor };
+            let kept = self.settings.cache.as_ref().map(|folder| (folder, build.key()));
+            if let Some(built) = kept.as_ref().and_then(|(folder, key)| cache::find(folder, key)) {
+                return Ok(built);
+            }
+            match build.make() {
+                Ok(built) => {
+                    if let Some((folder, key)) = kept {
+                        // A cache that can't be written is no reason to fail.
+                        let _ = cache::keep(folder, &key, &built, self.settings.cache_limit);
+                    }
+                    return Ok(built);
+                }
+                // A name that only macros make is known now.
+                Err(CompileError::Refused { log }) if headers.supply(&log)? => {}
+                Err(error) => return Err(error),
+            }
         }
-        let built = run.make()?;
-        // A cache that can't be written is no reason to fail.
-        let _ = cache::keep(cache, &key, &built);
-        Ok(built)
+    }
+
+    fn toolchain(&self) -> Result<&Toolchain, CompileError> {
+        if let Some(found) = self.toolchain.get() {
+            return Ok(found);
+        }
+        let found = Toolchain::find(&self.settings)?;
+        Ok(self.toolchain.get_or_init(|| found))
     }
 }

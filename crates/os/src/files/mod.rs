@@ -14,6 +14,7 @@ mod stat;
 mod stdio;
 mod table;
 mod used;
+mod view;
 mod walk;
 
 pub use description::{Kind, MappedOpenFile, OpenFile, flag};
@@ -25,4 +26,5 @@ pub use stat::{FileStat, FileType};
 pub use stdio::{Stdio, Stream};
 pub use table::{Descriptor, Files, Opened, Rename};
 pub use used::UsedFiles;
+pub use view::View;
 pub use walk::{Found, Place, Step, path_of};

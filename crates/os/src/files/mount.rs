@@ -1,6 +1,11 @@
 //! What the user shows to the guest: `HOST[:GUEST][:rw]`.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 use thiserror::Error;
 
 /// A folder of the host, and where the guest sees it.
@@ -29,24 +34,33 @@ impl FromStr for Mount {
     type Err = MountError;
 
     fn from_str(text: &str) -> Result<Mount, MountError> {
-        let mut parts: Vec<&str> = text.split(':').collect();
+        Mount::parse(OsStr::new(text))
+    }
+}
+
+impl Mount {
+    /// Reads what the user wrote; names of folders need not be UTF-8.
+    pub fn parse(text: &OsStr) -> Result<Mount, MountError> {
+        let mut parts: Vec<&[u8]> = text.as_bytes().split(|byte| *byte == b':').collect();
         let writable = match parts.last() {
-            Some(&"rw") if parts.len() > 1 => parts.pop().is_some(),
-            Some(&"ro") if parts.len() > 1 => parts.pop().is_none(),
+            Some(&b"rw") if parts.len() > 1 => parts.pop().is_some(),
+            Some(&b"ro") if parts.len() > 1 => parts.pop().is_none(),
             _ => false,
         };
+        let shown = |part: &[u8]| String::from_utf8_lossy(part).into_owned();
         let (host, guest) = match parts[..] {
-            [""] | ["", _] => return Err(MountError::Empty(text.into())),
+            [b""] | [b"", _] => return Err(MountError::Empty(shown(text.as_bytes()))),
             [host] => (host, None),
             [host, guest] => (host, Some(guest)),
-            _ => return Err(MountError::TooMany(text.into())),
+            _ => return Err(MountError::TooMany(shown(text.as_bytes()))),
         };
         if let Some(guest) = guest
-            && !guest.starts_with('/')
+            && !guest.starts_with(b"/")
         {
-            return Err(MountError::NotAbsolute(guest.into()));
+            return Err(MountError::NotAbsolute(shown(guest)));
         }
-        Ok(Mount { host: host.into(), guest: guest.map(PathBuf::from), writable })
+        let path = |part: &[u8]| Path::new(OsStr::from_bytes(part)).to_owned();
+        Ok(Mount { host: path(host), guest: guest.map(path), writable })
     }
 }
 
@@ -60,6 +74,9 @@ mod tests {
         assert_eq!(mount("data"), Mount { host: "data".into(), guest: None, writable: false });
         assert_eq!(mount("data:rw"), Mount { host: "data".into(), guest: None, writable: true });
         assert_eq!(mount("data:ro"), Mount { host: "data".into(), guest: None, writable: false });
+        let odd = Mount::parse(OsStr::from_bytes(b"\xff:/\xfe")).unwrap();
+        assert_eq!(odd.host.as_os_str().as_bytes(), b"\xff");
+        assert_eq!(odd.guest.unwrap().as_os_str().as_bytes(), b"/\xfe");
         assert_eq!(mount("a:/b:rw"), Mount { host: "a".into(), guest: Some("/b".into()), writable: true });
     }
 

@@ -1,7 +1,7 @@
 //! The descriptors of a process, and the calls on files that need nothing else of it.
 
 use super::{
-    Found, Kind, Namespace, OpenFile, Place, Stdio, Step, Stream,
+    Found, Kind, Namespace, OpenFile, Place, Stdio, Step, Stream, View,
     description::{flag, folder_stat, link_stat},
     emulated::{Emulated, OPENCL},
     namespace::names,
@@ -44,13 +44,13 @@ pub struct Descriptor {
 
 /// Files as a process has them.
 pub struct Files {
-    pub namespace: Namespace,
+    pub namespace: Rc<Namespace>,
     pub stdio: Stdio,
     /// The working folder.
     pub folder: Vec<Step>,
     pub mask: u32,
     /// What the program's own file is called, and what is in it.
-    pub program: (String, Rc<[u8]>),
+    pub program: (Vec<u8>, Rc<[u8]>),
     /// Set when something happened on a pipe.
     pub stirred: Rc<Cell<bool>>,
     table: Vec<Option<Descriptor>>,
@@ -78,9 +78,9 @@ pub enum Opened {
 }
 
 impl Files {
-    pub fn new(namespace: Namespace, stdio: Stdio, folder: Vec<Step>, program: (String, Rc<[u8]>)) -> Files {
+    pub fn new(namespace: Namespace, stdio: Stdio, folder: Vec<Step>, program: (Vec<u8>, Rc<[u8]>)) -> Files {
         let mut files = Files {
-            namespace,
+            namespace: Rc::new(namespace),
             stdio,
             folder,
             mask: 0o022,
@@ -98,6 +98,11 @@ impl Files {
             files.add(Rc::new(file), false, 0).expect("there is room for the first three");
         }
         files
+    }
+
+    /// What the program can read now.
+    pub fn view(&self) -> View {
+        View::new(self.namespace.clone(), self.folder.clone())
     }
 
     /// The file of a descriptor.
@@ -244,8 +249,7 @@ impl Files {
         if writes && !writable {
             return Err(Errno::EROFS);
         }
-        let mut host = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-        host |= match flags & flag::ACCESS {
+        let mut host = match flags & flag::ACCESS {
             flag::WRITE_ONLY => OFlags::WRONLY,
             flag::READ_WRITE => OFlags::RDWR,
             _ => OFlags::RDONLY,
@@ -256,11 +260,7 @@ impl Files {
         if flags & flag::CREATE != 0 && flags & flag::EXCLUSIVE != 0 {
             host |= OFlags::CREATE | OFlags::EXCL;
         }
-        let file = openat(held, name, host, Mode::from_raw_mode(mode))?;
-        // Somebody may have put something else there since it was looked at.
-        if FileStat::from(fstat(&file)?).file_type() != FileType::Regular || is_kernels(&file)? {
-            return Err(Errno::EACCES);
-        }
+        let file = open_regular(held, name, host, Mode::from_raw_mode(mode))?;
         let kind = Kind::Host { file: file.into(), writable };
         let kept = flags & !(flag::CREATE | flag::EXCLUSIVE | flag::TRUNCATE | flag::CLOSE_ON_EXEC);
         Ok(OpenFile::new(kind, kept, whole(parent, name)))
@@ -375,7 +375,7 @@ impl Files {
 
     pub fn read_link(&self, fd: u64, path: &[u8]) -> Result<Vec<u8>, Errno> {
         match self.walk(fd, path, false)? {
-            Found::Emulated { file: Emulated::Program, .. } => Ok(self.program.0.clone().into_bytes()),
+            Found::Emulated { file: Emulated::Program, .. } => Ok(self.program.0.clone()),
             Found::File { file, stat, .. } if stat.file_type() == FileType::Link => {
                 Ok(readlinkat(&file, "", Vec::new())?.into_bytes())
             }
@@ -513,6 +513,17 @@ impl Files {
         self.left_to_write = self.left_to_write.checked_sub(bytes).ok_or(Errno::ENOSPC)?;
         Ok(())
     }
+}
+
+/// Opens or makes a regular file of the host in a folder that is held open.
+pub(super) fn open_regular(held: &OwnedFd, name: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+    let always = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let file = openat(held, name, flags | always, mode)?;
+    // Another process may have put something else there since it was looked at.
+    if FileStat::from(fstat(&file)?).file_type() != FileType::Regular || is_kernels(&file)? {
+        return Err(Errno::EACCES);
+    }
+    Ok(file)
 }
 
 /// Whether a file is a door into the host's kernel (`/proc/self/mem` is a regular file) rather than one on a disk.

@@ -39,6 +39,7 @@ use super::{
 };
 use crate::{
     compiler::Compiler,
+    files::View,
     guest::{Answer, GuestMemory, Tid, Trap},
 };
 
@@ -118,7 +119,7 @@ impl Driver {
         let usage = Usage { groups: vec![0; settings.gpus.max(1) as usize], ..Usage::default() };
         Self {
             policy: settings.policy.make(),
-            compiler: Compiler::new(settings.compiler.clone()),
+            compiler: Compiler::new(settings.compiler.clone(), &settings.monitor),
             gpus,
             running: BTreeMap::new(),
             postponed: Vec::new(),
@@ -292,6 +293,10 @@ fn put_status(guest: &mut dyn GuestMemory, at: VirtAddr, status: Code) {
 }
 
 impl Trap for Driver {
+    fn see(&mut self, files: View) {
+        self.compiler.see(files);
+    }
+
     fn trap(&mut self, args: [u64; 6], thread: Tid, guest: &mut dyn GuestMemory, now: Time) -> Answer {
         let [address, version, ..] = args;
         if version != abi::VERSION {

@@ -52,7 +52,7 @@ pub use driver::Driver;
 pub use forwarding::Forwarding;
 pub use policy::PolicyKind;
 
-use crate::compiler::{self, Folder};
+use crate::compiler;
 use engine::{Monitor, Time};
 use mem::Bytes;
 
@@ -68,11 +68,9 @@ pub struct Settings {
     pub costs: Costs,
     /// The most instructions that one wavefront may execute.
     pub kernel_limit: Option<u64>,
-    /// The folders that the program may read, its working folder last.
-    pub folders: Box<dyn Fn() -> Vec<Folder>>,
     /// Tells the person who runs the simulation something.
     pub say: Box<dyn Fn(&str)>,
-    /// Told of kernels.
+    /// Told of kernels; ends builds.
     pub monitor: Monitor,
 }
 
@@ -86,7 +84,6 @@ impl Default for Settings {
             compiler: compiler::Settings::default(),
             costs: Costs::default(),
             kernel_limit: None,
-            folders: Box::new(Vec::new),
             say: Box::new(|_| {}),
             monitor: Monitor::default(),
         }

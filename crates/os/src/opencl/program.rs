@@ -238,17 +238,16 @@ impl Driver {
             }
         };
         self.forget_code(handle, call.guest)?;
-        let folders = (self.settings.folders)();
         let program = self.programs.get(handle)?;
         let made = match (&program.source, &program.binary) {
             (Some(source), _) => {
                 let source = source.clone();
-                self.compiler.make(&Job::Build { source: &source }, &options, &folders)
+                self.compiler.make(&Job::Build { source: &source }, &options)
             }
             (None, Some(Binary::Executable { bytes, .. })) => Ok(Built { bytes: bytes.clone(), log: String::new() }),
             (None, Some(binary)) => {
                 let inputs = [binary.bytes().to_vec()];
-                self.compiler.make(&Job::Link { inputs: &inputs, library: false }, &options, &folders)
+                self.compiler.make(&Job::Link { inputs: &inputs, library: false }, &options)
             }
             (None, None) => return Err(cl::INVALID_OPERATION),
         };
@@ -326,7 +325,7 @@ impl Driver {
         };
         self.forget_code(handle, call.guest)?;
         let job = Job::Compile { source: &source, headers: &texts };
-        let made = self.compiler.make(&job, &options, &(self.settings.folders)());
+        let made = self.compiler.make(&job, &options);
         let status = self.note_build(handle, text, made, Binary::read, cl::COMPILE_PROGRAM_FAILURE)?;
         answer_build(status, actions)
     }
@@ -349,7 +348,7 @@ impl Driver {
         let handle = self.insert_program(Program::new(context, known)).word;
         let actions = Self::notification(call, 6, handle)?;
         let library = options.library;
-        let made = self.compiler.make(&Job::Link { inputs: &inputs, library }, &options, &[]);
+        let made = self.compiler.make(&Job::Link { inputs: &inputs, library }, &options);
         let read = |bytes: &[u8]| match library {
             true => Some(Binary::Library(bytes.to_vec())),
             false => Binary::read(bytes),
@@ -415,7 +414,7 @@ impl Driver {
             let source = program.source.clone().ok_or(cl::INVALID_WORK_GROUP_SIZE)?;
             let mut options = Options::parse(&program.options, Purpose::Build).unwrap_or_default();
             options.widen();
-            let made = self.compiler.make(&Job::Build { source: &source }, &options, &(self.settings.folders)());
+            let made = self.compiler.make(&Job::Build { source: &source }, &options);
             let built = made.map_err(|error| {
                 self.say(&format!("a program could not be compiled for large work-groups: {error}"));
                 cl::INVALID_WORK_GROUP_SIZE

@@ -62,7 +62,7 @@ pub struct Process {
     pub(crate) alarm: Option<Alarm>,
     pub(crate) end: Option<End>,
     /// Where somebody may ask for the end, and how many instructions he has been told of.
-    monitor: Monitor,
+    pub(crate) monitor: Monitor,
     told: u64,
     /// The region of interest, if the program marks one.
     region: Marked,

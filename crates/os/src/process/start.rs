@@ -12,7 +12,7 @@ use crate::{
 use engine::{Monitor, Time};
 use mem::Bytes;
 use rand_pcg::{Pcg64Mcg, rand_core::RngCore};
-use std::path::PathBuf;
+use std::{os::unix::ffi::OsStrExt, path::PathBuf};
 use thiserror::Error;
 use x86::{Blocks, Cpu, Reg};
 
@@ -22,7 +22,7 @@ const SEED: u128 = 0xc0_4e51_0c04_e510;
 /// How a process is to be started.
 pub struct Options {
     /// The program's path as the guest knows it.
-    pub path: String,
+    pub path: Vec<u8>,
     /// The first is the program's name.
     pub arguments: Vec<Vec<u8>>,
     pub environment: Vec<Vec<u8>>,
@@ -47,10 +47,10 @@ pub struct Options {
 
 impl Options {
     /// A program by itself: no files, no driver, the usual limits.
-    pub fn new(path: impl Into<String>) -> Options {
+    pub fn new(path: impl Into<Vec<u8>>) -> Options {
         let path = path.into();
         Options {
-            arguments: vec![path.clone().into_bytes()],
+            arguments: vec![path.clone()],
             path,
             environment: Vec::new(),
             mounts: Vec::new(),
@@ -87,11 +87,11 @@ impl Process {
     pub fn start(program: &[u8], options: Options) -> Result<Process, StartError> {
         let mut space = AddressSpace::new(options.memory);
         let namespace = Namespace::new(&options.mounts)?;
-        let folder = options.folder.display().to_string();
+        let folder = options.folder;
         let root = vec![namespace.root()];
-        let steps = match namespace.walk(&root, folder.as_bytes(), true) {
+        let steps = match namespace.walk(&root, folder.as_os_str().as_bytes(), true) {
             Ok(Found::Folder(steps)) => steps,
-            _ => return Err(StartError::Folder(folder)),
+            _ => return Err(StartError::Folder(folder.display().to_string())),
         };
         let mut files = Files::new(namespace, options.stdio, steps, (options.path.clone(), program.into()));
         files.longest_file = options.longest_file.0;
@@ -104,12 +104,14 @@ impl Process {
         let start = Start {
             arguments: &options.arguments,
             environment: &options.environment,
-            path: options.path.as_bytes(),
+            path: &options.path,
             random: seed,
             uid: 1000,
             gid: 1000,
         };
         let stack = set_up_stack(&mut space, &image, &start)?;
+        let mut driver = options.driver;
+        driver.see(files.view());
         let mut cpu = Cpu::new();
         cpu.rip = image.loader.map_or(image.entry, |loader| loader.entry);
         // Libraries of some distributions ask for x86-64-v2.
@@ -131,7 +133,7 @@ impl Process {
             pending: Vec::new(),
             heap: Heap { start: image.end, end: image.end },
             random,
-            driver: options.driver,
+            driver,
             cpus: options.cpus.max(1),
             alarm: None,
             end: None,

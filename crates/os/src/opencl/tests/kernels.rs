@@ -214,10 +214,8 @@ fn a_binary_can_be_taken_out_and_put_back_without_a_compiler() {
     program.ok(GetProgramInfo, &[built, cl::PROGRAM_BINARIES, 8, places, 0]);
     let names = program.query_text(GetProgramInfo, &[built, cl::PROGRAM_KERNEL_NAMES]);
     assert_eq!(names, "add;sums;lost;forever");
-    program.driver.compiler = crate::compiler::Compiler::new(crate::compiler::Settings {
-        clang: "/nowhere/clang".into(),
-        ..crate::compiler::Settings::default()
-    });
+    let settings = crate::compiler::Settings { clang: "/nowhere/clang".into(), ..crate::compiler::Settings::default() };
+    program.driver.compiler = crate::compiler::Compiler::new(settings, &engine::Monitor::default());
     let (lengths, devices, state) =
         (program.put_words(&[size]), program.put_words(&[setup.device]), program.put_ints(&[9]));
     let again = program.make(CreateProgramWithBinary, &[setup.context, 1, devices, lengths, places, state]).unwrap();

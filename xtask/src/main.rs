@@ -6,13 +6,16 @@ mod clang;
 mod diff_kernels;
 mod diff_programs;
 mod diff_x86;
+mod fuzz;
 mod gcn3_corpus;
 mod guests;
 mod host_programs;
 mod layers;
+mod limited;
 mod opencl;
 mod oracle;
 mod sdk;
+mod soak;
 mod tool;
 
 use std::process::ExitCode;
@@ -31,11 +34,17 @@ Tasks:
                             run whole programs in cohesim and in qemu-x86_64 and compare
   diff-x86 [--sequences N] [--seed S] [--families integer,sse,x87,mmx]
                             run generated instructions in the x86 emulator and on this processor and compare
+  fuzz [--minutes N | --cases N | --quick] [--target NAME]... [--seed S]
+                            random machines, program files, code objects, system calls, OpenCL calls, kernels and
+                            instructions: does each give a result or a clear error? (fuzz --help)
   gcn3-corpus [--check]     write crates/gcn3/tests/data with LLVM 19: texts of all GCN3 instructions and of some
                             kernels (--check: compare instead)
   guests [--update]         rebuild the workloads' code objects and host programs and compare them with the committed ones
   layers                    fail when a crate depends on one that ARCHITECTURE.md puts below it
-  oracle [SIZE] [NAME]...   run the workloads on PoCL: do kernels and references agree without cohesim?";
+  oracle [SIZE] [NAME]...   run the workloads on PoCL: do kernels and references agree without cohesim?
+  soak --minutes N [--cohesim PATH] [--jobs N] [--only PROGRAM]... [--system NAME]...
+                            run all built-in programs and programs that sleep, fork, map, read and signal on machines,
+                            every read checked: does each end as it does without time?";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -45,10 +54,13 @@ fn main() -> ExitCode {
         Some("diff-kernels") => diff_kernels::run(&arguments[1..]),
         Some("diff-programs") => diff_programs::run(&arguments[1..]),
         Some("diff-x86") => diff_x86::run(&arguments[1..]),
+        Some("fuzz") => fuzz::run(&arguments[1..]),
+        Some("fuzz-worker") => fuzz::work(&arguments[1..]),
         Some("gcn3-corpus") => gcn3_corpus::run(&arguments[1..]),
         Some("guests") => guests::run(&arguments[1..]),
         Some("layers") => layers::check(),
         Some("oracle") => oracle::run(&arguments[1..]),
+        Some("soak") => soak::run(&arguments[1..]),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -5,10 +5,10 @@
 //! compared: bit for bit where the specification leaves no room, else within twice its limits ([`functions`]).
 //! A kernel that fails is made smaller before it is shown.
 
-mod compare;
+pub mod compare;
 mod expression;
 mod functions;
-mod generate;
+pub mod generate;
 mod program;
 mod types;
 

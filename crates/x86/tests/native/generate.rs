@@ -1,12 +1,12 @@
 //! Sequences of instructions. Operands are chosen by their kind; memory operands lie in the scratch bytes (but for a few wild
 //! ones), branches go forward, and what an instruction needs in registers to be interesting is put there first.
 
-use crate::instructions::Family;
-use crate::operands::choose_operand;
-use crate::random::Random;
-use crate::state::{CODE, EXIT_POINTER, SCRATCH};
-use crate::undefined::reads_undefined_flags;
-use crate::values;
+use super::instructions::Family;
+use super::operands::choose_operand;
+use super::random::Random;
+use super::state::{CODE, EXIT_POINTER, SCRATCH};
+use super::undefined::reads_undefined_flags;
+use super::values;
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, Encoder, Instruction, InstructionBlock, MemoryOperand, Mnemonic,
     OpCodeOperandKind, OpKind, Register,

@@ -1,10 +1,10 @@
 //! Operands by their kind: registers, immediates worth computing with, addresses in the scratch bytes written in one of the many
 //! ways.
 
-use crate::generate::stores_image;
-use crate::random::Random;
-use crate::state::{IMAGE, SCRATCH};
-use crate::values;
+use super::generate::stores_image;
+use super::random::Random;
+use super::state::{IMAGE, SCRATCH};
+use super::values;
 use iced_x86::{Instruction, Mnemonic, OpCodeOperandKind, OpKind, Register};
 
 /// Sets an operand, or says that there is no way to.

@@ -1,7 +1,7 @@
 //! What a sequence starts from and leaves behind.
 
-use crate::random::Random;
-use crate::values;
+use super::random::Random;
+use super::values;
 
 /// Where the bytes lie that sequences work on: two pages with nothing around them.
 pub const SCRATCH: u64 = 0x1579_0000;

@@ -1,6 +1,6 @@
 //! Flags that the manuals leave undefined: not compared, and not read by what follows.
 
-use crate::generate::Step;
+use super::generate::Step;
 use iced_x86::{Instruction, OpKind, Register, RflagsBits};
 
 /// The flags that are undefined after a sequence, whatever way it took.

@@ -1,6 +1,6 @@
 //! Values worth computing with: ends of ranges, powers of two, numbers of all classes, and plain random bits.
 
-use crate::random::Random;
+use super::random::Random;
 
 pub fn integer(random: &mut Random) -> u64 {
     const ENDS: [u64; 14] = [

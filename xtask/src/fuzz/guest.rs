@@ -1,0 +1,170 @@
+//! Runs a program inside this process: without time, or on a machine.
+
+use engine::{Outcome, Time};
+use machine::{
+    Gpus, Machine,
+    program::{Finish, Inside},
+};
+use mem::Bytes;
+use os::{
+    End, Process, compiler,
+    files::{Mount, Stdio},
+    opencl::{Driver, PolicyKind, Settings, gpu},
+    process::StartError,
+};
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// A program and its limits.
+#[derive(Clone)]
+pub struct Guest {
+    pub image: Arc<[u8]>,
+    pub arguments: Vec<Vec<u8>>,
+    pub mounts: Vec<Mount>,
+    pub folder: &'static str,
+    pub instructions: u64,
+    /// Simulated, on a machine.
+    pub time: Time,
+}
+
+/// How a run ended.
+pub struct Ended {
+    pub end: End,
+    pub out: Vec<u8>,
+}
+
+impl Guest {
+    pub fn new(image: Vec<u8>) -> Self {
+        let arguments = vec![b"guest".to_vec()];
+        let time = Time::micros(20_000);
+        Self { image: image.into(), arguments, mounts: Vec::new(), folder: "/", instructions: 2_000_000, time }
+    }
+
+    fn options(&self, out: &Kept) -> os::Options {
+        let mut options = os::Options::new("/guest");
+        options.arguments = self.arguments.clone();
+        options.mounts = self.mounts.clone();
+        options.folder = self.folder.into();
+        options.stdio = Stdio::new(io::empty(), out.clone(), io::sink());
+        options.memory = Bytes(256 << 20);
+        options.longest_file = Bytes(1 << 20);
+        options.most_written = Bytes(16 << 20);
+        options.max_instructions = self.instructions;
+        options.max_time = Time(u64::MAX - 1);
+        options
+    }
+}
+
+/// No compiler is started: that clang is fed nonsense is not what is tested.
+fn settings(policy: PolicyKind) -> Settings {
+    let compiler = compiler::Settings { clang: "/no/compiler".into(), cache: None, ..compiler::Settings::default() };
+    Settings { policy, compiler, kernel_limit: Some(100_000), ..Settings::default() }
+}
+
+/// Runs a program without time, and gives the process to look at.
+pub fn functional(guest: &Guest) -> Result<(Ended, Process), StartError> {
+    let out = Kept::default();
+    let mut options = guest.options(&out);
+    options.driver = Box::new(Driver::new(settings(PolicyKind::Memcpy)));
+    let mut process = Process::start(&guest.image, options)?;
+    let end = process.run();
+    Ok((Ended { end, out: out.take() }, process))
+}
+
+/// Why a run on a machine brought nothing.
+pub enum Failed {
+    Refused(StartError),
+    /// The machine did something wrong.
+    Wrong(String),
+}
+
+/// Runs a program on a machine, every read checked.
+pub fn on(machine: &Machine, guest: &Guest, threads: usize) -> Result<Ended, Failed> {
+    let how = machine::Options { threads, check: true, until: Some(guest.time), ..Default::default() };
+    let ended = if machine.complex.is_some() { inside(machine, &how, guest) } else { outside(machine, &how, guest) }?;
+    match &ended.end {
+        End::MachineBroken { report } if is_machines_fault(report) => Err(Failed::Wrong(report.clone())),
+        _ => Ok(ended),
+    }
+}
+
+/// Whether a machine that can't go on is to blame itself. A kernel that does something that kernels may not do stops it, too.
+fn is_machines_fault(report: &str) -> bool {
+    ["no progress", "deadlock", "livelock", "right would be", "check failed"].iter().any(|word| report.contains(word))
+}
+
+/// The host is outside of the machine.
+fn outside(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<Ended, Failed> {
+    let out = Kept::default();
+    let mut options = guest.options(&out);
+    let gpus = Gpus::new(machine, how);
+    options.driver = Box::new(driver(machine, PolicyKind::Memcpy, Box::new(gpus.clone())));
+    let mut process = Process::start(&guest.image, options).map_err(Failed::Refused)?;
+    let mut end = process.run();
+    drop(process);
+    if let (Some(run), End::Exited { .. }) = (gpus.finish(), &end)
+        && !matches!(run.outcome, Outcome::Finished | Outcome::TimeLimit)
+    {
+        end = End::MachineBroken { report: run.outcome.to_string() };
+    }
+    Ok(Ended { end, out: out.take() })
+}
+
+/// The program runs on the machine's cores.
+fn inside(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<Ended, Failed> {
+    let complex = machine.complex.as_ref();
+    let (cores, shared) = (complex.map_or(1, |cpu| cpu.cores), complex.is_some_and(|cpu| cpu.shared));
+    let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
+    let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
+    let (guest, out) = (guest.clone(), Kept::default());
+    let kept = out.clone();
+    let make = move |inside: &Inside| {
+        let mut options = guest.options(&kept);
+        options.cpus = cores as u32;
+        let settings = Settings { gpus, compute_units, ..settings(policy) };
+        let driver = Driver::with_gpus(settings, Box::new(inside.clone()));
+        let usage = driver.usage();
+        options.driver = Box::new(driver);
+        Ok((Process::start(&guest.image, options)?, usage))
+    };
+    let (Finish { end, .. }, run) = machine::run(machine, how, make).map_err(Failed::Refused)?;
+    let end = match run.outcome {
+        Outcome::Finished | Outcome::Interrupted => end,
+        Outcome::TimeLimit => End::TimeLimit { time: run.end },
+        other => End::MachineBroken { report: other.to_string() },
+    };
+    Ok(Ended { end, out: out.take() })
+}
+
+fn driver(machine: &Machine, policy: PolicyKind, gpus: Box<dyn gpu::Gpus>) -> Driver {
+    let (count, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
+    Driver::with_gpus(Settings { gpus: count, compute_units, costs: machine.host, ..settings(policy) }, gpus)
+}
+
+/// What a program printed.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+/// A program that prints without end is not remembered without end.
+const MOST_KEPT: usize = 4 << 20;
+
+impl Kept {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MOST_KEPT - kept.len().min(MOST_KEPT);
+        kept.extend(&bytes[..bytes.len().min(room)]);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

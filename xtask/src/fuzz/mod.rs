@@ -1,0 +1,87 @@
+//! Random inputs of every class that comes from outside: does the simulator answer each with a result or a clear error?
+//!
+//! A case follows from its target and its seed alone. Cases run one after another in worker processes (this program again),
+//! so that an abort, a stack overflow or a loop without end costs one case and is known by its seed: [`supervisor`] starts
+//! workers, watches their time and memory, makes a failing case smaller by leaving out steps, and prints the command that
+//! repeats it. [`case`] says what a target is; each target has a file.
+
+mod case;
+mod code_object;
+mod elf;
+mod guest;
+mod image;
+mod kernels;
+mod machine_keys;
+mod random;
+mod sequences;
+mod supervisor;
+mod system_calls;
+mod trap_records;
+mod worker;
+mod x86;
+
+use case::Target;
+use std::time::Duration;
+
+pub use supervisor::run;
+pub use worker::run as work;
+
+const USAGE: &str = "\
+usage: cargo xtask fuzz [--minutes N | --cases N | --quick] [--target NAME]... [--seed S] [--jobs N] [--keep STEPS]
+
+  --minutes N     go on for N minutes in all, shared out among the targets
+  --cases N       N cases of each target
+  --quick         a fixed number of cases of each target, a minute in all: what continuous integration runs
+  --target NAME   this class of inputs only; can be given again
+  --seed S        the first seed [default: 1]; the summary names the next one, to go on from
+  --jobs N        worker processes at a time [default: 1]
+  --keep STEPS    of one case these steps only, such as 0,3; `none` for no step: how a failure was made smaller
+
+Targets:";
+
+/// Every target.
+const TARGETS: &[Target] = &[
+    machine_keys::TARGET,
+    elf::TARGET,
+    code_object::TARGET,
+    system_calls::TARGET,
+    trap_records::TARGET,
+    kernels::TARGET,
+    x86::TARGET,
+];
+
+/// A case that takes longer hangs: of processor time, and (for one that waits) of yours.
+const CPU_LIMIT: Duration = Duration::from_secs(30);
+const WALL_LIMIT: Duration = Duration::from_secs(240);
+/// What a case may use of memory.
+const MEMORY_LIMIT: u64 = 2 << 30;
+
+fn find(name: &str) -> Result<&'static Target, String> {
+    let names = || TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ");
+    TARGETS.iter().find(|target| target.name == name).ok_or_else(|| format!("no target '{name}': {}", names()))
+}
+
+fn usage() -> String {
+    let targets = TARGETS.iter().map(|target| format!("\n  {:13} {}", target.name, target.about));
+    USAGE.to_owned() + &targets.collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{case::Case, *};
+
+    #[test]
+    fn a_case_of_each_target_runs_without_a_supervisor() {
+        for target in TARGETS.iter().filter(|target| target.name != "kernels") {
+            (target.run)(&mut Case::new(1, None, false)).unwrap_or_else(|error| panic!("{}: {error}", target.name));
+        }
+    }
+
+    #[test]
+    fn a_case_without_steps_is_sound() {
+        for target in TARGETS.iter().filter(|target| target.name != "kernels") {
+            (target.run)(&mut Case::new(1, Some(Vec::new()), false))
+                .unwrap_or_else(|error| panic!("{}: {error}", target.name));
+        }
+    }
+}

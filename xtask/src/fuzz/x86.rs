@@ -1,0 +1,206 @@
+//! Generated instructions on a core in time: registers, flags, memory and faults must be those of a run without time.
+//!
+//! A program runs some sequences one after another. Before each it writes the sequence's code to one page, over that of the last, and
+//! its scratch bytes; behind each it prints registers, flags, x87 and SSE state and scratch bytes. A handler of signals does that after a
+//! fault.
+
+use super::{
+    case::{Case, Did, Target},
+    elf::compare,
+    guest::{self, Failed, Guest},
+    image::{Code, RAX, RCX, RDI, RDX, RSP, Register, Segment, elf},
+    random::Random,
+    sequences::{
+        generate::{Catalogue, Step, encode},
+        instructions::Family,
+        random::Random as Choices,
+        state::{CODE, CODE_BYTES, EXIT_POINTER, SCRATCH, SCRATCH_BYTES, State},
+    },
+};
+use machine::Machine;
+use os::End;
+use std::sync::OnceLock;
+
+pub const TARGET: Target = Target {
+    name: "x86",
+    about: "generated instructions on a core in time, compared with a run without time",
+    share: 2,
+    chunk: 50,
+    quick: 60,
+    run,
+};
+
+/// Where the program's own code lies, its data, and its stacks.
+const STUBS: u64 = 0x40_0000;
+const DATA: u64 = 0x2000_0000;
+/// Where a sequence's registers go, and its x87 and SSE state.
+const SAVED: u64 = 0x3000_0000;
+const SAVED_FX: u64 = SAVED + 256;
+const SAVED_BYTES: u64 = 256 + 512;
+/// Which part of the program comes next.
+const NEXT: u64 = SAVED + 0x800;
+const STACK: u64 = SAVED + 0x8000;
+const SIGNAL_STACK: u64 = SAVED + 0x8000;
+const ACTION: u64 = SAVED + 0x900;
+
+/// The signals that faults become: SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV.
+const SIGNALS: [u64; 5] = [4, 5, 7, 8, 11];
+
+struct Sequence {
+    steps: Vec<Step>,
+    code: Vec<u8>,
+    start: State,
+}
+
+fn run(case: &mut Case) -> Result<Did, String> {
+    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+    let all = [Family::Integer, Family::Sse, Family::X87, Family::Mmx];
+    let catalogue = CATALOGUE.get_or_init(|| Catalogue::new(&all));
+    let count = 4 + case.random.below(16) as u64;
+    let sequence = |number: u64| {
+        let mut choices = Choices::new(case.seed, number);
+        let steps = catalogue.sequence(&mut choices);
+        let start = State::random(&mut choices);
+        Some(Sequence { code: encode(&steps)?, steps, start })
+    };
+    let sequences = (0..count).filter_map(sequence).collect();
+    let sequences: Vec<Sequence> = case.steps(sequences);
+    if sequences.len() <= 3 {
+        let lines = sequences.iter().flat_map(|sequence| &sequence.steps);
+        let lines: Vec<String> =
+            lines.map(|step| format!("{} (after {})", step.instruction, step.setup.len())).collect();
+        case.note(&lines.join("\n"));
+    }
+    let sets = core(&mut case.random);
+    case.note(&format!("apu-c-l3 with {}", sets.join(", ")));
+    let machine = Machine::load("apu-c-l3", &sets).map_err(|error| format!("the core is refused: {error}"))?;
+    let mut guest = Guest::new(program(&sequences));
+    guest.instructions = 10_000_000;
+    guest.time = engine::Time::micros(50_000);
+    let (first, _) = guest::functional(&guest).map_err(|error| format!("it is refused: {error}"))?;
+    if first.end != (End::Exited { code: 0 }) {
+        return Err(format!("without time: {}", first.end));
+    }
+    match guest::on(&machine, &guest, 1) {
+        Ok(second) if second.end == first.end => compare(&first, &second).map(|()| Did::Ran),
+        Ok(second) => Err(format!("on the machine: {}", second.end)),
+        Err(Failed::Wrong(error)) => Err(error),
+        Err(Failed::Refused(error)) => Err(format!("it is refused: {error}")),
+    }
+}
+
+/// A core that is sometimes short of everything, and whose order of accesses is shaken.
+fn core(random: &mut Random) -> Vec<String> {
+    let mut sets = vec!["cpu.cores=1".to_owned(), "gpu.arrays=1".to_owned(), "gpu.units_per_array=1".to_owned()];
+    let keys: [(&str, &[&str]); 9] = [
+        ("rob", &["16", "64"]),
+        ("load_queue", &["4", "20"]),
+        ("store_queue", &["4", "20"]),
+        ("issue_queue", &["8", "40"]),
+        ("wait_for_addresses", &["true", "false"]),
+        ("store_prefetch", &["true", "false"]),
+        ("predictor", &["never", "perfect", "bimodal", "two-level", "combined"]),
+        ("jitter", &["0", "3", "20"]),
+        ("penalty", &["0", "12"]),
+    ];
+    for (key, values) in keys {
+        if random.one_in(3) {
+            sets.push(format!("cpu.core.{key}={}", random.pick(values)));
+        }
+    }
+    sets
+}
+
+fn program(sequences: &[Sequence]) -> Vec<u8> {
+    let (mut stubs, mut data) = (Code::default(), Vec::new());
+    // A table of what jumps go through: the sequence, at [EXIT_POINTER + 8].
+    stubs.set(RAX, CODE).store(EXIT_POINTER + 8);
+    stubs.call(131, &[ACTION + 64, 0]);
+    for signal in SIGNALS {
+        stubs.call(13, &[signal, ACTION, 0, 8]);
+    }
+    for sequence in sequences {
+        enter(&mut stubs, &mut data, sequence);
+    }
+    stubs.exit();
+    let handler = stubs.here(STUBS);
+    handle(&mut stubs);
+    let restorer = stubs.here(STUBS);
+    stubs.set(RAX, 15).syscall();
+    // SA_SIGINFO, SA_ONSTACK, SA_RESTORER and SA_NODEFER; then the stack for signals.
+    let action = [handler, 0x4c00_0004, restorer, 0, 0, 0, 0, 0, SIGNAL_STACK, 0, 0x8000, 0];
+    let mut saved = vec![0; 0x1000];
+    for (number, word) in action.iter().enumerate() {
+        let at = (ACTION - SAVED) as usize + 8 * number;
+        saved[at..at + 8].copy_from_slice(&word.to_le_bytes());
+    }
+    let page = EXIT_POINTER / 4096 * 4096;
+    let (stub_size, data_size) = (stubs.0.len() as u64, data.len() as u64);
+    elf(
+        STUBS,
+        &[
+            Segment { address: STUBS, bytes: stubs.0, size: stub_size, flags: 5 },
+            Segment { address: CODE, bytes: Vec::new(), size: CODE_BYTES as u64, flags: 7 },
+            Segment { address: page, bytes: Vec::new(), size: 4096, flags: 6 },
+            Segment { address: SCRATCH, bytes: Vec::new(), size: SCRATCH_BYTES as u64, flags: 6 },
+            Segment { address: DATA, bytes: data, size: data_size.max(1), flags: 4 },
+            Segment { address: SAVED, bytes: saved, size: 0x1_0000, flags: 6 },
+        ],
+    )
+}
+
+/// Sets everything as the sequence wants it, runs it, and prints what it left.
+fn enter(stubs: &mut Code, data: &mut Vec<u8>, sequence: &Sequence) {
+    let State { gprs, flags, fx, scratch } = &sequence.start;
+    let mut place = |bytes: &[u8]| {
+        data.resize(data.len().next_multiple_of(64), 0);
+        let at = DATA + data.len() as u64;
+        data.extend(bytes);
+        data.resize(data.len().next_multiple_of(8), 0);
+        at
+    };
+    let (code, bytes, fx) = (place(&sequence.code), place(&scratch[..]), place(fx));
+    stubs.set(RSP, STACK).bytes(&[0xfc]);
+    stubs.copy(SCRATCH, bytes, SCRATCH_BYTES as u64 / 8);
+    stubs.copy(CODE, code, (sequence.code.len() as u64).div_ceil(8));
+    stubs.set(RAX, fx).bytes(&[0x48, 0x0f, 0xae, 0x08]);
+    // The places behind the sequence are known when its stub has been written: two numbers are filled in later.
+    stubs.set(RAX, 0).store(EXIT_POINTER);
+    let exit_at = stubs.0.len() - 10 - 8;
+    stubs.set(RAX, 0).store(NEXT);
+    let next_at = stubs.0.len() - 10 - 8;
+    stubs.set(RAX, *flags).bytes(&[0x50, 0x9d]);
+    for (number, value) in gprs.iter().enumerate() {
+        stubs.set(Register(number as u8), *value);
+    }
+    // jmp [EXIT_POINTER + 8]
+    stubs.bytes(&[0xff, 0x24, 0x25]).bytes(&(EXIT_POINTER as u32 + 8).to_le_bytes());
+    let exit = stubs.here(STUBS);
+    save(stubs);
+    stubs.call(1, &[1, SAVED, SAVED_BYTES]);
+    let next = stubs.here(STUBS);
+    stubs.call(1, &[1, SCRATCH, SCRATCH_BYTES as u64]);
+    stubs.0[exit_at..exit_at + 8].copy_from_slice(&exit.to_le_bytes());
+    stubs.0[next_at..next_at + 8].copy_from_slice(&next.to_le_bytes());
+}
+
+/// Stores all registers.
+fn save(stubs: &mut Code) {
+    stubs.store(SAVED).set(RAX, SAVED);
+    for number in 1..16 {
+        stubs.store_at_rax(Register(number), 8 * u32::from(number));
+    }
+    // pushf; pop rcx; cld
+    stubs.set(RSP, STACK).bytes(&[0x9c, 0x59, 0xfc]).store_at_rax(RCX, 128);
+    stubs.set(RAX, SAVED_FX).bytes(&[0x48, 0x0f, 0xae, 0x00]);
+}
+
+/// The handler of signals: prints the registers at the fault, and goes on behind the sequence.
+fn handle(stubs: &mut Code) {
+    // push rdx; the registers are 23 words from byte 40 of the context.
+    stubs.bytes(&[0x52, 0x48, 0x8d, 0x72, 40]).set(RDI, 1).set(RDX, 8 * 23).set(RAX, 1).syscall();
+    // pop rdx; the instruction pointer is number 16, the flags are number 17.
+    stubs.bytes(&[0x5a]).load(NEXT).bytes(&[0x48, 0x89, 0x82]).bytes(&168_u32.to_le_bytes());
+    stubs.set(RAX, 0x202).bytes(&[0x48, 0x89, 0x82]).bytes(&176_u32.to_le_bytes());
+    stubs.bytes(&[0xc3]);
+}

@@ -1,0 +1,167 @@
+//! Programs of all sorts, again and again, on machines with and without a CPU, every read checked: does each end as it does without time?
+//!
+//! The programs are those that are built in, those of `tests/guests`, and those next to this file, which sleep, make threads, map memory,
+//! read and write files, and use signals, timers, pipes, queues and shared memory. The first round runs each on each machine as it is;
+//! later rounds run in two threads in turn and shake the order of a core's accesses, with another seed each.
+
+mod programs;
+
+use crate::{diff_programs, guests::Scratch, limited};
+use programs::{Program, Words};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+const SYSTEMS: [&str; 3] = ["apu-c-l3", "apu-nc-mc", "r9nano"];
+
+const USAGE: &str =
+    "usage: cargo xtask soak --minutes N [--cohesim PATH] [--jobs N] [--only PROGRAM]... [--system NAME]...";
+
+/// A run that takes longer hangs: of processor time, and of yours.
+const CPU_LIMIT: Duration = Duration::from_secs(600);
+const WALL_LIMIT: Duration = Duration::from_secs(1800);
+
+struct Plan {
+    time: Duration,
+    cohesim: PathBuf,
+    jobs: usize,
+    only: Vec<String>,
+    systems: Vec<String>,
+}
+
+/// `soak --minutes N ...`.
+pub fn run(arguments: &[String]) -> Result<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    let plan = parse(arguments, root)?;
+    let scratch = Scratch::new("soak")?;
+    let folder = scratch.0.canonicalize().map_err(|error| error.to_string())?;
+    let all = programs::all(root, &folder)?;
+    let chosen: Vec<&Program> =
+        all.iter().filter(|program| plan.only.is_empty() || plan.only.contains(&program.name)).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = all.iter().map(|program| program.name.as_str()).collect();
+        return Err(format!("there is no such program; there are {}", names.join(", ")));
+    }
+    let start = Instant::now();
+    let expected: Vec<Result<limited::Ended, String>> =
+        chosen.iter().map(|program| inside(&plan.cohesim, program, &["--functional".to_owned()], &folder)).collect();
+    for (program, expected) in chosen.iter().zip(&expected) {
+        match expected {
+            Ok(ended) if program.code.is_none_or(|code| ended.code == Some(code)) => {}
+            Ok(ended) => return Err(format!("{} without time: {}", program.name, ended.told())),
+            Err(error) => return Err(format!("{} without time: {error}", program.name)),
+        }
+    }
+    println!("soak: {} programs run without time in {} s", chosen.len(), start.elapsed().as_secs());
+
+    let runs = chosen.len() * plan.systems.len();
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let (round, place) = (number / runs, number % runs);
+        // Whatever the time, everything runs once.
+        if round > 0 && start.elapsed() >= plan.time {
+            next.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+        let (program, system) = (chosen[place / plan.systems.len()], &plan.systems[place % plan.systems.len()]);
+        let Ok(expected) = &expected[place / plan.systems.len()] else { continue };
+        let begun = Instant::now();
+        let options = options(system, round);
+        let told = match inside(&plan.cohesim, program, &options, &folder) {
+            Ok(ended) if ended.code == expected.code && ended.out == expected.out => None,
+            Ok(ended) => Some(format!("{}\nwithout time: {}", ended.told(), expected.told())),
+            Err(error) => Some(error),
+        };
+        let verdict = if told.is_none() { "right" } else { "WRONG" };
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("{:5} round {} {system} {}: {verdict} ({seconds:.1} s)", number + 1, round + 1, program.name);
+        if let Some(told) = told {
+            let how = format!("cohesim run {} {} {}", program.path, options.join(" "), program.tail(&folder).join(" "));
+            let text = format!("{} on {system}: {told}\n  {how}", program.name);
+            println!("{text}");
+            failures.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        }
+    };
+    thread::scope(|scope| (0..plan.jobs).for_each(|_| _ = scope.spawn(work)));
+    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let done = next.into_inner();
+    let summary = format!(
+        "soak: {} passed, {} failed; {} programs on {}, {:.1} rounds in {} s",
+        done - failures.len(),
+        failures.len(),
+        chosen.len(),
+        plan.systems.join(", "),
+        done as f64 / runs as f64,
+        start.elapsed().as_secs()
+    );
+    if failures.is_empty() { Ok(summary) } else { Err(format!("{}\n{summary}", failures.join("\n"))) }
+}
+
+fn parse(arguments: &[String], root: &Path) -> Result<Plan, String> {
+    let (mut minutes, mut cohesim, mut jobs) = (None, None, 1);
+    let (mut only, mut systems) = (Vec::new(), Vec::new());
+    for pair in arguments.chunks(2) {
+        let [flag, value] = pair else { return Err(USAGE.to_owned()) };
+        let number = || value.parse::<u64>().map_err(|_| format!("{flag} takes a number, not '{value}'\n{USAGE}"));
+        match flag.as_str() {
+            "--minutes" => minutes = Some(number()?),
+            "--cohesim" => cohesim = Some(PathBuf::from(value)),
+            "--jobs" => jobs = number()?.clamp(1, 64) as usize,
+            "--only" => only.push(value.clone()),
+            "--system" => systems.push(value.clone()),
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    let minutes = minutes.ok_or(USAGE)?;
+    if systems.is_empty() {
+        systems = SYSTEMS.map(str::to_owned).to_vec();
+    }
+    let cohesim = match cohesim {
+        Some(path) => path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?,
+        None => diff_programs::build(root)?,
+    };
+    Ok(Plan { time: Duration::from_secs(60 * minutes), cohesim, jobs, only, systems })
+}
+
+/// How a machine is run in a round.
+fn options(system: &str, round: usize) -> Vec<String> {
+    let mut words = vec!["--system".to_owned(), system.to_owned(), "--check".to_owned()];
+    if round > 0 {
+        words.extend(["--threads".to_owned(), (1 + round % 2).to_string()]);
+        if system.starts_with("apu") {
+            words.extend(["--set".to_owned(), format!("cpu.core.jitter={}", 1 + round % 9)]);
+            words.extend(["--set".to_owned(), format!("cpu.core.jitter_seed={round}")]);
+        }
+    }
+    words
+}
+
+/// Runs a program inside cohesim.
+fn inside(cohesim: &Path, program: &Program, options: &[String], folder: &Path) -> Result<limited::Ended, String> {
+    let mut command = Command::new(cohesim);
+    command.current_dir(folder).args(["run", &program.path]).args(options).args(program.tail(folder));
+    limited::run(&mut command, CPU_LIMIT, WALL_LIMIT)
+}
+
+impl Program {
+    /// What follows the options: mounts and the program's own arguments.
+    fn tail(&self, folder: &Path) -> Words {
+        let mut words = Words::new();
+        if self.writes {
+            words.extend(["--mount".to_owned(), format!("{}:/out:rw", folder.join("out").display())]);
+        }
+        if !self.arguments.is_empty() {
+            words.push("--".to_owned());
+            words.extend(self.arguments.iter().cloned());
+        }
+        words
+    }
+}

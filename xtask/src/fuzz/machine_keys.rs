@@ -45,12 +45,13 @@ fn run(case: &mut Case) -> Result<Did, String> {
         sets.push(format!("{}={}", key.path, value(&key, &mut case.random)));
     }
     // Few elements take less time to build; what surrounds the changed keys is short of everything now and then.
-    let mut all = if case.random.one_in(30) { Vec::new() } else { small(name) };
+    let mut around = if case.random.one_in(30) { Vec::new() } else { small(name) };
     if case.random.one_in(2) {
-        all.extend(tight(&keys, &mut case.random));
+        let tight = tight(&keys, &mut case.random);
+        around.extend(fitting(name, tight));
     }
-    all.extend(sets);
-    let sets = case.steps(all);
+    around.extend(sets);
+    let sets = case.steps(around);
     let options: String = sets.iter().map(|set| format!(" --set '{set}'")).collect();
     case.note(&format!("--system {name}{options}"));
     let machine = match Machine::load(name, &sets) {
@@ -130,8 +131,14 @@ fn program(machine: &Machine) -> Result<(), String> {
 fn small(name: &str) -> Vec<String> {
     let wanted = ["gpu.arrays=2", "gpu.units_per_array=2", "cpu.cores=2", "system.slices=2", "system.channels=2"];
     let has = |set: &&&str| set.starts_with("gpu.") || name.starts_with("apu");
-    let mut sets: Vec<String> = wanted.iter().filter(has).map(|set| (*set).to_owned()).collect();
-    // What does not fit this machine is left out.
+    fitting(name, wanted.iter().filter(has).map(|set| (*set).to_owned()).collect())
+}
+
+/// Those of some changes with which the machine is still accepted.
+fn fitting(name: &str, mut sets: Vec<String>) -> Vec<String> {
+    if Machine::load(name, &sets).is_ok() {
+        return sets;
+    }
     let mut at = 0;
     while at < sets.len() {
         if Machine::load(name, &sets[..=at]).is_ok() { at += 1 } else { _ = sets.remove(at) }
@@ -168,7 +175,7 @@ fn value(key: &Key, random: &mut Random) -> String {
     const WRONG: &[&str] =
         &["-1", "1.5", "true", "\"\"", "many", "[1]", "\"1 parsec\"", "{ a = 1 }", "0x10", "\"-5 ns\"", "1e9", "inf"];
     let old = key.value.as_deref().unwrap_or("1");
-    if random.one_in(12) {
+    if random.one_in(20) {
         return random.pick(WRONG).to_owned();
     }
     if !key.words.is_empty() && !random.one_in(8) {
@@ -183,7 +190,12 @@ fn value(key: &Key, random: &mut Random) -> String {
         Ok(number) => number,
         Err(_) => return random.pick(&["1", "0", "\"none\"", "\"direct\"", "64"]).to_owned(),
     };
-    let new = match random.below(16) {
+    // Most keys that count bytes or lines take powers of two only.
+    if number.is_power_of_two() && number > 1 && random.one_in(3) {
+        let power = 1_u64 << random.below(14);
+        return if unit.is_empty() { power.to_string() } else { format!("{power} {unit}") };
+    }
+    let new = match random.below(20) {
         0 => 0,
         1 | 2 => 1,
         3 => 2,

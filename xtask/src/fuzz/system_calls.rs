@@ -452,3 +452,29 @@ fn data(paths: &[Vec<u8>], handler: u64, restorer: u64, random: &mut Random) -> 
     }
     data
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_noticed() {
+        assert!(leaks("a file", b"some bytes").is_ok());
+        assert!(leaks("a file", &[b"x", SECRET, b"y"].concat()).is_err());
+    }
+
+    #[test]
+    fn many_calls_succeed() {
+        let mut random = Random::new(3);
+        let paths = [b"/dev/zero".to_vec(), b"/dev/null".to_vec()];
+        let calls: Vec<Call> = (0..200).map(|place| call(place, paths.len(), &mut random)).collect();
+        let calls: Vec<Call> = calls.into_iter().filter(|call| ![11, 13, 59, 60, 231].contains(&call.number)).collect();
+        let guest = Guest::new(program(&calls, &paths, 3));
+        let (_, mut process) = guest::functional(&guest).expect("it is a program");
+        let mut results = vec![0; 8 * 200];
+        process.space.read(VirtAddr(RESULTS), &mut results).expect("its data is there");
+        let is_good = |result: &&[u8; 8]| (1..1 << 47).contains(&i64::from_le_bytes(**result));
+        let good = results.as_chunks::<8>().0.iter().filter(is_good).count();
+        assert!(good > 10, "{good} calls returned something");
+    }
+}

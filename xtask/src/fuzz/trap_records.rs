@@ -389,3 +389,29 @@ fn data(calls: &[Record], random: &mut Random) -> Vec<u8> {
     data[at..at + object.len()].copy_from_slice(object);
     data
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mem::VirtAddr;
+    use os::GuestMemory;
+
+    #[test]
+    fn the_sound_calls_succeed() {
+        let record = |(place, (function, arguments)): (usize, (u64, Vec<u64>))| {
+            let arguments = arguments.into_iter().map(Argument::Value).collect();
+            Record { place, function, token: 0, arguments, again: 20 }
+        };
+        let calls: Vec<Record> = sound().into_iter().enumerate().map(record).collect();
+        let guest = Guest::new(program(&calls, &mut Random::new(1)));
+        let (ended, mut process) = guest::functional(&guest).expect("it is a program");
+        assert_eq!(ended.end, End::Exited { code: 0 });
+        for record in calls {
+            let mut result = [0; 8];
+            let address = VirtAddr(RECORDS + RECORD * record.place as u64 + RESULT);
+            process.space.read(address, &mut result).expect("the record is there");
+            let (result, makes) = (u64::from_le_bytes(result), [11, 17, 21, 34, 41, 54, 68].contains(&record.function));
+            assert!(if makes { result != 0 } else { result == 0 }, "{record:x?}: {result:x}");
+        }
+    }
+}

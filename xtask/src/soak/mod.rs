@@ -144,11 +144,16 @@ fn options(system: &str, round: usize) -> Vec<String> {
     words
 }
 
-/// Runs a program inside cohesim.
+/// Runs a program inside cohesim, and keeps what the program printed: what is told of the machine stands beside that in the report.
 fn inside(cohesim: &Path, program: &Program, options: &[String], folder: &Path) -> Result<limited::Ended, String> {
     let mut command = Command::new(cohesim);
-    command.current_dir(folder).args(["run", &program.path]).args(options).args(program.tail(folder));
-    limited::run(&mut command, CPU_LIMIT, WALL_LIMIT)
+    command.current_dir(folder).args(["run", &program.path, "--json"]).args(options).args(program.tail(folder));
+    let mut ended = limited::run(&mut command, CPU_LIMIT, WALL_LIMIT)?;
+    let report: Option<serde_json::Value> = serde_json::from_str(&ended.out).ok();
+    if let Some(output) = report.as_ref().and_then(|report| report["output"].as_str()) {
+        ended.out = output.to_owned();
+    }
+    Ok(ended)
 }
 
 impl Program {

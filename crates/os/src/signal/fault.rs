@@ -19,9 +19,9 @@ impl Process {
     pub(crate) fn fault(&mut self, index: usize, exception: Exception) {
         let Exception { rip, fault } = exception;
         let at_instruction = |signal, code| SigInfo { signal, code, detail: Detail::Fault { address: rip } };
-        let trap = &mut self.threads[index].trap;
-        trap.number = fault.vector().into();
-        trap.error = fault.error_code();
+        // It stays as it was unless there is a signal: a page that only had to come is the kernel's own business.
+        let old = self.threads[index].trap;
+        let mut trap = TrapState { number: fault.vector().into(), error: fault.error_code(), ..old };
         let info = match fault {
             Fault::Page { address, access, .. } => {
                 trap.address = address;
@@ -29,7 +29,7 @@ impl Process {
                 let why = self.space.why(address, access);
                 if why == Some(BadAccess::Forbidden) {
                     // As cores see it, it may not have been there yet.
-                    self.threads[index].trap.error |= 1;
+                    trap.error |= 1;
                 }
                 match why {
                     // The page has come by now.
@@ -52,6 +52,7 @@ impl Process {
             Fault::GeneralProtection => SigInfo::from_kernel(Signal::SEGV),
             Fault::Stack => SigInfo::from_kernel(Signal::BUS),
         };
+        self.threads[index].trap = trap;
         self.force_signal(index, info);
     }
 }
@@ -72,5 +73,25 @@ fn float_code(flags: u32) -> i32 {
         flags if flags & OVERFLOW != 0 => 4,
         flags if flags & UNDERFLOW != 0 => 5,
         _ => 6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Options;
+    use x86::{Access, Reg};
+
+    const GUESTS: &[u8] = include_bytes!("../../tests/guests/guests");
+
+    #[test]
+    fn a_page_that_has_come_by_now_leaves_no_trace_for_handlers() {
+        let mut process = Process::start(GUESTS, Options::new("/guest")).unwrap();
+        let page = |address| Exception { rip: 1, fault: Fault::Page { address, access: Access::Read, present: false } };
+        let stack = process.threads[0].cpu.gpr[Reg::Rsp];
+        process.fault(0, page(stack));
+        assert_eq!(process.threads[0].trap, TrapState::default());
+        process.fault(0, page(8));
+        assert_eq!(process.threads[0].trap, TrapState { number: 14, error: 4, address: 8 });
     }
 }

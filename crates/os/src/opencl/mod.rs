@@ -29,6 +29,7 @@ mod function;
 mod functional;
 pub mod gpu;
 mod image;
+mod image_format;
 mod image_transfer;
 mod kernel;
 mod launch;

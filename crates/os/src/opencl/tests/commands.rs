@@ -395,3 +395,36 @@ fn an_image_over_a_buffer_is_the_buffer_and_keeps_it() {
     program.ok(EnqueueReadImage, &[setup.queue, line, 1, nought, all, 0, 0, out, 0, 0, 0]);
     assert_eq!(program.get_ints(out, 8), [1, 2, 3, 4, 5, 60, 7, 8]);
 }
+
+#[test]
+fn what_no_engine_moves_the_program_moves_in_its_own_code() {
+    let mut program = Program::new();
+    let setup = program.set_up(0);
+    let buffer = program.buffer(&setup, &(0..1000).collect::<Vec<i32>>());
+    let before = program.copies;
+    program.ok(EnqueueCopyBuffer, &[setup.queue, buffer, buffer, 0, 2000, 400, 0, 0, 0]);
+    assert_eq!(program.copies, before + 1);
+    let pattern = program.put_ints(&[7, 8]);
+    program.ok(EnqueueFillBuffer, &[setup.queue, buffer, pattern, 8, 80, 1000, 0, 0, 0]);
+    let ints = program.read(&setup, buffer, 1000);
+    let expected = |n: usize| match n {
+        20..270 => 7 + n as i32 % 2,
+        500..600 => n as i32 - 500,
+        n => n as i32,
+    };
+    assert_eq!(ints, (0..1000).map(expected).collect::<Vec<i32>>());
+    // Rows that are longer than what the driver writes down of a pattern, in three slices.
+    let format = program.put_ints(&[cl::RGBA as i32, cl::UNSIGNED_INT32 as i32]);
+    let volume = describe(&mut program, cl::MEM_OBJECT_IMAGE3D, [40, 4, 3, 0], [0, 0], 0);
+    let image = program.make(CreateImage, &[setup.context, 0, format, volume, 0]).expect("an image");
+    let (colour, origin, region) =
+        (program.put_ints(&[1, 2, 3, 4]), program.put_words(&[2, 1, 0]), program.put_words(&[37, 3, 3]));
+    program.ok(EnqueueFillImage, &[setup.queue, image, colour, origin, region, 0, 0, 0]);
+    let (nought, whole, out) =
+        (program.put_words(&[0; 3]), program.put_words(&[40, 4, 3]), program.put_ints(&[9; 40 * 4 * 3 * 4]));
+    program.ok(EnqueueReadImage, &[setup.queue, image, 1, nought, whole, 0, 0, out, 0, 0, 0]);
+    for (n, texel) in program.get_ints(out, 40 * 4 * 3 * 4).chunks(4).enumerate() {
+        let filled = (2..39).contains(&(n % 40)) && n / 40 % 4 > 0;
+        assert_eq!(texel, if filled { [1, 2, 3, 4] } else { [0; 4] }, "texel {n}");
+    }
+}

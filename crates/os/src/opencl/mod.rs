@@ -28,6 +28,7 @@ mod forwarding;
 mod function;
 mod functional;
 pub mod gpu;
+mod hints;
 mod image;
 mod image_format;
 mod image_transfer;

@@ -2,6 +2,7 @@
 
 mod cpu_programs;
 mod dynamic;
+mod moves;
 mod programs;
 #[path = "../commands/support.rs"]
 #[allow(dead_code, reason = "the other tests of the command need more of it")]

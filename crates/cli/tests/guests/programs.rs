@@ -72,6 +72,11 @@ fn an_opencl_program_around_events_and_sub_buffers() {
 }
 
 #[test]
+fn every_function_that_moves_bytes() {
+    prints_the_same_as_on_pocl("every_move.c");
+}
+
+#[test]
 fn openmp_with_four_threads() {
     prints_the_same_inside("openmp_threads.c", &["-fopenmp", "-lm"]);
 }

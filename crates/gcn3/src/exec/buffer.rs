@@ -171,7 +171,11 @@ impl Wavefront {
                     let value = if n < components { rows[n][lane] } else { 0 };
                     if half && format.is_float() { super::float::f16_to_f32(value & 0xffff).to_bits() } else { value }
                 });
-                format.pack(given)
+                // What red, green, blue and alpha are read from is where they are written to.
+                format.pack(std::array::from_fn(|n| {
+                    let from = selects.iter().position(|select| usize::from(*select) == 4 + n);
+                    given[from.unwrap_or(n)]
+                }))
             });
             let row = |word: usize| super::simd::Row(lanes(|lane| packed[lane][word]));
             op.data.clear();

@@ -1,7 +1,7 @@
 //! Images: texels by integer coordinates, and samples by floating-point ones.
 //!
-//! One- and two-dimensional images in linear layout with one level of detail. A coordinate outside the image reads as
-//! zero (or as the sampler says) and is not written.
+//! Images of one, two and three dimensions and arrays of them, in linear layout with one level of detail. A coordinate outside
+//! the image reads as zero (or as the sampler says) and is not written; the layer of an array is clamped when it is sampled.
 
 use super::{
     Group, Handler, Outcome, Step, active,
@@ -18,49 +18,77 @@ use crate::{
     wave::Wavefront,
 };
 
+/// The axes of an image. Layers of an array take the place of the third.
+const X: usize = 0;
+const Y: usize = 1;
+const Z: usize = 2;
+
 /// An image resource.
 #[derive(Clone, Copy, Debug)]
 struct Resource {
     base: u64,
-    width: u32,
-    height: u32,
+    /// Texels along each axis, 1 where there is none.
+    size: [u32; 3],
     /// Texels from one row to the next.
     pitch: u64,
     format: ElementFormat,
     selects: [u8; 4],
-    dimensions: usize,
+    /// The axis of each coordinate.
+    axes: &'static [usize],
+    /// Whether the last coordinate is a layer.
+    layered: bool,
 }
 
 impl Resource {
     fn new(words: [u32; 8]) -> Result<Self, Fault> {
         let format = ElementFormat::new(words[1] >> 20 & 63, words[1] >> 26 & 15)?;
-        let width = (words[2] & 0x3fff) + 1;
-        let height = (words[2] >> 14 & 0x3fff) + 1;
-        let dimensions = match words[3] >> 28 {
-            8 => 1,
-            9 => 2,
-            other => return Err(Fault::Descriptor(format!("images of type {other}: only 1-D and 2-D ones").into())),
+        let (axes, layered): (&[usize], bool) = match words[3] >> 28 {
+            8 => (&[X], false),
+            9 => (&[X, Y], false),
+            10 => (&[X, Y, Z], false),
+            12 => (&[X, Z], true),
+            13 => (&[X, Y, Z], true),
+            other => {
+                let text = format!("images of type {other}: only 1-D, 2-D and 3-D ones and arrays of 1-D and 2-D ones");
+                return Err(Fault::Descriptor(text.into()));
+            }
         };
         let tiling = words[3] >> 20 & 31;
         if tiling != 8 {
             let text = format!("an image with tiling index {tiling}: only linear images (index 8) are supported");
             return Err(Fault::Descriptor(text.into()));
         }
+        let (first, last) = (words[5] & 0x1fff, words[5] >> 13 & 0x1fff);
+        let depth = if layered { last.saturating_sub(first) + 1 } else { (words[4] & 0x1fff) + 1 };
+        let all = [(words[2] & 0x3fff) + 1, (words[2] >> 14 & 0x3fff) + 1, depth];
+        let size = [X, Y, Z].map(|axis| if axes.contains(&axis) { all[axis] } else { 1 });
+        let pitch = u64::from(words[4] >> 13 & 0x3fff) + 1;
+        let slice = pitch * u64::from(size[Y]) * u64::from(format.bytes());
+        let start = (u64::from(words[0]) | u64::from(words[1] & 0xff) << 32) << 8;
         Ok(Self {
-            base: (u64::from(words[0]) | u64::from(words[1] & 0xff) << 32) << 8,
-            width,
-            height: if dimensions == 1 { 1 } else { height },
-            pitch: u64::from(words[4] >> 13 & 0x3fff) + 1,
+            base: if layered { start + u64::from(first) * slice } else { start },
+            size,
+            pitch,
             format,
             selects: [0, 3, 6, 9].map(|shift| (words[3] >> shift & 7) as u8),
-            dimensions,
+            axes,
+            layered,
         })
     }
 
     /// Where a texel lies, if it is inside.
-    fn texel(&self, x: i64, y: i64) -> Option<u64> {
-        let inside = (0..i64::from(self.width)).contains(&x) && (0..i64::from(self.height)).contains(&y);
-        inside.then(|| self.base + (y as u64 * self.pitch + x as u64) * u64::from(self.format.bytes()))
+    fn texel(&self, at: [i64; 3]) -> Option<u64> {
+        let inside = |axis: usize| (0..i64::from(self.size[axis])).contains(&at[axis]);
+        let row = |at: [i64; 3]| at[Z] as u64 * u64::from(self.size[Y]) + at[Y] as u64;
+        [X, Y, Z]
+            .into_iter()
+            .all(inside)
+            .then(|| self.base + (row(at) * self.pitch + at[X] as u64) * u64::from(self.format.bytes()))
+    }
+
+    /// The axes along which samples lie between texels.
+    fn filtered(&self) -> &'static [usize] {
+        &self.axes[..self.axes.len() - usize::from(self.layered)]
     }
 }
 
@@ -77,7 +105,7 @@ enum Wrap {
 /// A sampler.
 #[derive(Clone, Copy, Debug)]
 struct Sampler {
-    wrap: [Wrap; 2],
+    wrap: [Wrap; 3],
     normalised: bool,
     linear: bool,
     border: u32,
@@ -96,7 +124,7 @@ impl Sampler {
             })
         };
         Ok(Self {
-            wrap: [wrap(words[0])?, wrap(words[0] >> 3)?],
+            wrap: [wrap(words[0])?, wrap(words[0] >> 3)?, wrap(words[0] >> 6)?],
             normalised: !unnormalised && words[0] >> 15 & 1 == 0,
             linear: words[2] >> 20 & 1 == 1,
             border: words[3] >> 30,
@@ -140,14 +168,15 @@ pub struct Sampled {
     /// For each place that was read: lanes that lie outside and get the border colour.
     outside: Vec<u64>,
     border: [u32; 4],
-    /// Weights of the texels to the right and below, if four are mixed.
-    weights: Option<Box<[[f32; 2]; 64]>>,
+    /// How many axes texels are mixed along, and the weight of the texel that comes later along each.
+    mixed: usize,
+    weights: Vec<[f32; 3]>,
 }
 
 impl Sampled {
     /// One element per lane, all inside.
     pub(super) fn plain(format: ElementFormat, selects: [u8; 4], components: u8, half: bool) -> Self {
-        Self { format, selects, components, half, outside: vec![], border: [0; 4], weights: None }
+        Self { format, selects, components, half, outside: vec![], border: [0; 4], mixed: 0, weights: vec![] }
     }
 
     /// Converts, mixes and writes what was read.
@@ -161,19 +190,21 @@ impl Sampled {
             self.format.unpack(std::array::from_fn(word))
         };
         for lane in active(op.mask) {
-            let mixed = match &self.weights {
-                None => texel(0, lane),
-                Some(weights) => {
-                    let [right, below] = weights[lane];
-                    let corners: [[u32; 4]; 4] = std::array::from_fn(|place| texel(place, lane));
-                    std::array::from_fn(|n| {
-                        let at = |place: usize| f32::from_bits(corners[place][n]);
-                        let above = at(0) * (1.0 - right) + at(1) * right;
-                        let under = at(2) * (1.0 - right) + at(3) * right;
-                        (above * (1.0 - below) + under * below).to_bits()
-                    })
+            // Neighbours along one axis after the other become one.
+            let mut texels: [[u32; 4]; 8] = [[0; 4]; 8];
+            for (place, corner) in texels.iter_mut().enumerate().take(1 << self.mixed) {
+                *corner = texel(place, lane);
+            }
+            let weights = self.weights.get(lane).copied().unwrap_or_default();
+            for (axis, weight) in weights.into_iter().enumerate().take(self.mixed) {
+                for place in 0..1 << (self.mixed - 1 - axis) {
+                    let (one, other) = (texels[2 * place], texels[2 * place + 1]);
+                    texels[place] = std::array::from_fn(|n| {
+                        (f32::from_bits(one[n]) * (1.0 - weight) + f32::from_bits(other[n]) * weight).to_bits()
+                    });
                 }
-            };
+            }
+            let mixed = texels[0];
             let values = select(mixed, self.selects, self.format.one());
             let mut register = first;
             for (n, value) in values.into_iter().enumerate() {
@@ -203,10 +234,13 @@ impl Wavefront {
     }
 
     /// The integer coordinates of a lane.
-    fn texel_coordinates(&self, inst: &Inst, resource: &Resource, lane: usize) -> (i64, i64) {
+    fn texel_coordinates(&self, inst: &Inst, resource: &Resource, lane: usize) -> [i64; 3] {
         let first = inst.src[0].as_vgpr().map_or(0, usize::from);
-        let at = |n: usize| i64::from(self.vgpr(first + n)[lane]);
-        (at(0), if resource.dimensions > 1 { at(1) } else { 0 })
+        let mut at = [0; 3];
+        for (n, axis) in resource.axes.iter().enumerate() {
+            at[*axis] = i64::from(self.vgpr(first + n)[lane]);
+        }
+        at
     }
 
     fn texel_shape(resource: &Resource, store: bool) -> Shape {
@@ -224,8 +258,8 @@ impl Wavefront {
         op.space = Space::Image;
         let mut outside = 0;
         for lane in active(op.mask) {
-            let (x, y) = self.texel_coordinates(inst, &resource, lane);
-            op.addresses[lane] = resource.texel(x, y).unwrap_or_else(|| {
+            let at = self.texel_coordinates(inst, &resource, lane);
+            op.addresses[lane] = resource.texel(at).unwrap_or_else(|| {
                 outside |= 1 << lane;
                 resource.base
             });
@@ -248,8 +282,8 @@ impl Wavefront {
         let words = resource.format.bytes().div_ceil(4) as usize;
         op.data.resize(words, Row::default());
         for lane in active(self.exec()) {
-            let (x, y) = self.texel_coordinates(inst, &resource, lane);
-            match resource.texel(x, y) {
+            let at = self.texel_coordinates(inst, &resource, lane);
+            match resource.texel(at) {
                 Some(address) => op.addresses[lane] = address,
                 None => op.mask &= !(1 << lane),
             }
@@ -288,29 +322,24 @@ impl Wavefront {
         }
         let mut op = self.operation(group, inst, Self::texel_shape(&resource, false), None, inst.dst.as_vgpr());
         op.space = Space::Image;
-        let places = if sampler.linear { 4 } else { 1 };
+        let mixed: &[usize] = if sampler.linear { resource.filtered() } else { &[] };
+        let places = 1 << mixed.len();
         op.data.resize(places * usize::from(op.elements), Row::default());
         op.more = vec![Box::new([0; 64]); places - 1];
         let mut outside = vec![0; places];
-        let mut weights = Box::new([[0.0; 2]; 64]);
-        let coordinates = inst.src[0].as_vgpr().map_or(0, usize::from);
-        let sizes = [i64::from(resource.width), i64::from(resource.height)];
+        let mut weights = vec![[0.0; 3]; 64];
         for lane in active(op.mask) {
-            let texels: [f64; 2] = std::array::from_fn(|axis| match axis {
-                1 if resource.dimensions == 1 => 0.5,
-                axis => {
-                    let at = f64::from(f32::from_bits(self.vgpr(coordinates + axis)[lane]));
-                    if sampler.normalised { at * sizes[axis] as f64 } else { at }
-                }
-            });
-            let corner = texels.map(|at| (if sampler.linear { at - 0.5 } else { at }).floor());
-            if sampler.linear {
-                weights[lane] = std::array::from_fn(|axis| (texels[axis] - 0.5 - corner[axis]) as f32);
-            }
+            let (corner, weight) = self.sample_corner(inst, &resource, &sampler, lane);
+            weights[lane] = weight;
             for (place, outside) in outside.iter_mut().enumerate() {
-                let x = sampler.wrapped(0, corner[0] as i64 + (place & 1) as i64, sizes[0]);
-                let y = sampler.wrapped(1, corner[1] as i64 + (place >> 1) as i64, sizes[1]);
-                let address = x.zip(y).and_then(|(x, y)| resource.texel(x, y)).unwrap_or_else(|| {
+                let mut at = corner;
+                mixed.iter().enumerate().for_each(|(n, axis)| at[*axis] += (place >> n & 1) as i64);
+                let mut wrapped = at.map(Some);
+                for &axis in resource.filtered() {
+                    wrapped[axis] = sampler.wrapped(axis, at[axis], resource.size[axis].into());
+                }
+                let found = wrapped[X].zip(wrapped[Y]).zip(wrapped[Z]);
+                let address = found.and_then(|((x, y), z)| resource.texel([x, y, z])).unwrap_or_else(|| {
                     *outside |= 1 << lane;
                     resource.base
                 });
@@ -324,9 +353,32 @@ impl Wavefront {
             Sampled::plain(resource.format, resource.selects, memory.dmask, memory.flags.contains(Flags::D16));
         sampled.outside = outside;
         sampled.border = sampler.border_colour(&resource.format);
-        sampled.weights = sampler.linear.then_some(weights);
+        (sampled.mixed, sampled.weights) = (mixed.len(), weights);
         op.destination = Destination::Texels { first: inst.dst.as_vgpr().unwrap_or(0), sampled: Box::new(sampled) };
         Ok(Step::Mem(op))
+    }
+
+    /// The texel at which a sample begins, and the weights of those that follow it along each filtered axis.
+    fn sample_corner(&self, inst: &Inst, resource: &Resource, sampler: &Sampler, lane: usize) -> ([i64; 3], [f32; 3]) {
+        let first = inst.src[0].as_vgpr().map_or(0, usize::from);
+        let (mut corner, mut weights) = ([0; 3], [0.0; 3]);
+        for (n, axis) in resource.axes.iter().copied().enumerate() {
+            let given = f64::from(f32::from_bits(self.vgpr(first + n)[lane]));
+            if !resource.filtered().contains(&axis) {
+                // The layer, which is never between two.
+                corner[axis] = whole(given.round_ties_even()).clamp(0, i64::from(resource.size[axis]) - 1);
+                continue;
+            }
+            let at = if sampler.normalised { given * f64::from(resource.size[axis]) } else { given };
+            if sampler.linear {
+                corner[axis] = whole((at - 0.5).floor());
+                weights[n] = (at - 0.5 - (at - 0.5).floor()) as f32;
+            } else {
+                // In fixed point, with eight bits behind it: a product a little below a whole number is that number.
+                corner[axis] = whole(((at * 256.0).round_ties_even() / 256.0).floor());
+            }
+        }
+        (corner, weights)
     }
 
     fn image_atomic(&mut self, inst: &Inst, group: &mut Group, atomic: AtomicOp) -> Outcome {
@@ -340,8 +392,8 @@ impl Wavefront {
         let mut op = self.operation(group, inst, Shape::atomic(atomic, words), data, data);
         op.space = Space::Image;
         for lane in active(self.exec()) {
-            let (x, y) = self.texel_coordinates(inst, &resource, lane);
-            match resource.texel(x, y) {
+            let at = self.texel_coordinates(inst, &resource, lane);
+            match resource.texel(at) {
                 Some(address) => op.addresses[lane] = address,
                 None => op.mask &= !(1 << lane),
             }
@@ -359,7 +411,8 @@ impl Wavefront {
     fn image_size(&mut self, inst: &Inst) -> Outcome {
         let resource = self.image_resource(inst)?;
         let mut register = inst.dst.as_vgpr().map_or(0, usize::from);
-        for (n, value) in [resource.width, resource.height, 1, 1].into_iter().enumerate() {
+        let [width, height, depth] = resource.size;
+        for (n, value) in [width, height, depth, 1].into_iter().enumerate() {
             if inst.memory().dmask >> n & 1 == 1 {
                 self.write_vgpr(register, &[value; 64], self.exec());
                 register += 1;
@@ -367,6 +420,11 @@ impl Wavefront {
         }
         Ok(Step::Done)
     }
+}
+
+/// A coordinate as an integer; what is far outside stays so.
+fn whole(at: f64) -> i64 {
+    at.clamp(-1e9, 1e9) as i64
 }
 
 pub fn handler(op: Op) -> Option<Handler> {

@@ -333,6 +333,65 @@ fn samples_are_nearest_or_linear_and_wrap() {
     assert_eq!(sample(1.0, 0.125, repeat, true), 1.5, "between texels 3 and 0");
 }
 
+/// Turns the image of `image` into one of another type with so many slices or layers.
+fn make_deep(bench: &mut Bench, kind: u32, depth: u32) {
+    bench.wave.scalars[7] = bench.wave.scalars[7] & 0x0fff_ffff | kind << 28;
+    bench.wave.scalars[8] |= depth - 1;
+    bench.wave.scalars[9] = (depth - 1) << 13;
+    bench.wave.scalars[12] |= (bench.wave.scalars[12] & 7) << 6;
+}
+
+#[test]
+fn slices_and_layers_follow_each_other_in_memory() {
+    let mut memory = memory();
+    let texels: Vec<u8> = (0..24).flat_map(|n| (n as f32).to_le_bytes()).collect();
+    memory.write(VirtAddr(BASE), &texels).unwrap();
+    let (volume, lines, layers) = (10, 12, 13);
+    let load = |kind: u32, at: [u32; 3]| {
+        let mut bench = Bench::new();
+        image(&mut bench, 4, if kind == lines { 1 } else { 2 }, 2, false);
+        make_deep(&mut bench, kind, 3);
+        (2..5).zip(at).for_each(|(register, at)| bench.set(register, |_| at));
+        let load = with_dmask(inst(Op::ImageLoad, v(0), &[v(2), s(4)]), 1, Flags::UNORM);
+        perform(&mut bench, &memory, &load).unwrap();
+        f32::from_bits(bench.get(0, 5))
+    };
+    assert_eq!(load(volume, [3, 1, 2]), 23.0);
+    assert_eq!(load(layers, [1, 0, 1]), 9.0);
+    assert_eq!(load(lines, [1, 2, 99]), 9.0, "the second coordinate is the layer, and there is no third");
+    assert_eq!(load(volume, [3, 1, 3]), 0.0, "outside");
+}
+
+#[test]
+fn samples_of_volumes_mix_eight_texels_and_those_of_arrays_stay_in_their_layer() {
+    let mut memory = memory();
+    let texels: Vec<u8> = (0..32).flat_map(|n| (n as f32).to_le_bytes()).collect();
+    memory.write(VirtAddr(BASE), &texels).unwrap();
+    let sample = |kind: u32, at: [f32; 3], clamp: u32, linear: bool| {
+        let mut bench = Bench::new();
+        image(&mut bench, 4, 4, clamp, linear);
+        make_deep(&mut bench, kind, 2);
+        (2..5).zip(at).for_each(|(register, at)| bench.set(register, |_| at.to_bits()));
+        let sample = with_dmask(inst(Op::ImageSampleLz, v(0), &[v(2), s(4), s(12)]), 1, Flags::default());
+        perform(&mut bench, &memory, &sample).unwrap();
+        f32::from_bits(bench.get(0, 11))
+    };
+    let (volume, layers, edge, border) = (10, 13, 2, 6);
+    assert_eq!(sample(volume, [0.5, 0.5, 0.5], edge, true), 15.5, "between texels 5, 6, 9 and 10 of both slices");
+    assert_eq!(sample(volume, [0.3, 0.6, 0.7], edge, false), 25.0, "column 1, row 2, slice 1");
+    assert_eq!(sample(volume, [0.3, 0.6, 1.2], border, false), 0.0);
+    assert_eq!(sample(layers, [0.5, 0.5, 0.9], border, true), 23.5, "layer 1");
+    assert_eq!(sample(layers, [0.5, 0.5, 7.0], border, true), 23.5, "there is none behind it");
+    assert_eq!(sample(layers, [0.5, 0.5, -1.0], border, true), 7.5);
+    // A product that rounding has put a little below a whole number of texels.
+    assert_eq!(sample(volume, [0.75 - f32::EPSILON, 0.1, 0.1], edge, false), 3.0);
+    for nowhere in [f32::INFINITY, f32::NEG_INFINITY, f32::MAX] {
+        assert_eq!(sample(volume, [nowhere, 0.5, 0.5], border, false), 0.0, "{nowhere}");
+        sample(volume, [nowhere; 3], edge, true);
+    }
+    sample(volume, [f32::NAN; 3], edge, true);
+}
+
 #[test]
 fn images_that_are_not_linear_are_refused_by_name() {
     let mut bench = Bench::new();

@@ -1,8 +1,12 @@
 //! Commands on their way: what each consists of, what it waits for, and who does it.
 //!
-//! A command is a row of steps. Some are done by the GPU (kernels, moves between device memories), some by a thread of
-//! the program (copies to and from its memory), some by the driver. A machine may have an engine for whatever moves bytes. The
-//! next step is taken as soon as the last one is done; the first when everything the command waits for is over.
+//! A command is a row of steps. Kernels are done by the GPU, some steps by a thread of the program, some by the driver. The next
+//! step is taken as soon as the last one is done; the first when everything the command waits for is over.
+//!
+//! Who moves bytes depends on the machine. Where it has a DMA engine, that moves all of them. Else copies to and from memory of
+//! the program are done by a thread of the program, in the program's own code. Copies and fills within device memory are done by
+//! the GPU's copy engine if the machine has one ([`Costs::copy_engine`](super::Costs)), and by a thread of the program if not: then they
+//! see what caches hold, and take the time of their instructions, like all other accesses of the program.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +16,7 @@ use mem::{Bytes, VirtAddr};
 use super::{
     abi::{Action, Rect},
     cl,
-    driver::Driver,
+    driver::{DESCRIPTOR, Driver},
     error::{Cl, ensure},
     event::{Callback, Event},
     launch::{Launch, NotStarted},
@@ -24,13 +28,15 @@ use crate::guest::{Fault, GuestMemory};
 pub enum Step {
     /// A thread of the program does this.
     Guest(Action),
-    /// The GPU copies bytes.
+    /// Bytes are copied within device memory.
     Copy(Rect),
-    /// The GPU repeats a pattern over rows.
+    /// A pattern is repeated over each row.
     Fill {
         pattern: Vec<u8>,
         rows: Rect,
     },
+    /// The pattern of a fill that the program does is needed no longer.
+    FreePattern(VirtAddr),
     Kernel(Box<Launch>),
     /// So many bytes go over the wire between host and device, which takes its time.
     Transfer(Bytes),
@@ -229,14 +235,27 @@ impl Driver {
                         return;
                     }
                 },
-                Some(Step::Copy(rect)) => match copy(guest, rect) {
-                    Ok(()) if self.in_engine(handle, rect, now) => return,
-                    done => done.map_err(|fault| fault.to_string()),
+                Some(Step::Copy(rect)) => match self.settings.costs.copy_engine {
+                    Some(_) => match copy(guest, rect) {
+                        Ok(()) if self.in_engine(handle, rect, now) => return,
+                        done => done.map_err(|fault| fault.to_string()),
+                    },
+                    None => {
+                        self.work.push_back(Work { action: Action::Copy(rect), event: Some(handle), held: None });
+                        return;
+                    }
                 },
-                Some(Step::Fill { pattern, rows }) => match fill(guest, &pattern, rows) {
-                    Ok(()) if self.in_engine(handle, rows, now) => return,
-                    done => done.map_err(|fault| fault.to_string()),
+                Some(Step::Fill { pattern, rows }) => match self.settings.costs.copy_engine {
+                    Some(_) => match fill(guest, &pattern, rows) {
+                        Ok(()) if self.in_engine(handle, rows, now) => return,
+                        done => done.map_err(|fault| fault.to_string()),
+                    },
+                    None => self.fill_by_program(handle, &pattern, rows, guest),
                 },
+                Some(Step::FreePattern(place)) => {
+                    self.descriptors.take(place);
+                    Ok(())
+                }
                 Some(Step::Unmap(address, size)) => {
                     guest.unmap(address, size);
                     Ok(())
@@ -252,6 +271,25 @@ impl Driver {
                 return self.fail(handle, &text, now);
             }
         }
+    }
+
+    /// Turns a fill into copies that a thread of the program does, from a row of patterns that the driver writes.
+    fn fill_by_program(
+        &mut self,
+        handle: u64,
+        pattern: &[u8],
+        rows: Rect,
+        guest: &mut dyn GuestMemory,
+    ) -> Result<(), String> {
+        let row = DESCRIPTOR.0.min(rows.size[0]) as usize;
+        let bytes: Vec<u8> = pattern.iter().copied().cycle().take(row).collect();
+        let place = self.descriptors.put_bytes(guest, &bytes).map_err(|code| code.to_string())?;
+        let event = self.events.held_mut(handle).map_err(|code| code.to_string())?;
+        event.steps.push_front(Step::FreePattern(place));
+        for copy in fill_copies(rows, place, DESCRIPTOR.0).into_iter().rev() {
+            event.steps.push_front(Step::Guest(Action::Copy(copy)));
+        }
+        Ok(())
     }
 
     /// Has a command wait until the copy engine has moved its bytes; says whether that takes time. There is one engine.
@@ -356,6 +394,32 @@ impl Driver {
             self.drop_event(event);
         }
     }
+}
+
+/// The copies that fill rows from a place with `longest` bytes of a repeated pattern: a row of a copy is as long as that at most,
+/// and all of them come from the same place.
+fn fill_copies(rows: Rect, from: VirtAddr, longest: u64) -> Vec<Rect> {
+    let Rect { to, size: [bytes, count, slices], to_pitch, .. } = rows;
+    let from_pitch = [0, 0];
+    if bytes <= longest {
+        return vec![Rect { from, from_pitch, ..rows }];
+    }
+    // Of each row the part that consists of whole pieces, a row of copies for each; then what is left of all rows.
+    let (whole, rest) = (bytes / longest, bytes % longest);
+    let slice = |n: u64| to + Bytes(n * to_pitch[1]);
+    let piece = |n: u64| Rect {
+        to: slice(n),
+        from,
+        size: [longest, whole, count],
+        to_pitch: [longest, to_pitch[0]],
+        from_pitch,
+    };
+    let mut copies: Vec<Rect> = (0..slices).map(piece).collect();
+    if rest > 0 {
+        let to = to + Bytes(whole * longest);
+        copies.push(Rect { to, from, size: [rest, count, slices], to_pitch, from_pitch });
+    }
+    copies
 }
 
 /// Copies rows, through memory of the host.

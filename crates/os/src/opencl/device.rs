@@ -8,7 +8,7 @@ use super::{
     cl,
     driver::Driver,
     error::{Cl, ensure},
-    image::MAX_SIDE,
+    image::{MAX_BUFFER, MAX_DEPTH, MAX_SIDE},
 };
 
 /// The only platform.
@@ -20,7 +20,8 @@ const VENDOR: &str = "The cohesim developers";
 const VENDOR_ID: u32 = 0x1002;
 const EXTENSIONS: &str = "cl_khr_global_int32_base_atomics cl_khr_global_int32_extended_atomics \
     cl_khr_local_int32_base_atomics cl_khr_local_int32_extended_atomics cl_khr_int64_base_atomics \
-    cl_khr_int64_extended_atomics cl_khr_byte_addressable_store cl_khr_fp64 cl_khr_fp16";
+    cl_khr_int64_extended_atomics cl_khr_byte_addressable_store cl_khr_fp64 cl_khr_fp16 \
+    cl_khr_3d_image_writes cl_khr_image2d_from_buffer";
 
 /// Memory that programs may count on.
 pub const GLOBAL_BYTES: u64 = 4 << 30;
@@ -171,11 +172,11 @@ fn describe(device: &Device, shares_memory: bool, fine_grained: bool, what: u64)
         cl::DEVICE_MAX_READ_IMAGE_ARGS => uint(128),
         cl::DEVICE_MAX_WRITE_IMAGE_ARGS | cl::DEVICE_MAX_READ_WRITE_IMAGE_ARGS => uint(64),
         cl::DEVICE_IMAGE2D_MAX_WIDTH | cl::DEVICE_IMAGE2D_MAX_HEIGHT => word(MAX_SIDE),
-        // Three-dimensional images and arrays of images are not supported.
-        cl::DEVICE_IMAGE3D_MAX_WIDTH | cl::DEVICE_IMAGE3D_MAX_HEIGHT | cl::DEVICE_IMAGE3D_MAX_DEPTH => word(0),
-        cl::DEVICE_IMAGE_MAX_BUFFER_SIZE => word(MAX_SIDE),
-        cl::DEVICE_IMAGE_MAX_ARRAY_SIZE => word(0),
-        cl::DEVICE_IMAGE_PITCH_ALIGNMENT | cl::DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => uint(256),
+        cl::DEVICE_IMAGE3D_MAX_WIDTH | cl::DEVICE_IMAGE3D_MAX_HEIGHT | cl::DEVICE_IMAGE3D_MAX_DEPTH => word(MAX_DEPTH),
+        cl::DEVICE_IMAGE_MAX_BUFFER_SIZE => word(MAX_BUFFER),
+        cl::DEVICE_IMAGE_MAX_ARRAY_SIZE => word(MAX_DEPTH),
+        cl::DEVICE_IMAGE_PITCH_ALIGNMENT => uint(1),
+        cl::DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => uint(256),
         cl::DEVICE_MAX_SAMPLERS => uint(16),
         cl::DEVICE_MAX_PARAMETER_SIZE => word(PARAMETER_BYTES),
         cl::DEVICE_MEM_BASE_ADDR_ALIGN => uint(8 * BASE_ALIGN as u32),

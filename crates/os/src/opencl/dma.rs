@@ -1,8 +1,7 @@
 //! Transfers by an engine of the machine: the driver writes down what is to be moved, and hears when that is done.
 //!
-//! The program's thread pays for the call and for the descriptor, and goes on. On machines without such an engine the
-//! bytes are moved by the program's own code ([`Action::Copy`](super::abi::Action)), or by the driver where both ends are
-//! buffers.
+//! The program's thread pays for the call and for the descriptor, and goes on. On machines without such an engine
+//! [`command`](super::command) says who moves bytes.
 
 use super::{
     abi::Rect,

@@ -56,6 +56,9 @@ struct Pending {
     touches: Vec<(VirtAddr, Bytes)>,
 }
 
+/// Room for the description of a transfer, or for a row of patterns: several of the longest.
+pub(super) const DESCRIPTOR: Bytes = Bytes(256);
+
 /// The OpenCL driver of one process.
 pub struct Driver {
     pub(super) settings: Settings,
@@ -72,7 +75,7 @@ pub struct Driver {
     pub(super) svm: Allocations,
     /// Descriptions of images and samplers in memory.
     pub(super) slots: Slots,
-    /// Descriptions of transfers, and those that are under way, by their events.
+    /// Descriptions of transfers and patterns of fills; and the transfers that are under way, by their events.
     pub(super) descriptors: Slots,
     pub(super) transfers: BTreeMap<u64, (VirtAddr, Rect)>,
     pub(super) gpus: Box<dyn Gpus>,
@@ -138,7 +141,7 @@ impl Driver {
             events: Table::new(8, cl::INVALID_EVENT),
             svm: Allocations::default(),
             slots: Slots::of(Bytes(64)),
-            descriptors: Slots::of(Bytes(256)),
+            descriptors: Slots::of(DESCRIPTOR),
             transfers: BTreeMap::new(),
             ready: VecDeque::new(),
             in_transfer: BTreeSet::new(),

@@ -1,7 +1,8 @@
-//! Images of one and two dimensions: their formats, and how they are described to kernels.
+//! Images: their kinds and sizes, and how they are described to kernels.
 //!
-//! Texels lie in rows, without tiling. The description is what the hardware's image instructions take (eight words),
-//! with the words behind it in which AMD's device libraries look up format and width.
+//! Texels lie in rows and rows in slices, without tiling. The description is what the hardware's image instructions take (eight
+//! words; for an image over a buffer the four of a buffer), with the words behind it in which AMD's device libraries look up
+//! format and width.
 
 use mem::{Bytes, VirtAddr};
 
@@ -12,23 +13,34 @@ use super::{
     device::LARGEST_BUFFER,
     driver::Driver,
     error::{Cl, Code, ensure},
-    memory::{MemObject, check_flags},
-    policy::Brought,
+    image_format::Format,
+    memory::{MemObject, check_flags, inherited_flags},
+    policy::{Brought, Layout, Placement},
 };
 
-/// The widest and the highest image.
+/// The widest and the highest image of up to two dimensions.
 pub const MAX_SIDE: u64 = 16384;
+/// The most texels along each side of a three-dimensional image, and the most layers of an array.
+pub const MAX_DEPTH: u64 = 2048;
+/// The most texels of an image over a buffer.
+pub const MAX_BUFFER: u64 = LARGEST_BUFFER / 16;
+/// Texels of an image start at a multiple of this.
+const ALIGN: u64 = 256;
 
 /// What makes a memory object an image.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
-    /// `CL_MEM_OBJECT_IMAGE1D` or `CL_MEM_OBJECT_IMAGE2D`.
+    /// `CL_MEM_OBJECT_IMAGE1D` or another.
     pub kind: u64,
     pub format: Format,
-    pub width: u64,
-    pub height: u64,
-    /// Bytes from one row to the next.
-    pub pitch: u64,
+    /// Texels along each coordinate of a region: layers follow the coordinates that the images of an array have.
+    pub size: [u64; 3],
+    /// Bytes from one row to the next and from one slice to the next, in the device's memory.
+    pub pitch: [u64; 2],
+    /// The same in the memory that the program brought.
+    pub host_pitch: [u64; 2],
+    /// The buffer whose memory it is.
+    pub buffer: Option<u64>,
     /// Where its description lies.
     pub description: VirtAddr,
 }
@@ -38,140 +50,88 @@ impl Image {
         self.format.texel
     }
 
-    /// Where a texel lies, in bytes.
-    pub fn offset(&self, origin: [u64; 3]) -> u64 {
-        origin[1] * self.pitch + origin[0] * self.texel()
+    /// Where a texel lies in the device's memory, and how rows and slices follow from there.
+    pub fn layout(&self, origin: [u64; 3]) -> Layout {
+        self.layout_with(origin, self.pitch)
+    }
+
+    /// The same in the program's memory.
+    pub fn host_layout(&self, origin: [u64; 3]) -> Layout {
+        self.layout_with(origin, self.host_pitch)
+    }
+
+    fn layout_with(&self, origin: [u64; 3], pitch: [u64; 2]) -> Layout {
+        Layout { offset: origin[0] * self.texel() + origin[1] * pitch[0] + origin[2] * pitch[1], pitch }
+    }
+
+    /// The bytes of a region: of a row, rows, slices.
+    pub fn bytes(&self, region: [u64; 3]) -> [u64; 3] {
+        [region[0] * self.texel(), region[1], region[2]]
+    }
+
+    /// Whether programs give and get a distance between slices, or between layers.
+    pub fn has_slices(&self) -> bool {
+        has_slices(self.kind)
+    }
+
+    /// Those distances, row and slice, as programs know them: the rows of an array of lines are its layers.
+    pub fn told_pitch(&self, pitch: [u64; 2]) -> [u64; 2] {
+        match self.kind {
+            cl::MEM_OBJECT_IMAGE1D_ARRAY => [pitch[0], pitch[0]],
+            _ if self.has_slices() => pitch,
+            _ => [pitch[0], 0],
+        }
     }
 
     /// A region must lie in the image.
     pub fn check_region(&self, origin: [u64; 3], region: [u64; 3]) -> Cl<()> {
-        let size = [self.width, self.height, 1];
-        let inside = |axis: usize| origin[axis].checked_add(region[axis]).is_some_and(|end| end <= size[axis]);
+        let inside = |axis: usize| origin[axis].checked_add(region[axis]).is_some_and(|end| end <= self.size[axis]);
         ensure(!region.contains(&0) && (0..3).all(inside), cl::INVALID_VALUE)
     }
 }
 
-/// How texels are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
-    order: u64,
-    kind: u64,
-    /// Bytes of a texel.
-    pub texel: u64,
-    /// The hardware's data and number format.
-    data: u32,
-    number: u32,
-    /// Which component each of red, green, blue and alpha comes from.
-    selects: [u32; 4],
-    /// The device libraries' numbers of type and order.
-    library: [u32; 2],
-}
-
-const ZERO: u32 = 0;
-const ONE: u32 = 1;
-const X: u32 = 4;
-const Y: u32 = 5;
-const Z: u32 = 6;
-const W: u32 = 7;
-
-/// Orders: components, selects, the libraries' number.
-const ORDERS: [(u64, usize, [u32; 4], u32); 7] = [
-    (cl::R, 1, [X, ZERO, ZERO, ONE], 1),
-    (cl::A, 1, [ZERO, ZERO, ZERO, X], 0),
-    (cl::INTENSITY, 1, [X, X, X, X], 16),
-    (cl::LUMINANCE, 1, [X, X, X, ONE], 17),
-    (cl::RG, 2, [X, Y, ZERO, ONE], 3),
-    (cl::RGBA, 4, [X, Y, Z, W], 8),
-    (cl::BGRA, 4, [Z, Y, X, W], 9),
-];
-
-/// Types: bytes of a component, the hardware's number format, the libraries' number.
-const TYPES: [(u64, u64, u32, u32); 12] = [
-    (cl::SNORM_INT8, 1, 1, 0),
-    (cl::SNORM_INT16, 2, 1, 1),
-    (cl::UNORM_INT8, 1, 0, 2),
-    (cl::UNORM_INT16, 2, 0, 3),
-    (cl::SIGNED_INT8, 1, 5, 8),
-    (cl::SIGNED_INT16, 2, 5, 9),
-    (cl::SIGNED_INT32, 4, 5, 10),
-    (cl::UNSIGNED_INT8, 1, 4, 11),
-    (cl::UNSIGNED_INT16, 2, 4, 12),
-    (cl::UNSIGNED_INT32, 4, 4, 13),
-    (cl::HALF_FLOAT, 2, 7, 14),
-    (cl::FLOAT, 4, 7, 15),
-];
-
-impl Format {
-    fn new(order: u64, kind: u64) -> Option<Self> {
-        let (_, count, selects, library_order) = ORDERS.into_iter().find(|row| row.0 == order)?;
-        let (_, bytes, number, library_type) = TYPES.into_iter().find(|row| row.0 == kind)?;
-        let normed = number < 2 || number == 7;
-        let sensible = match order {
-            cl::INTENSITY | cl::LUMINANCE => normed,
-            cl::BGRA => bytes == 1,
-            _ => true,
-        };
-        let data = match (count, bytes) {
-            (1, 1) => 1,
-            (1, 2) => 2,
-            (1, 4) => 4,
-            (2, 1) => 3,
-            (2, 2) => 5,
-            (2, 4) => 11,
-            (4, 1) => 10,
-            (4, 2) => 12,
-            _ => 14,
-        };
-        let library = [library_type, library_order];
-        let texel = count as u64 * bytes;
-        sensible.then_some(Self { order, kind, texel, data, number, selects, library })
-    }
-
-    fn all() -> impl Iterator<Item = Format> {
-        ORDERS.into_iter().flat_map(|order| TYPES.into_iter().filter_map(move |kind| Format::new(order.0, kind.0)))
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        [uint(self.order as u32), uint(self.kind as u32)].concat()
-    }
-
-    /// The bytes of a texel of a colour: four floats, or four integers, as the program gives them.
-    pub fn pack(&self, colour: [u32; 4]) -> Vec<u8> {
-        let bytes = (self.texel / (4 - self.missing()) as u64) as usize;
-        let components = (0..4 - self.missing()).map(|n| {
-            // The colour that this component is read as.
-            let place = self.selects.iter().position(|select| *select == X + n as u32).unwrap_or(n);
-            let (value, float) = (colour[place], f32::from_bits(colour[place]));
-            let bits = 8 * bytes as u32;
-            let whole = match self.number {
-                0 => (f64::from(float.clamp(0.0, 1.0)) * ((1u64 << bits) - 1) as f64).round_ties_even() as u64 as u32,
-                1 => (f64::from(float.clamp(-1.0, 1.0)) * ((1u64 << (bits - 1)) - 1) as f64).round_ties_even() as i64
-                    as u32,
-                4 => value.min((u64::from(u32::MAX) >> (32 - bits)) as u32),
-                5 => {
-                    let most = i32::MAX >> (32 - bits);
-                    (value as i32).clamp(-most - 1, most) as u32
-                }
-                _ if bits == 16 => gcn3::exec::float::f32_to_f16(float),
-                _ => value,
-            };
-            whole.to_le_bytes()[..bytes].to_vec()
-        });
-        components.collect::<Vec<_>>().concat()
-    }
-
-    /// How many of four components are not stored.
-    fn missing(&self) -> usize {
-        4 - ORDERS.iter().find(|row| row.0 == self.order).map_or(4, |row| row.1)
-    }
+fn has_slices(kind: u64) -> bool {
+    matches!(kind, cl::MEM_OBJECT_IMAGE3D | cl::MEM_OBJECT_IMAGE1D_ARRAY | cl::MEM_OBJECT_IMAGE2D_ARRAY)
 }
 
 /// What a program wants an image to be.
 struct Wanted {
     kind: u64,
-    width: u64,
-    height: u64,
-    pitch: u64,
+    /// As regions count them.
+    size: [u64; 3],
+    /// Bytes from one row to the next, and from one slice to the next; 0: as close as can be.
+    pitch: [u64; 2],
+    buffer: u64,
+    host: u64,
+    /// What is answered if the sizes make no sense.
+    wrong_size: Code,
+}
+
+impl Wanted {
+    /// Distances between rows and slices in memory that the program brings.
+    fn host_pitch(&self, texel: u64) -> Cl<[u64; 2]> {
+        let [width, rows, _] = self.size;
+        let line = width * texel;
+        let row = if self.pitch[0] == 0 { line } else { self.pitch[0] };
+        ensure(row >= line && row.is_multiple_of(texel), self.wrong_size)?;
+        let layers = self.kind == cl::MEM_OBJECT_IMAGE1D_ARRAY;
+        let plane = if layers { row } else { row.checked_mul(rows).ok_or(self.wrong_size)? };
+        let slice = if self.pitch[1] == 0 { plane } else { self.pitch[1] };
+        let fits = slice.checked_mul(if layers { rows } else { self.size[2] }).is_some();
+        ensure(fits && slice >= plane && slice.is_multiple_of(row), self.wrong_size)?;
+        Ok(if layers { [slice, slice] } else { [row, slice] })
+    }
+
+    fn check_size(&self) -> Cl<()> {
+        let most = match self.kind {
+            cl::MEM_OBJECT_IMAGE3D => [MAX_DEPTH; 3],
+            cl::MEM_OBJECT_IMAGE1D_ARRAY => [MAX_SIDE, MAX_DEPTH, 1],
+            cl::MEM_OBJECT_IMAGE1D_BUFFER => [MAX_BUFFER, 1, 1],
+            _ => [MAX_SIDE, MAX_SIDE, MAX_DEPTH],
+        };
+        ensure(!self.size.contains(&0), self.wrong_size)?;
+        ensure(self.size.iter().zip(most).all(|(size, most)| *size <= most), cl::INVALID_IMAGE_SIZE)
+    }
 }
 
 impl Driver {
@@ -185,41 +145,34 @@ impl Driver {
         ensure(descriptor.0 != 0, cl::INVALID_IMAGE_DESCRIPTOR)?;
         let bytes = call.bytes(descriptor, 72).map_err(|_| cl::INVALID_IMAGE_DESCRIPTOR)?;
         let word = |n: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[8 * n + k]));
-        let (kind, width, height, pitch) = (word(0) & 0xffff_ffff, word(1), word(2), word(5));
-        // No levels of detail, no samples, no memory of another object.
-        ensure(word(7) == 0 && word(8) == 0, cl::INVALID_IMAGE_DESCRIPTOR)?;
-        let height = match kind {
-            cl::MEM_OBJECT_IMAGE1D => 1,
-            cl::MEM_OBJECT_IMAGE2D => height,
-            cl::MEM_OBJECT_IMAGE3D
-            | cl::MEM_OBJECT_IMAGE1D_ARRAY
-            | cl::MEM_OBJECT_IMAGE2D_ARRAY
-            | cl::MEM_OBJECT_IMAGE1D_BUFFER => return Err(cl::IMAGE_FORMAT_NOT_SUPPORTED),
+        let (kind, width, height, depth, layers) = (word(0) & 0xffff_ffff, word(1), word(2), word(3), word(4));
+        // No levels of detail and no samples.
+        ensure(word(7) == 0, cl::INVALID_IMAGE_DESCRIPTOR)?;
+        let size = match kind {
+            cl::MEM_OBJECT_IMAGE1D | cl::MEM_OBJECT_IMAGE1D_BUFFER => [width, 1, 1],
+            cl::MEM_OBJECT_IMAGE2D => [width, height, 1],
+            cl::MEM_OBJECT_IMAGE3D => [width, height, depth],
+            cl::MEM_OBJECT_IMAGE1D_ARRAY => [width, layers, 1],
+            cl::MEM_OBJECT_IMAGE2D_ARRAY => [width, height, layers],
             _ => return Err(cl::INVALID_IMAGE_DESCRIPTOR),
         };
-        let wanted = Wanted { kind, width, height, pitch };
-        self.make_image(call, flags, format, wanted, host, cl::INVALID_IMAGE_DESCRIPTOR)
+        let (pitch, buffer) = ([word(5), if has_slices(kind) { word(6) } else { 0 }], word(8));
+        let wanted = Wanted { kind, size, pitch, buffer, host, wrong_size: cl::INVALID_IMAGE_DESCRIPTOR };
+        self.make_image(call, flags, format, wanted)
     }
 
-    pub(super) fn create_image_2d(&mut self, call: &mut Call) -> Cl<Outcome> {
+    /// The functions of version 1.1, whose sizes follow the format.
+    pub(super) fn create_image_of_old(&mut self, call: &mut Call, kind: u64) -> Cl<Outcome> {
         self.contexts.get(call.word(0))?;
-        let wanted =
-            Wanted { kind: cl::MEM_OBJECT_IMAGE2D, width: call.word(3), height: call.word(4), pitch: call.word(5) };
-        let (flags, format, host) = (call.word(1), call.pointer(2), call.word(6));
-        self.make_image(call, flags, format, wanted, host, cl::INVALID_IMAGE_SIZE)
+        let (size, pitch, host) = match kind {
+            cl::MEM_OBJECT_IMAGE3D => ([3, 4, 5].map(|n| call.word(n)), [call.word(6), call.word(7)], call.word(8)),
+            _ => ([call.word(3), call.word(4), 1], [call.word(5), 0], call.word(6)),
+        };
+        let wanted = Wanted { kind, size, pitch, buffer: 0, host, wrong_size: cl::INVALID_IMAGE_SIZE };
+        self.make_image(call, call.word(1), call.pointer(2), wanted)
     }
 
-    fn make_image(
-        &mut self,
-        call: &mut Call,
-        flags: u64,
-        format: VirtAddr,
-        wanted: Wanted,
-        host: u64,
-        wrong_size: Code,
-    ) -> Cl<Outcome> {
-        let context = call.word(0);
-        check_flags(flags, host)?;
+    fn make_image(&mut self, call: &mut Call, flags: u64, format: VirtAddr, wanted: Wanted) -> Cl<Outcome> {
         ensure(format.0 != 0, cl::INVALID_IMAGE_FORMAT_DESCRIPTOR)?;
         let names = call.bytes(format, 8).map_err(|_| cl::INVALID_IMAGE_FORMAT_DESCRIPTOR)?;
         let name = |n: usize| u64::from(u32::from_le_bytes(std::array::from_fn(|k| names[4 * n + k])));
@@ -227,60 +180,83 @@ impl Driver {
             (cl::R..=cl::ABGR).contains(&name(0)) && (cl::SNORM_INT8..=cl::UNORM_INT_101010_2).contains(&name(1));
         ensure(known, cl::INVALID_IMAGE_FORMAT_DESCRIPTOR)?;
         let format = Format::new(name(0), name(1)).ok_or(cl::IMAGE_FORMAT_NOT_SUPPORTED)?;
-        let Wanted { kind, width, height, pitch } = wanted;
-        ensure(width > 0 && height > 0, wrong_size)?;
-        ensure(width <= MAX_SIDE && height <= MAX_SIDE, cl::INVALID_IMAGE_SIZE)?;
-        let row = width * format.texel;
-        ensure(host != 0 || pitch == 0, wrong_size)?;
-        let pitch = if pitch == 0 { row } else { pitch };
-        ensure(pitch >= row && pitch.is_multiple_of(format.texel) && pitch / format.texel <= MAX_SIDE, wrong_size)?;
-        let size = pitch * height;
-        ensure(size <= LARGEST_BUFFER, cl::INVALID_IMAGE_SIZE)?;
+        wanted.check_size()?;
+        match wanted.buffer {
+            0 => self.make_own_image(call, flags, format, &wanted),
+            _ => self.make_image_of_buffer(call, flags, format, &wanted),
+        }
+    }
 
-        // Texels start at multiples of 256; memory of the program's that does not is copied whatever the policy.
-        let (mut placement, mut actions) = match host {
-            host if flags & cl::MEM_USE_HOST_PTR != 0 && host.is_multiple_of(256) => {
-                self.policy.allocate(call.guest, Bytes(size), Brought::Used(VirtAddr(host)))?
-            }
-            _ => self.policy.allocate(call.guest, Bytes(size), Brought::Nothing)?,
+    /// An image with memory of its own.
+    fn make_own_image(&mut self, call: &mut Call, flags: u64, format: Format, wanted: &Wanted) -> Cl<Outcome> {
+        let Wanted { kind, size, host, wrong_size, .. } = *wanted;
+        check_flags(flags, host)?;
+        ensure(kind != cl::MEM_OBJECT_IMAGE1D_BUFFER, cl::INVALID_IMAGE_DESCRIPTOR)?;
+        ensure(host != 0 || wanted.pitch == [0, 0], wrong_size)?;
+        let host_pitch = wanted.host_pitch(format.texel)?;
+        // Rows lie as the program's do if hardware can tell them apart so far; slices follow each other closely.
+        let far = host_pitch[0] / format.texel > MAX_SIDE;
+        let row = if far { size[0] * format.texel } else { host_pitch[0] };
+        let pitch = [row, row * size[1]];
+        let bytes = pitch[1].checked_mul(size[2]).filter(|bytes| *bytes <= LARGEST_BUFFER);
+        let bytes = bytes.ok_or(cl::INVALID_IMAGE_SIZE)?;
+        // Memory of the program's that does not lie like that is copied whatever the policy.
+        let alike = pitch[0] == host_pitch[0] && (size[2] == 1 || pitch[1] == host_pitch[1]);
+        let brought = match flags & cl::MEM_USE_HOST_PTR != 0 && host.is_multiple_of(ALIGN) && alike {
+            true => Brought::Used(VirtAddr(host)),
+            false => Brought::Nothing,
         };
-        self.touched.push((placement.device, placement.size));
-        if host != 0 && placement.host.is_none() {
+        let (mut placement, _) = self.policy.allocate(call.guest, Bytes(bytes), brought)?;
+        let mut actions = Vec::new();
+        if host != 0 && placement.device.0 != host {
             // The last row ends with its last texel: what lies behind is not the program's to give.
-            let rect = Rect {
-                to: placement.device,
-                from: VirtAddr(host),
-                size: [row, height, 1],
-                to_pitch: [pitch, 0],
-                from_pitch: [pitch, 0],
-            };
-            actions = vec![Action::Copy(rect)];
+            let size = [size[0] * format.texel, size[1], size[2]];
+            let (to, from) = (placement.device, VirtAddr(host));
+            actions.push(Action::Copy(Rect { to, from, size, to_pitch: pitch, from_pitch: host_pitch }));
             if flags & cl::MEM_USE_HOST_PTR != 0 {
                 placement.host = Some(VirtAddr(host));
             }
         }
-        let [sx, sy, sz, sw] = format.selects;
-        let base = placement.device.0;
-        let words = [
-            (base >> 8) as u32,
-            (base >> 40) as u32 | format.data << 20 | format.number << 26,
-            (width - 1) as u32 | ((height - 1) as u32) << 14,
-            sx | sy << 3 | sz << 6 | sw << 9 | 8 << 20 | if kind == cl::MEM_OBJECT_IMAGE1D { 8 } else { 9 } << 28,
-            ((pitch / format.texel - 1) as u32) << 13,
-            0,
-            0,
-            0,
-            format.library[0],
-            format.library[1],
-            width as u32,
-            0,
-        ];
-        let description = self.slots.put(call.guest, &words)?;
         let host_pointer = if flags & cl::MEM_USE_HOST_PTR != 0 { host } else { 0 };
-        let mut memory = MemObject::new(context, flags, size, host_pointer, placement);
-        memory.image = Some(Image { kind, format, width, height, pitch, description });
+        let memory = MemObject::new(call.word(0), flags, bytes, host_pointer, placement);
+        let image = Image { kind, format, size, pitch, host_pitch, buffer: None, description: VirtAddr(0) };
+        let outcome = self.insert_image(call, memory, image)?;
+        Ok(Outcome { actions, ..outcome })
+    }
+
+    /// An image whose texels are the bytes of a buffer: a line, or rows.
+    fn make_image_of_buffer(&mut self, call: &mut Call, flags: u64, format: Format, wanted: &Wanted) -> Cl<Outcome> {
+        let Wanted { kind, size, buffer, host, wrong_size, .. } = *wanted;
+        let context = call.word(0);
+        let flat = matches!(kind, cl::MEM_OBJECT_IMAGE1D_BUFFER | cl::MEM_OBJECT_IMAGE2D);
+        ensure(flat, cl::INVALID_IMAGE_DESCRIPTOR)?;
+        let whole = self.buffer_for(context, buffer).map_err(|_| cl::INVALID_IMAGE_DESCRIPTOR)?;
+        ensure(host == 0, cl::INVALID_HOST_PTR)?;
+        let flags = inherited_flags(whole, flags)?;
+        let pitch = wanted.host_pitch(format.texel)?;
+        ensure(pitch[0] / format.texel <= MAX_SIDE || kind == cl::MEM_OBJECT_IMAGE1D_BUFFER, wrong_size)?;
+        let bytes = pitch[1];
+        ensure(bytes <= whole.size, wrong_size)?;
+        let placement = Placement { size: Bytes(bytes), owned: false, ..whole.placement };
+        // Rows are found from a place that only hardware's largest units can name.
+        let aligned = kind == cl::MEM_OBJECT_IMAGE1D_BUFFER || placement.device.0.is_multiple_of(ALIGN);
+        ensure(aligned, cl::INVALID_IMAGE_FORMAT_DESCRIPTOR)?;
+        let mut memory = MemObject::new(context, flags, bytes, whole.host_pointer, placement);
+        memory.parent = Some((buffer, 0));
+        let image =
+            Image { kind, format, size, pitch, host_pitch: pitch, buffer: Some(buffer), description: VirtAddr(0) };
+        let outcome = self.insert_image(call, memory, image)?;
+        self.memories.hold(buffer);
+        Ok(outcome)
+    }
+
+    fn insert_image(&mut self, call: &mut Call, mut memory: MemObject, mut image: Image) -> Cl<Outcome> {
+        let context = memory.context;
+        self.touched.push((memory.placement.device, memory.placement.size));
+        image.description = self.slots.put(call.guest, &describe(&image, memory.placement.device))?;
+        memory.image = Some(image);
         self.contexts.hold(context);
-        Ok(Outcome { word: self.memories.insert(memory), actions, ..Outcome::default() })
+        Ok(Outcome::word(self.memories.insert(memory)))
     }
 
     pub(super) fn get_supported_image_formats(&mut self, call: &mut Call) -> Cl<Outcome> {
@@ -289,8 +265,7 @@ impl Driver {
         let kind = u64::from(call.uint(2));
         ensure((cl::MEM_OBJECT_IMAGE2D..=cl::MEM_OBJECT_IMAGE1D_BUFFER).contains(&kind), cl::INVALID_VALUE)?;
         ensure(call.uint(3) > 0 || call.word(4) == 0, cl::INVALID_VALUE)?;
-        let supported = matches!(kind, cl::MEM_OBJECT_IMAGE2D | cl::MEM_OBJECT_IMAGE1D);
-        let formats: Vec<Vec<u8>> = Format::all().filter(|_| supported).map(|format| format.bytes()).collect();
+        let formats: Vec<Vec<u8>> = Format::all().map(|format| format.bytes()).collect();
         let some = &formats[..formats.len().min(call.uint(3) as usize)];
         call.give(4, &some.concat())?;
         call.give_uint(5, formats.len() as u32)?;
@@ -299,17 +274,63 @@ impl Driver {
 
     pub(super) fn get_image_info(&mut self, call: &mut Call) -> Cl<Outcome> {
         let image = self.memories.get(call.word(0))?.image.ok_or(cl::INVALID_MEM_OBJECT)?;
-        let flat = image.kind == cl::MEM_OBJECT_IMAGE1D;
+        let [width, second, third] = image.size;
+        let [row, slice] = image.told_pitch(image.pitch);
+        let (height, depth, layers) = match image.kind {
+            cl::MEM_OBJECT_IMAGE2D => (second, 0, 0),
+            cl::MEM_OBJECT_IMAGE3D => (second, third, 0),
+            cl::MEM_OBJECT_IMAGE1D_ARRAY => (0, 0, second),
+            cl::MEM_OBJECT_IMAGE2D_ARRAY => (second, 0, third),
+            _ => (0, 0, 0),
+        };
         let value = match u64::from(call.uint(1)) {
             cl::IMAGE_FORMAT => image.format.bytes(),
             cl::IMAGE_ELEMENT_SIZE => word(image.texel()),
-            cl::IMAGE_ROW_PITCH => word(image.pitch),
-            cl::IMAGE_WIDTH => word(image.width),
-            cl::IMAGE_HEIGHT => word(if flat { 0 } else { image.height }),
-            cl::IMAGE_SLICE_PITCH | cl::IMAGE_DEPTH | cl::IMAGE_ARRAY_SIZE | cl::IMAGE_BUFFER => word(0),
+            cl::IMAGE_ROW_PITCH => word(row),
+            cl::IMAGE_SLICE_PITCH => word(slice),
+            cl::IMAGE_WIDTH => word(width),
+            cl::IMAGE_HEIGHT => word(height),
+            cl::IMAGE_DEPTH => word(depth),
+            cl::IMAGE_ARRAY_SIZE => word(layers),
+            cl::IMAGE_BUFFER => word(image.buffer.unwrap_or(0)),
             cl::IMAGE_NUM_MIP_LEVELS | cl::IMAGE_NUM_SAMPLES => uint(0),
             _ => return Err(cl::INVALID_VALUE),
         };
         call.info(2, &value)
     }
+}
+
+/// The words that describe an image at `base` to kernels.
+fn describe(image: &Image, base: VirtAddr) -> [u32; 12] {
+    let Image { kind, format, size: [width, second, third], pitch, .. } = *image;
+    let [sx, sy, sz, sw] = format.selects;
+    let selects = sx | sy << 3 | sz << 6 | sw << 9;
+    let mut words = [0; 12];
+    if kind == cl::MEM_OBJECT_IMAGE1D_BUFFER {
+        words[..4].copy_from_slice(&[
+            base.0 as u32,
+            (base.0 >> 32) as u32 & 0xffff | (format.texel as u32) << 16,
+            (width * format.texel) as u32,
+            selects | format.number << 12 | format.data << 15,
+        ]);
+    } else {
+        // The hardware's kind, height, depth and layers.
+        let (shape, height, depth, layers) = match kind {
+            cl::MEM_OBJECT_IMAGE1D => (8, 1, 1, 1),
+            cl::MEM_OBJECT_IMAGE3D => (10, second, third, 1),
+            cl::MEM_OBJECT_IMAGE1D_ARRAY => (12, 1, second, second),
+            cl::MEM_OBJECT_IMAGE2D_ARRAY => (13, second, third, third),
+            _ => (9, second, 1, 1),
+        };
+        words[..6].copy_from_slice(&[
+            (base.0 >> 8) as u32,
+            (base.0 >> 40) as u32 | format.data << 20 | format.number << 26,
+            (width - 1) as u32 | ((height - 1) as u32) << 14,
+            selects | 8 << 20 | shape << 28,
+            (depth - 1) as u32 | ((pitch[0] / format.texel - 1) as u32) << 13,
+            ((layers - 1) as u32) << 13,
+        ]);
+    }
+    words[8..11].copy_from_slice(&[format.library[0], format.library[1], width as u32]);
+    words
 }

@@ -11,7 +11,7 @@ use super::{
     error::{Cl, ensure},
     image::Image,
     memory::MemObject,
-    policy::Rows,
+    policy::{Layout, Part},
     transfer::{boxes_overlap, check_host_access, check_map_access, map_access},
 };
 
@@ -32,13 +32,11 @@ impl Driver {
         let (memory, image) = self.image_for(context, handle)?;
         image.check_region(origin, region)?;
         check_host_access(memory, write)?;
-        let row = region[0] * image.texel();
-        let (pitch, slice) = (call.word(5), call.word(6));
-        ensure(host.0 != 0 && (pitch == 0 || pitch >= row) && slice == 0, cl::INVALID_VALUE)?;
-        let here = [if pitch == 0 { row } else { pitch }, 0];
-        let there = [image.pitch, 0];
-        let device = memory.placement.device + Bytes(image.offset(origin));
-        let size = [row, region[1], 1];
+        ensure(host.0 != 0, cl::INVALID_VALUE)?;
+        let here = host_pitch(&image, region, [call.word(5), call.word(6)])?;
+        let Layout { offset, pitch: there } = image.layout(origin);
+        let device = memory.placement.device + Bytes(offset);
+        let size = image.bytes(region);
         let waits = self.wait_list(call, 8, context)?;
         let (steps, kind) = match write {
             true => {
@@ -64,10 +62,9 @@ impl Driver {
         let colour = std::array::from_fn(|n| u32::from_le_bytes(std::array::from_fn(|k| bytes[4 * n + k])));
         let (memory, image) = self.image_for(context, handle)?;
         image.check_region(origin, region)?;
-        let to = memory.placement.device + Bytes(image.offset(origin));
-        let pitch = [image.pitch, 0];
-        let size = [region[0] * image.texel(), region[1], 1];
-        let rows = Rect { to, from: to, size, to_pitch: pitch, from_pitch: pitch };
+        let Layout { offset, pitch } = image.layout(origin);
+        let to = memory.placement.device + Bytes(offset);
+        let rows = Rect { to, from: to, size: image.bytes(region), to_pitch: pitch, from_pitch: pitch };
         let steps = vec![Step::Fill { pattern: image.format.pack(colour), rows }];
         let waits = self.wait_list(call, 5, context)?;
         let command = Command { kind: cl::COMMAND_FILL_IMAGE, steps, memories: vec![handle], ..Command::default() };
@@ -85,12 +82,13 @@ impl Driver {
         image.check_region(from_origin, region)?;
         other.check_region(to_origin, region)?;
         ensure(from != to || !boxes_overlap(from_origin, to_origin, region), cl::MEM_COPY_OVERLAP)?;
+        let (there, here) = (image.layout(from_origin), other.layout(to_origin));
         let rect = Rect {
-            to: target.placement.device + Bytes(other.offset(to_origin)),
-            from: source.placement.device + Bytes(image.offset(from_origin)),
-            size: [region[0] * image.texel(), region[1], 1],
-            to_pitch: [other.pitch, 0],
-            from_pitch: [image.pitch, 0],
+            to: target.placement.device + Bytes(here.offset),
+            from: source.placement.device + Bytes(there.offset),
+            size: image.bytes(region),
+            to_pitch: here.pitch,
+            from_pitch: there.pitch,
         };
         self.enqueue_image_copy(call, 6, cl::COMMAND_COPY_IMAGE, rect, vec![from, to])
     }
@@ -103,14 +101,14 @@ impl Driver {
         let (origin, region) = (call.triple(3)?, call.triple(4)?);
         let ((source, image), target) = (self.image_for(context, from)?, self.buffer_for(context, to)?);
         image.check_region(origin, region)?;
-        let row = region[0] * image.texel();
-        target.check_range(offset, row * region[1])?;
+        let (size, there) = (image.bytes(region), image.layout(origin));
+        target.check_range(offset, size.iter().product())?;
         let rect = Rect {
             to: target.placement.device + Bytes(offset),
-            from: source.placement.device + Bytes(image.offset(origin)),
-            size: [row, region[1], 1],
-            to_pitch: [row, 0],
-            from_pitch: [image.pitch, 0],
+            from: source.placement.device + Bytes(there.offset),
+            size,
+            to_pitch: [size[0], size[0] * size[1]],
+            from_pitch: there.pitch,
         };
         self.enqueue_image_copy(call, 6, cl::COMMAND_COPY_IMAGE_TO_BUFFER, rect, vec![from, to])
     }
@@ -123,14 +121,14 @@ impl Driver {
         let (origin, region) = (call.triple(4)?, call.triple(5)?);
         let (source, (target, image)) = (self.buffer_for(context, from)?, self.image_for(context, to)?);
         image.check_region(origin, region)?;
-        let row = region[0] * image.texel();
-        source.check_range(offset, row * region[1])?;
+        let (size, here) = (image.bytes(region), image.layout(origin));
+        source.check_range(offset, size.iter().product())?;
         let rect = Rect {
-            to: target.placement.device + Bytes(image.offset(origin)),
+            to: target.placement.device + Bytes(here.offset),
             from: source.placement.device + Bytes(offset),
-            size: [row, region[1], 1],
-            to_pitch: [image.pitch, 0],
-            from_pitch: [row, 0],
+            size,
+            to_pitch: here.pitch,
+            from_pitch: [size[0], size[0] * size[1]],
         };
         self.enqueue_image_copy(call, 6, cl::COMMAND_COPY_BUFFER_TO_IMAGE, rect, vec![from, to])
     }
@@ -156,17 +154,32 @@ impl Driver {
         self.image_for(context, handle)?;
         let access = map_access(call.word(3))?;
         let (origin, region) = (call.triple(4)?, call.triple(5)?);
-        ensure(call.word(6) != 0, cl::INVALID_VALUE)?;
         let (memory, image) = self.image_for(context, handle)?;
+        ensure(call.word(6) != 0 && (call.word(7) != 0 || !image.has_slices()), cl::INVALID_VALUE)?;
         image.check_region(origin, region)?;
         check_map_access(memory, call.word(3))?;
         let waits = self.wait_list(call, 8, context)?;
-        let rows = Rows { bytes: region[0] * image.texel(), count: region[1], pitch: image.pitch };
-        let (pointer, steps) = self.map(call, handle, image.offset(origin), rows, access)?;
-        call.give_word(6, image.pitch)?;
-        call.give_word(7, 0)?;
+        let size = image.bytes(region);
+        let part = Part { size, device: image.layout(origin), host: image.host_layout(origin) };
+        let (mapping, steps) = self.map(call, handle, part, access)?;
+        let [row, slice] = image.told_pitch(mapping.rect.to_pitch);
+        call.give_word(6, row)?;
+        call.give_word(7, slice)?;
         let command = Command { kind: cl::COMMAND_MAP_IMAGE, steps, memories: vec![handle], ..Command::default() };
         let outcome = self.enqueue_and_answer(call, queue, &waits, command, 10, blocking)?;
-        Ok(Outcome { word: pointer.0, ..outcome })
+        Ok(Outcome { word: mapping.pointer.0, ..outcome })
     }
+}
+
+/// Distances of rows and slices in the program's memory, as a read or write gives them: 0 means as close as can be.
+fn host_pitch(image: &Image, region: [u64; 3], [row, slice]: [u64; 2]) -> Cl<[u64; 2]> {
+    let line = region[0] * image.texel();
+    ensure(row == 0 || row >= line, cl::INVALID_VALUE)?;
+    let row = if row == 0 { line } else { row };
+    ensure(slice == 0 || image.has_slices(), cl::INVALID_VALUE)?;
+    let layers = image.kind == cl::MEM_OBJECT_IMAGE1D_ARRAY;
+    let plane = if layers { row } else { row.checked_mul(region[1]).ok_or(cl::INVALID_VALUE)? };
+    ensure(slice == 0 || slice >= plane, cl::INVALID_VALUE)?;
+    let slice = if slice == 0 { plane } else { slice };
+    Ok(if layers { [slice, slice] } else { [row, slice] })
 }

@@ -130,11 +130,15 @@ impl Driver {
                 let image = call.guest.read_u64(place)?;
                 let kind = self.memories.get(image)?.image.ok_or(cl::INVALID_MEM_OBJECT)?.kind;
                 let wanted = argument.type_name.as_deref().unwrap_or_default();
-                let fits = match kind {
-                    cl::MEM_OBJECT_IMAGE1D => wanted.is_empty() || wanted.contains("image1d_t"),
-                    _ => wanted.is_empty() || wanted.contains("image2d_t"),
+                let name = match kind {
+                    cl::MEM_OBJECT_IMAGE1D => "image1d_t",
+                    cl::MEM_OBJECT_IMAGE1D_BUFFER => "image1d_buffer_t",
+                    cl::MEM_OBJECT_IMAGE1D_ARRAY => "image1d_array_t",
+                    cl::MEM_OBJECT_IMAGE2D_ARRAY => "image2d_array_t",
+                    cl::MEM_OBJECT_IMAGE3D => "image3d_t",
+                    _ => "image2d_t",
                 };
-                ensure(fits, cl::INVALID_ARG_VALUE)?;
+                ensure(wanted.is_empty() || wanted.contains(name), cl::INVALID_ARG_VALUE)?;
                 Value::Image(image)
             }
             ArgumentKind::Sampler => {

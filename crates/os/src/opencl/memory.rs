@@ -48,6 +48,26 @@ pub fn check_flags(flags: u64, host_pointer: u64) -> Cl<()> {
     ensure(wants == (host_pointer != 0), cl::INVALID_HOST_PTR)
 }
 
+/// The flags of an object that is a part of `parent`: it may not be accessed in more ways than the whole, and what is not said is
+/// as there.
+pub fn inherited_flags(parent: &MemObject, mut flags: u64) -> Cl<u64> {
+    ensure(flags & HOST_MEMORY == 0, cl::INVALID_VALUE)?;
+    let narrows = |whole: u64, refused: u64| parent.flags & whole == 0 || flags & refused == 0;
+    ensure(narrows(cl::MEM_WRITE_ONLY, cl::MEM_READ_WRITE | cl::MEM_READ_ONLY), cl::INVALID_VALUE)?;
+    ensure(narrows(cl::MEM_READ_ONLY, cl::MEM_READ_WRITE | cl::MEM_WRITE_ONLY), cl::INVALID_VALUE)?;
+    ensure(narrows(cl::MEM_HOST_WRITE_ONLY, cl::MEM_HOST_READ_ONLY), cl::INVALID_VALUE)?;
+    ensure(narrows(cl::MEM_HOST_READ_ONLY, cl::MEM_HOST_WRITE_ONLY), cl::INVALID_VALUE)?;
+    ensure(narrows(cl::MEM_HOST_NO_ACCESS, cl::MEM_HOST_READ_ONLY | cl::MEM_HOST_WRITE_ONLY), cl::INVALID_VALUE)?;
+    check_flags(flags, 0)?;
+    if flags & KERNEL_ACCESS == 0 {
+        flags |= parent.flags & KERNEL_ACCESS;
+    }
+    if flags & HOST_ACCESS == 0 {
+        flags |= parent.flags & HOST_ACCESS;
+    }
+    Ok(flags | parent.flags & HOST_MEMORY)
+}
+
 /// The flags as they are reported: read and write unless something else was said.
 pub fn full_flags(flags: u64) -> u64 {
     if flags & KERNEL_ACCESS == 0 { flags | cl::MEM_READ_WRITE } else { flags }
@@ -128,31 +148,16 @@ impl Driver {
     }
 
     pub(super) fn create_sub_buffer(&mut self, call: &mut Call) -> Cl<Outcome> {
-        let (handle, mut flags, info) = (call.word(0), call.word(1), call.pointer(3));
+        let (handle, info) = (call.word(0), call.pointer(3));
         let parent = self.memories.get(handle)?;
         ensure(parent.image.is_none() && parent.parent.is_none(), cl::INVALID_MEM_OBJECT)?;
-        ensure(flags & HOST_MEMORY == 0, cl::INVALID_VALUE)?;
         ensure(u64::from(call.uint(2)) == cl::BUFFER_CREATE_TYPE_REGION && info.0 != 0, cl::INVALID_VALUE)?;
-        // A part may not be accessed in more ways than the whole.
-        let narrows = |whole: u64, refused: u64| parent.flags & whole == 0 || flags & refused == 0;
-        ensure(narrows(cl::MEM_WRITE_ONLY, cl::MEM_READ_WRITE | cl::MEM_READ_ONLY), cl::INVALID_VALUE)?;
-        ensure(narrows(cl::MEM_READ_ONLY, cl::MEM_READ_WRITE | cl::MEM_WRITE_ONLY), cl::INVALID_VALUE)?;
-        ensure(narrows(cl::MEM_HOST_WRITE_ONLY, cl::MEM_HOST_READ_ONLY), cl::INVALID_VALUE)?;
-        ensure(narrows(cl::MEM_HOST_READ_ONLY, cl::MEM_HOST_WRITE_ONLY), cl::INVALID_VALUE)?;
-        ensure(narrows(cl::MEM_HOST_NO_ACCESS, cl::MEM_HOST_READ_ONLY | cl::MEM_HOST_WRITE_ONLY), cl::INVALID_VALUE)?;
-        check_flags(flags, 0)?;
+        let flags = inherited_flags(parent, call.word(1))?;
         let region = call.words(info, 2)?;
         let (origin, size) = (region[0], region[1]);
         ensure(size > 0, cl::INVALID_BUFFER_SIZE)?;
         parent.check_range(origin, size)?;
         ensure(origin.is_multiple_of(BASE_ALIGN), cl::MISALIGNED_SUB_BUFFER_OFFSET)?;
-        if flags & KERNEL_ACCESS == 0 {
-            flags |= parent.flags & KERNEL_ACCESS;
-        }
-        if flags & HOST_ACCESS == 0 {
-            flags |= parent.flags & HOST_ACCESS;
-        }
-        flags |= parent.flags & HOST_MEMORY;
         let placement = Placement {
             size: Bytes(size),
             device: parent.placement.device + Bytes(origin),

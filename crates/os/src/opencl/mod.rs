@@ -28,7 +28,9 @@ mod forwarding;
 mod function;
 mod functional;
 pub mod gpu;
+mod hints;
 mod image;
+mod image_format;
 mod image_transfer;
 mod kernel;
 mod launch;
@@ -104,7 +106,8 @@ pub struct Costs {
     pub call: Time,
     /// How much goes between host and device memory in a second; none: as much as you like.
     pub bandwidth: Option<Bytes>,
-    /// How much the copy engine copies or fills within device memory in a second; none: as much as you like.
+    /// How much the GPU's copy engine copies or fills within device memory in a second; none: there is no such engine, and a
+    /// thread of the program does it.
     pub copy_engine: Option<Bytes>,
 }
 

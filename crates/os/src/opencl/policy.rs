@@ -70,13 +70,12 @@ pub trait MemoryPolicy {
         }
     }
 
-    /// Maps rows that start `offset` bytes into a buffer: what the program gets, and what is to be done before.
+    /// Maps a part: what the program gets, and what is to be done before.
     fn map(
         &mut self,
         guest: &mut dyn GuestMemory,
         placement: &Placement,
-        offset: Bytes,
-        rows: Rows,
+        part: Part,
         access: MapAccess,
     ) -> Cl<(Mapping, Vec<Step>)>;
 
@@ -110,27 +109,39 @@ pub trait MemoryPolicy {
     }
 }
 
-/// Rows of bytes in a buffer: how many bytes in a row, how many rows, and the distance between them.
+/// Where bytes in rows and slices begin in a memory, and the distances between rows and between slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows {
-    pub bytes: u64,
-    pub count: u64,
-    pub pitch: u64,
+pub struct Layout {
+    pub offset: u64,
+    pub pitch: [u64; 2],
 }
 
-impl Rows {
-    pub fn one(bytes: u64) -> Self {
-        Self { bytes, count: 1, pitch: bytes }
+/// A part of a buffer or an image that is to be mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Bytes of a row, rows of a slice, slices.
+    pub size: [u64; 3],
+    /// In the memory that kernels access.
+    pub device: Layout,
+    /// In the program's own memory for it, if there is such.
+    pub host: Layout,
+}
+
+impl Part {
+    /// Bytes in one piece.
+    pub fn line(offset: u64, bytes: u64) -> Self {
+        let layout = Layout { offset, pitch: [bytes, bytes] };
+        Self { size: [bytes, 1, 1], device: layout, host: layout }
     }
 
-    /// From the first byte to the last.
+    /// From the first byte to the last in the device's memory.
     fn span(&self) -> u64 {
-        self.pitch * (self.count - 1) + self.bytes
+        let [row, slice] = self.device.pitch;
+        slice * (self.size[2] - 1) + row * (self.size[1] - 1) + self.size[0]
     }
 
-    fn rect(&self, to: VirtAddr, from: VirtAddr) -> Rect {
-        let pitch = [self.pitch, 0];
-        Rect { to, from, size: [self.bytes, self.count, 1], to_pitch: pitch, from_pitch: pitch }
+    fn rect(&self, to: VirtAddr, to_pitch: [u64; 2], from: VirtAddr) -> Rect {
+        Rect { to, from, size: self.size, to_pitch, from_pitch: self.device.pitch }
     }
 }
 
@@ -199,18 +210,17 @@ impl MemoryPolicy for Memcpy {
         &mut self,
         guest: &mut dyn GuestMemory,
         placement: &Placement,
-        offset: Bytes,
-        rows: Rows,
+        part: Part,
         access: MapAccess,
     ) -> Cl<(Mapping, Vec<Step>)> {
-        let (pointer, staging) = match placement.host {
-            Some(host) => (host + offset, None),
+        let (pointer, pitch, staging) = match placement.host {
+            Some(host) => (host + Bytes(part.host.offset), part.host.pitch, None),
             None => {
-                let size = Bytes(rows.span());
-                (guest.map_anonymous(size)?, Some(size))
+                let size = Bytes(part.span());
+                (guest.map_anonymous(size)?, part.device.pitch, Some(size))
             }
         };
-        let rect = rows.rect(pointer, placement.device + offset);
+        let rect = part.rect(pointer, pitch, placement.device + Bytes(part.device.offset));
         let steps = if access.fetch { self.read(rect) } else { Vec::new() };
         Ok((Mapping { pointer, rect, written: access.write, staging }, steps))
     }
@@ -251,12 +261,11 @@ impl MemoryPolicy for Shared {
         &mut self,
         _: &mut dyn GuestMemory,
         placement: &Placement,
-        offset: Bytes,
-        rows: Rows,
+        part: Part,
         access: MapAccess,
     ) -> Cl<(Mapping, Vec<Step>)> {
-        let pointer = placement.device + offset;
-        let rect = rows.rect(pointer, pointer);
+        let pointer = placement.device + Bytes(part.device.offset);
+        let rect = part.rect(pointer, part.device.pitch, pointer);
         Ok((Mapping { pointer, rect, written: access.write, staging: None }, Vec::new()))
     }
 

@@ -11,6 +11,7 @@ use super::{
     cl,
     driver::Driver,
     error::{Cl, Code, ensure},
+    hints::with_hints,
 };
 use crate::{
     compiler::{Built, CompileError, Job, Options, Purpose},
@@ -277,7 +278,7 @@ impl Driver {
                 Some(binary) => (Some(binary), built.log, cl::SUCCESS),
                 None => (None, "what the compiler made can't be read\n".into(), failure),
             },
-            Err(CompileError::Refused { log }) => (None, log, failure),
+            Err(CompileError::Refused { log }) => (None, with_hints(log), failure),
             Err(other) => {
                 // The person who runs the simulation can do something about this.
                 self.say(&other.to_string());

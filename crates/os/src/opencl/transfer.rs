@@ -1,6 +1,6 @@
 //! Commands that move bytes of buffers: read, write, copy, fill, map and unmap.
 
-use mem::{Bytes, VirtAddr};
+use mem::Bytes;
 
 use super::{
     abi::Rect,
@@ -10,7 +10,7 @@ use super::{
     driver::Driver,
     error::{Cl, ensure},
     memory::MemObject,
-    policy::{MapAccess, MemoryPolicy, Placement, PolicyKind, Rows},
+    policy::{Layout, MapAccess, Mapping, MemoryPolicy, Part, Placement, PolicyKind},
 };
 
 /// What a map wants to do.
@@ -27,12 +27,6 @@ pub fn check_pattern(call: &mut Call, place: usize, size: usize) -> Cl<Vec<u8>> 
     let (place, size) = (call.pointer(place), call.word(size));
     ensure(place.0 != 0 && size.is_power_of_two() && size <= 128, cl::INVALID_VALUE)?;
     call.bytes(place, size)
-}
-
-/// Where the rows of a rectangle lie: its origin and the distances between rows and slices.
-struct Layout {
-    offset: u64,
-    pitch: [u64; 2],
 }
 
 impl Layout {
@@ -200,27 +194,26 @@ impl Driver {
         buffer.check_range(offset, size)?;
         check_map_access(buffer, call.word(3))?;
         let waits = self.wait_list(call, 6, context)?;
-        let (pointer, steps) = self.map(call, handle, offset, Rows::one(size), access)?;
+        let (mapping, steps) = self.map(call, handle, Part::line(offset, size), access)?;
         let command = Command { kind: cl::COMMAND_MAP_BUFFER, steps, memories: vec![handle], ..Command::default() };
         let outcome = self.enqueue_and_answer(call, queue, &waits, command, 8, blocking)?;
-        Ok(Outcome { word: pointer.0, ..outcome })
+        Ok(Outcome { word: mapping.pointer.0, ..outcome })
     }
 
-    /// Maps rows of a buffer or image: what the program gets, and what is to be done for it.
+    /// Maps a part of a buffer or image: what the program gets, and what is to be done for it.
     pub(super) fn map(
         &mut self,
         call: &mut Call,
         handle: u64,
-        offset: u64,
-        rows: Rows,
+        part: Part,
         access: MapAccess,
-    ) -> Cl<(VirtAddr, Vec<Step>)> {
+    ) -> Cl<(Mapping, Vec<Step>)> {
         let memory = self.memories.get(handle)?;
         let mut own = own_policy(&memory.placement);
         let policy = own.as_mut().unwrap_or(&mut self.policy);
-        let (mapping, steps) = policy.map(call.guest, &memory.placement, Bytes(offset), rows, access)?;
+        let (mapping, steps) = policy.map(call.guest, &memory.placement, part, access)?;
         self.memories.get_mut(handle)?.mappings.push(mapping);
-        Ok((mapping.pointer, steps))
+        Ok((mapping, steps))
     }
 
     pub(super) fn enqueue_unmap_mem_object(&mut self, call: &mut Call) -> Cl<Outcome> {

@@ -328,3 +328,103 @@ fn the_order_of_channels_is_kept_both_ways() {
     let repeat = program.make(CreateSampler, &[setup.context, 0, cl::ADDRESS_REPEAT, cl::FILTER_NEAREST]);
     assert_eq!(repeat, Err(cl::INVALID_VALUE), "repeating needs normalised coordinates");
 }
+
+/// An image of a kind: its sizes and pitches as `cl_image_desc` has them.
+fn describe(program: &mut Program, kind: u64, sizes: [u64; 4], pitches: [u64; 2], buffer: u64) -> u64 {
+    let [width, height, depth, layers] = sizes;
+    program.put_words(&[kind, width, height, depth, layers, pitches[0], pitches[1], 0, buffer])
+}
+
+#[test]
+fn images_of_every_kind_are_made_and_told_of() {
+    let mut program = Program::new();
+    let setup = program.set_up(0);
+    let format = program.put_ints(&[cl::RGBA as i32, cl::UNORM_INT8 as i32]);
+    let volume = describe(&mut program, cl::MEM_OBJECT_IMAGE3D, [5, 3, 2, 0], [0, 0], 0);
+    let lines = describe(&mut program, cl::MEM_OBJECT_IMAGE1D_ARRAY, [5, 0, 0, 7], [0, 0], 0);
+    let layers = describe(&mut program, cl::MEM_OBJECT_IMAGE2D_ARRAY, [5, 3, 0, 7], [0, 0], 0);
+    let make = |program: &mut Program, descriptor| {
+        program.make(CreateImage, &[setup.context, cl::MEM_READ_WRITE, format, descriptor, 0])
+    };
+    let sizes = [cl::IMAGE_WIDTH, cl::IMAGE_HEIGHT, cl::IMAGE_DEPTH, cl::IMAGE_ARRAY_SIZE, cl::IMAGE_SLICE_PITCH];
+    for (descriptor, expected) in [(volume, [5, 3, 2, 0, 60]), (lines, [5, 0, 0, 7, 20]), (layers, [5, 3, 0, 7, 60])] {
+        let image = make(&mut program, descriptor).expect("an image");
+        assert_eq!(sizes.map(|what| program.query_word(GetImageInfo, &[image, what])), expected);
+    }
+    for (kind, sizes, code) in [
+        (cl::MEM_OBJECT_IMAGE3D, [5, 3, 0, 0], cl::INVALID_IMAGE_DESCRIPTOR),
+        (cl::MEM_OBJECT_IMAGE3D, [5, 3, 4096, 0], cl::INVALID_IMAGE_SIZE),
+        (cl::MEM_OBJECT_IMAGE2D_ARRAY, [5, 3, 0, 4096], cl::INVALID_IMAGE_SIZE),
+        (cl::MEM_OBJECT_IMAGE1D_BUFFER, [5, 0, 0, 0], cl::INVALID_IMAGE_DESCRIPTOR),
+        (cl::MEM_OBJECT_BUFFER, [5, 0, 0, 0], cl::INVALID_IMAGE_DESCRIPTOR),
+    ] {
+        let descriptor = describe(&mut program, kind, sizes, [0, 0], 0);
+        assert_eq!(make(&mut program, descriptor), Err(code), "{kind:x} of {sizes:?}");
+    }
+    let host = program.put(&[0; 4096]);
+    for pitches in [[19, 0], [21, 0], [20, 59], [20, 70], [24, u64::MAX / 24 * 24], [1 << 63, 0]] {
+        let descriptor = describe(&mut program, cl::MEM_OBJECT_IMAGE3D, [5, 3, 2, 0], pitches, 0);
+        let made = program.make(CreateImage, &[setup.context, cl::MEM_COPY_HOST_PTR, format, descriptor, host]);
+        assert_eq!(made, Err(cl::INVALID_IMAGE_DESCRIPTOR), "{pitches:?}");
+    }
+}
+
+#[test]
+fn an_image_over_a_buffer_is_the_buffer_and_keeps_it() {
+    let mut program = Program::new();
+    let setup = program.set_up(0);
+    let format = program.put_ints(&[cl::R as i32, cl::SIGNED_INT32 as i32]);
+    let buffer = program.buffer(&setup, &[1, 2, 3, 4, 5, 6, 7, 8]);
+    let line = describe(&mut program, cl::MEM_OBJECT_IMAGE1D_BUFFER, [8, 0, 0, 0], [0, 0], buffer);
+    let rows = describe(&mut program, cl::MEM_OBJECT_IMAGE2D, [3, 2, 0, 0], [16, 0], buffer);
+    let long = describe(&mut program, cl::MEM_OBJECT_IMAGE1D_BUFFER, [9, 0, 0, 0], [0, 0], buffer);
+    let make = |program: &mut Program, flags, descriptor| {
+        program.make(CreateImage, &[setup.context, flags, format, descriptor, 0])
+    };
+    assert_eq!(make(&mut program, 0, long), Err(cl::INVALID_IMAGE_DESCRIPTOR));
+    assert_eq!(make(&mut program, cl::MEM_ALLOC_HOST_PTR, line), Err(cl::INVALID_VALUE));
+    let (line, rows) = (make(&mut program, 0, line).expect("a line"), make(&mut program, 0, rows).expect("rows"));
+    assert_eq!(program.query_word(GetImageInfo, &[line, cl::IMAGE_BUFFER]), buffer);
+    assert_eq!(program.query_word(GetMemObjectInfo, &[rows, cl::MEM_ASSOCIATED_MEMOBJECT]), buffer);
+    let (origin, texel, all) =
+        (program.put_words(&[1, 1, 0]), program.put_words(&[1, 1, 1]), program.put_words(&[8, 1, 1]));
+    let (nought, colour, out) =
+        (program.put_words(&[0; 3]), program.put_ints(&[60, 0, 0, 0]), program.put_ints(&[0; 8]));
+    program.ok(EnqueueFillImage, &[setup.queue, rows, colour, origin, texel, 0, 0, 0]);
+    program.ok(ReleaseMemObject, &[buffer]);
+    program.ok(EnqueueReadImage, &[setup.queue, line, 1, nought, all, 0, 0, out, 0, 0, 0]);
+    assert_eq!(program.get_ints(out, 8), [1, 2, 3, 4, 5, 60, 7, 8]);
+}
+
+#[test]
+fn what_no_engine_moves_the_program_moves_in_its_own_code() {
+    let mut program = Program::new();
+    let setup = program.set_up(0);
+    let buffer = program.buffer(&setup, &(0..1000).collect::<Vec<i32>>());
+    let before = program.copies;
+    program.ok(EnqueueCopyBuffer, &[setup.queue, buffer, buffer, 0, 2000, 400, 0, 0, 0]);
+    assert_eq!(program.copies, before + 1);
+    let pattern = program.put_ints(&[7, 8]);
+    program.ok(EnqueueFillBuffer, &[setup.queue, buffer, pattern, 8, 80, 1000, 0, 0, 0]);
+    let ints = program.read(&setup, buffer, 1000);
+    let expected = |n: usize| match n {
+        20..270 => 7 + n as i32 % 2,
+        500..600 => n as i32 - 500,
+        n => n as i32,
+    };
+    assert_eq!(ints, (0..1000).map(expected).collect::<Vec<i32>>());
+    // Rows that are longer than what the driver writes down of a pattern, in three slices.
+    let format = program.put_ints(&[cl::RGBA as i32, cl::UNSIGNED_INT32 as i32]);
+    let volume = describe(&mut program, cl::MEM_OBJECT_IMAGE3D, [40, 4, 3, 0], [0, 0], 0);
+    let image = program.make(CreateImage, &[setup.context, 0, format, volume, 0]).expect("an image");
+    let (colour, origin, region) =
+        (program.put_ints(&[1, 2, 3, 4]), program.put_words(&[2, 1, 0]), program.put_words(&[37, 3, 3]));
+    program.ok(EnqueueFillImage, &[setup.queue, image, colour, origin, region, 0, 0, 0]);
+    let (nought, whole, out) =
+        (program.put_words(&[0; 3]), program.put_words(&[40, 4, 3]), program.put_ints(&[9; 40 * 4 * 3 * 4]));
+    program.ok(EnqueueReadImage, &[setup.queue, image, 1, nought, whole, 0, 0, out, 0, 0, 0]);
+    for (n, texel) in program.get_ints(out, 40 * 4 * 3 * 4).chunks(4).enumerate() {
+        let filled = (2..39).contains(&(n % 40)) && n / 40 % 4 > 0;
+        assert_eq!(texel, if filled { [1, 2, 3, 4] } else { [0; 4] }, "texel {n}");
+    }
+}

@@ -292,3 +292,22 @@ fn kernels_tell_of_their_arguments() {
     let beyond = [kernel, 5, cl::KERNEL_ARG_NAME];
     assert_eq!(program.query(GetKernelArgInfo, &beyond), Err(cl::INVALID_ARG_INDEX));
 }
+
+#[test]
+fn a_kernel_that_other_compilers_accept_gets_the_fix_with_the_error() {
+    let mut program = Program::new();
+    let setup = program.set_up(0);
+    let text = program.text("__kernel void k() { __local atomic_int n; n = 0; }");
+    let strings = program.put_words(&[text]);
+    let made = program.make(CreateProgramWithSource, &[setup.context, 1, strings, 0]).unwrap();
+    let mut log = |options: &str| {
+        let options = program.text(options);
+        let status = program.status(BuildProgram, &[made, 0, 0, options, 0, 0]);
+        assert_eq!(status, cl::BUILD_PROGRAM_FAILURE);
+        program.query_text(GetProgramBuildInfo, &[made, setup.device, cl::PROGRAM_BUILD_LOG])
+    };
+    let plain = log("-cl-std=CL2.0");
+    assert!(plain.contains("error: ") && plain.contains("hint: ") && plain.contains("atomic_store(&x, v)"), "{plain}");
+    let old = log("");
+    assert!(old.contains("unknown type name 'atomic_int'") && old.contains("add -cl-std=CL2.0"), "{old}");
+}

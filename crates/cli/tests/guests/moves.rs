@@ -1,0 +1,66 @@
+//! Every function that moves bytes, and images of every kind, on machines of every family: the programs check themselves.
+
+use std::process::Command;
+
+use crate::{Ran, programs, ran, support::Folder};
+
+/// Builds a program, and runs it on machines with more options and arguments.
+fn is_right(name: &str, systems: &[&[&str]], arguments: &[&str]) {
+    let folder = Folder::new(&format!("{name}-{}", systems[0].join("-").replace(['=', '.'], "-")));
+    let sdk = format!("-L{}/sdk", programs::ROOT);
+    let flags = ["-static", &sdk, "-lOpenCL", "-lpthread", "-lm"];
+    let Some(program) = programs::build(name, &folder, "static", &flags) else { return };
+    for system in systems {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
+        let Ran { code, out } = ran(command.args(["run", &program]).args(*system).arg("--").args(arguments));
+        assert_eq!(code, Some(0), "{system:?}: {out}");
+    }
+}
+
+#[test]
+fn every_move_is_right_where_the_host_is_outside() {
+    let systems = ["skeleton", "r9nano", "mini-halcone", "mini-gtsc", "mini-hmg", "mini-nmoesi"];
+    let systems = systems.map(|name| ["--system", name, "--check"]);
+    is_right("every_move.c", &systems.each_ref().map(|system| &system[..]), &[]);
+}
+
+#[test]
+fn every_move_is_right_on_a_coherent_chip() {
+    is_right("every_move.c", &[&["--system", "apu-c-l3", "--check"]], &[]);
+}
+
+#[test]
+fn every_move_is_right_where_cpu_and_gpu_meet_in_memory() {
+    is_right("every_move.c", &[&["--system", "apu-c-mc"]], &[]);
+}
+
+#[test]
+fn every_move_is_right_where_the_shared_cache_is_flushed() {
+    is_right("every_move.c", &[&["--system", "apu-nc-l3"]], &[]);
+}
+
+#[test]
+fn every_move_is_right_where_all_caches_are_flushed() {
+    is_right("every_move.c", &[&["--system", "apu-nc-mc"]], &[]);
+}
+
+#[test]
+fn every_move_is_right_with_a_dma_engine_on_a_coherent_chip() {
+    is_right("every_move.c", &[&["--system", "apu-c-l3", "--set", "system.copies=dma"]], &[]);
+}
+
+#[test]
+fn every_move_is_right_with_a_dma_engine_and_flushes() {
+    is_right("every_move.c", &[&["--system", "apu-nc-mc", "--set", "system.copies=dma"]], &[]);
+}
+
+#[test]
+fn images_of_every_kind_and_format_are_read_written_and_sampled() {
+    let policies = [["--functional", "--memory-policy", "memcpy"], ["--functional", "--memory-policy", "shared"]];
+    is_right("image_formats.c", &policies.each_ref().map(|policy| &policy[..]), &[]);
+}
+
+#[test]
+fn images_of_every_kind_are_read_written_and_sampled_in_time() {
+    is_right("image_formats.c", &[&["--system", "skeleton", "--check"]], &["few"]);
+}

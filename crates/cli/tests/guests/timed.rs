@@ -140,9 +140,14 @@ fn machines_are_compared_with_the_first() {
     assert_eq!(folder.names(), ["comparison.html", "comparison.json", "r9nano", "skeleton"]);
 }
 
+/// A workload that launches six kernels and looks at a result after each.
+fn short(system: &str, options: &[&str]) -> Ran {
+    ran(&mut cohesim(&[&["run", "bfs", "--system", system], options, &["--", "--size", "256"]].concat()))
+}
+
 /// What a run in JSON says of its fast-forward, and of kernels.
 fn forwarded(system: &str, options: &[&str]) -> (serde_json::Value, u64) {
-    let Ran { code, out } = tiny("bitonic-sort", system, &[&["--json"], options].concat());
+    let Ran { code, out } = short(system, &[&["--json"], options].concat());
     assert_eq!(code, Some(0), "{out}");
     let report: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
     let launches = report["summary"]["kernels"].as_array().expect("a list").iter();
@@ -155,7 +160,7 @@ fn forwarded(system: &str, options: &[&str]) -> (serde_json::Value, u64) {
 fn a_fast_forward_is_said_in_every_report() {
     let folder = Folder::new("forwarded");
     let options = ["--fast-forward", "kernel:4", "--warm-up", "kernels:2", "--out", &folder.file("")];
-    let Ran { code, out } = tiny("bitonic-sort", "apu-c-l3", &options);
+    let Ran { code, out } = short("apu-c-l3", &options);
     assert_eq!(code, Some(0), "{out}");
     let said = "to kernel:4, with caches warmed by kernels:2; without time:";
     let text = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -198,8 +203,8 @@ fn a_point_that_is_never_reached_is_said_with_the_exit_code_of_the_program() {
 
 #[test]
 fn machines_are_compared_from_the_point_on() {
-    let arguments = ["compare", "bitonic-sort", "--systems", "skeleton,apu-c-l3", "--fast-forward", "kernel:5"];
-    let Ran { code, out } = ran(cohesim(&arguments).args(["--", "--size", "tiny"]));
+    let arguments = ["compare", "bfs", "--systems", "skeleton,apu-c-l3", "--fast-forward", "kernel:5"];
+    let Ran { code, out } = ran(cohesim(&arguments).args(["--", "--size", "256"]));
     assert_eq!(code, Some(0), "{out}");
     for system in ["skeleton", "apu-c-l3"] {
         assert!(out.contains(&format!("{system}: fast-forward to kernel:5, with cold caches")), "{out}");

@@ -20,6 +20,7 @@ mod sweep;
 mod waiting;
 
 pub use spec::{BankSpec, Homes};
+use waiting::slots;
 
 use crate::array::{Array, Way};
 use engine::{Counter, Level, Matrix, Scope};
@@ -82,8 +83,8 @@ enum Where {
     Nowhere,
 }
 
-/// A row of messages about one line: all of them, or (where probes must not wait behind requests, nor requests behind probes) those
-/// of one kind. The address of the line, with a bit set for probes.
+/// A row of messages about one line: all of them or, where lines are probed, those of one [`Row`](protocol::Row). The address of the line, with a
+/// bit set for probes and another for orders.
 type Slot = LineAddr;
 
 /// A line's messages that wait, in their order.
@@ -118,7 +119,7 @@ pub struct Bank {
     busy: usize,
     busy_away: usize,
     waiting: FxHashMap<Slot, Queue>,
-    /// Whether probes wait apart from requests.
+    /// Whether probes, orders and requests wait apart.
     apart: bool,
     /// Whether those above can be told to ask again.
     nacks: bool,
@@ -283,6 +284,13 @@ impl Bank {
         Ok(self.attempt(msg)?.is_ok())
     }
 
+    /// Shows the bank an access to a line that was brought for it and may be written; says whether it was performed. It needs
+    /// neither a miss register nor a place in the write-back queue: if it had to wait for one, probes would take the
+    /// line away unused, again and again, and what holds these resources may be waiting for the same block.
+    pub fn use_line(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        Ok(self.attempt_with(msg, false)?.is_ok())
+    }
+
     /// The bytes of a line, if all of them are here and nothing is under way.
     pub fn whole(&self, line: LineAddr) -> Option<[u8; LINE]> {
         let found = self.line(self.find(line), line);
@@ -320,8 +328,12 @@ impl Bank {
 
     /// Whoever waited for a locked line may have it.
     pub fn unlock(&mut self) {
-        let line = self.locked.take();
-        self.again.extend(line.map(|line| LineAddr(line.0 | 1)).filter(|slot| self.is_awaited(*slot)));
+        let Some(line) = self.locked.take() else { return };
+        for slot in slots(line).into_iter().filter(|slot| *slot != line) {
+            if self.is_awaited(slot) {
+                self.again.push_back(slot);
+            }
+        }
     }
 
     pub fn locked(&self) -> Option<LineAddr> {
@@ -372,6 +384,11 @@ impl Bank {
 
     /// Shows a message to its line, if nothing is in the way.
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<Result<(), Wait>, Box<Impossible>> {
+        self.attempt_with(msg, takes_register(msg.kind))
+    }
+
+    /// `needs_register`: what it starts takes a miss register and, if its line goes there, a place in the write-back queue.
+    fn attempt_with(&mut self, msg: &Msg<LINE>, needs_register: bool) -> Result<Result<(), Wait>, Box<Impossible>> {
         debug_assert!(msg.line != WHOLE, "orders for all lines are swept");
         if self.locked == Some(msg.line) && msg.lane() == Lane::Coherence {
             return Ok(Err(Wait::Line));
@@ -383,16 +400,12 @@ impl Bank {
         if let Some((_, Cell::Go(next, _))) = met {
             let next = *next as usize;
             // What those below want takes no register: they may be waiting for each other.
-            if takes_register(msg.kind)
-                && self.at_rest[line.state as usize]
-                && !self.at_rest[next]
-                && self.lacks_mshr(msg.line)
-            {
+            if needs_register && self.at_rest[line.state as usize] && !self.at_rest[next] && self.lacks_mshr(msg.line) {
                 self.mshr_full.increment();
                 return Ok(Err(Wait::Mshr));
             }
             let aside = Aside { count: 1, away: self.is_away(msg.line) };
-            if takes_register(msg.kind) && self.goes_aside(place, next) && !self.has_room_for(aside) {
+            if needs_register && self.goes_aside(place, next) && !self.has_room_for(aside) {
                 self.write_back_full.increment();
                 return Ok(Err(Wait::WriteBack(aside)));
             }
@@ -491,7 +504,7 @@ impl Bank {
         {
             self.again.extend(lines);
         }
-        for slot in [LineAddr(tag.0 | 1), tag] {
+        for slot in slots(tag) {
             if self.is_awaited(slot) && !self.again.contains(&slot) {
                 self.again.push_back(slot);
             }

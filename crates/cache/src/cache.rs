@@ -289,10 +289,10 @@ impl Cache {
         }
     }
 
-    /// What is done while something can't be sent: probes, and what comes back from above. What they give rise to is bounded by
-    /// what others have under way.
+    /// What is done while something can't be sent: probes, and what comes back from above; and what a line was brought for, before a
+    /// probe takes it away. What they give rise to is bounded by what others have under way.
     fn next_of_probes(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        Ok(self.work(now)? || self.probe()?)
+        Ok(self.use_wanted()? || self.work(now)? || self.probe()?)
     }
 
     /// What is done while something can't be sent to a peer.

@@ -177,6 +177,8 @@ impl Conductor {
 /// Pages that are shot down in a round.
 const SHOOTDOWNS: u64 = 4;
 const PAGE: u64 = 4096;
+/// Lines that are stored to in one go now and then: a page.
+const CLEARED: u64 = PAGE / LINE as u64;
 
 /// Stands where the front end of the GPUs stands: has the CPU's caches give up all they hold when it is told to, and now and then while
 /// others play; then it also has pages forgotten.
@@ -297,12 +299,15 @@ impl Tester {
 
     async fn play(&mut self, cx: &Context) {
         for _ in 0..self.stress.round {
-            while self.under_way == self.stress.outstanding || self.under_way > 0 && !self.cache.from.is_empty() {
+            while self.under_way >= self.stress.outstanding || self.under_way > 0 && !self.cache.from.is_empty() {
                 self.answer().await;
             }
             if self.port == Port::Data && self.one_in(16) {
                 self.answers().await;
                 self.change().await;
+            }
+            if self.port == Port::Data && self.one_in(64) {
+                self.clear().await;
             }
             self.access().await;
             cx.progress();
@@ -356,6 +361,17 @@ impl Tester {
                 let access = Access::Atomic(Atomic { op, wide, second: 0 });
                 self.ask(access, mem::Scope::Device, line, operand).await;
             }
+        }
+    }
+
+    /// Stores to line after line without waiting for any answer, as the kernel does where it clears pages: lanes fill up from the
+    /// cache to the tester.
+    async fn clear(&mut self) {
+        let (first, lines) = (u64::from(self.below(self.stress.lines as u32)), self.stress.lines);
+        for number in first..first + CLEARED {
+            self.stores.increment();
+            self.ask(Access::Store, mem::Scope::Group, PhysAddr(number % lines * LINE as u64), Block::full([0; LINE]))
+                .await;
         }
     }
 

@@ -35,9 +35,13 @@ fn base(protocol: &str) -> &'static str {
 }
 
 fn run(base: &str, changes: &[&str], operations: u64, threads: usize) -> Run {
+    run_lines(base, changes, 48, operations, threads)
+}
+
+fn run_lines(base: &str, changes: &[&str], lines: u64, operations: u64, threads: usize) -> Run {
     let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
     let machine = Machine::load(base, &changes).expect("the machine is sound");
-    let what = Stress { operations, seed: 7, lines: 48, round: 500, outstanding: 12 };
+    let what = Stress { operations, seed: 7, lines, round: 500, outstanding: 12 };
     stress(&machine, what, &Options { threads, check: true, ..Options::default() })
 }
 
@@ -93,6 +97,23 @@ fn a_write_back_queue_of_one_place_and_a_join_queue_of_one_fill_up_and_lose_noth
         let queues = total.0.iter().filter(|(path, _)| path.ends_with(".write_back_queue"));
         for (path, value) in queues {
             assert!(matches!(value, Value::Level { max: 0..=1, .. }), "{protocol}: {path} is {value:?}");
+        }
+    }
+}
+
+/// Flushes of lines in the middle of a write-back, and claimed lines that find the write-back queue full: probes must get through to
+/// both, however long a wire is.
+#[test]
+fn every_read_is_right_in_a_hierarchy_of_memories_with_wires_of_any_length() {
+    for (number, latency) in ["1 ns", "46 ns", "100 ns", "2 us"].into_iter().enumerate() {
+        for wire in ["l1_l2", "l2_memory", "gpu_host"] {
+            let long = format!("wires.{wire}.latency={latency}");
+            let protocol = ["protocol=nmoesi", "protocol=nmoesi_wb"][number % 2];
+            for (lines, more) in [(3, &["gpu.l1v.write_back_queue=1"][..]), (24, &[SMALL, SMALL_MEMORIES].concat())] {
+                let changes = [more, &[&long, protocol]].concat();
+                let run = run_lines("mini-nmoesi", &changes, lines, OPERATIONS / 6, 1);
+                assert_eq!(run.outcome, Outcome::Finished, "{long} {protocol} {lines} lines");
+            }
         }
     }
 }

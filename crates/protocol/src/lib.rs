@@ -31,7 +31,7 @@ pub mod wb_l2;
 pub mod wt_l2;
 
 pub use mem::{Block, Mask};
-pub use message::{Kind, Lane, Msg, Node};
+pub use message::{Kind, Lane, Msg, Node, Row};
 pub use sharers::Sharers;
 pub use stamps::{FIRST, Stamp, Stamps};
 pub use step::{

@@ -19,6 +19,19 @@ pub enum Lane {
     Coherence,
 }
 
+/// The row in which a message waits at its receiver while its line has something under way. Messages of one line and row keep their
+/// order; those of one row never wait for those of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Row {
+    /// What others want of the line, and what comes back from above. The levels below may need the answer before they can end what
+    /// this one has under way.
+    Probe,
+    /// What the cache itself is told to do with its lines: to flush, to forget.
+    Order,
+    /// What is asked from above.
+    Request,
+}
+
 /// What a message asks or answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -150,6 +163,15 @@ impl<const N: usize> Msg<N> {
 
     pub const fn lane(&self) -> Lane {
         self.kind.lane()
+    }
+
+    /// Where it waits if it has to. Answers never do.
+    pub const fn row(&self) -> Row {
+        match (self.lane(), self.kind) {
+            (Lane::Request, _) => Row::Request,
+            (_, Kind::Flush | Kind::Invalidate) => Row::Order,
+            _ => Row::Probe,
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! What the checker finds where a cell of NMOESI is made the obvious, hasty one; and systems too large for every run.
 
 use protocol::{
-    Cell, Table,
+    Cell, Lane, Row, Table,
     catalogue::{Setup, find},
-    check::{Check, Limits, Network, Report, System, check, walk},
+    check::{Check, Limits, Network, Report, Run, System, check, search as explore, walk},
     nmoesi,
 };
 use std::borrow::Cow;
@@ -70,6 +70,25 @@ fn larger_systems_hold() {
 fn random_walks_over_larger_systems_meet_nothing_wrong() {
     for setup in larger() {
         let check = Check::new((setup.build)(2, 1), Network::Unordered, 7, 3);
+        for seed in 0..20 {
+            assert_eq!(walk(&check, 500, seed), None, "{}, walk {seed}", setup.name);
+        }
+    }
+}
+
+/// A cache that is told to flush a line in the middle of its write-back waits for the probe that ends it.
+#[test]
+fn a_probe_that_waits_behind_a_flush_of_its_line_waits_for_ever() {
+    let mut check = Check::new(nmoesi::l2_through(2, 1), Network::Rows, 1, 1);
+    check.row = |msg| if msg.lane() == Lane::Request { Row::Request } else { Row::Probe };
+    let found = explore(&check, &Run::default());
+    assert_eq!(found.violation.map(|violation| violation.property), Some("some message can always move"));
+}
+
+#[test]
+fn nothing_that_waits_in_rows_of_larger_systems_waits_for_ever() {
+    for setup in larger() {
+        let check = Check::new((setup.build)(2, 1), Network::Rows, 7, 3);
         for seed in 0..20 {
             assert_eq!(walk(&check, 500, seed), None, "{}, walk {seed}", setup.name);
         }

@@ -3,13 +3,32 @@
 
 use super::{Bank, Offer, Slot, Wait};
 use mem::{LINE, LineAddr};
-use protocol::{Impossible, Lane, Msg};
+use protocol::{Impossible, Msg, Row};
 use std::collections::VecDeque;
+
+/// The rows of a line in which messages may wait, in the order in which they are tried.
+pub(super) fn slots(line: LineAddr) -> [Slot; 3] {
+    [Row::Probe, Row::Order, Row::Request].map(|row| slot_of(line, row))
+}
+
+fn slot_of(line: LineAddr, row: Row) -> Slot {
+    let bits = match row {
+        Row::Request => 0,
+        Row::Probe => 1,
+        Row::Order => 2,
+    };
+    LineAddr(line.0 | bits)
+}
 
 impl Bank {
     /// The row that a message waits in.
     pub(super) fn slot(&self, msg: &Msg<LINE>) -> Slot {
-        LineAddr(msg.line.0 | u64::from(self.apart && msg.lane() == Lane::Coherence))
+        if self.apart { slot_of(msg.line, msg.row()) } else { msg.line }
+    }
+
+    /// Whether a probe waits for a line.
+    pub fn is_wanted(&self, line: LineAddr) -> bool {
+        self.is_awaited(slot_of(line, Row::Probe))
     }
 
     /// Whether messages wait in a row.

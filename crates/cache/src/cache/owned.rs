@@ -3,7 +3,8 @@
 
 use super::{Cache, NOBODY, tell};
 use crate::{bank::Offer, front};
-use engine::Lane;
+use engine::{Inlet, Lane};
+use interconnect::Packet;
 use mem::{Access, Atomic, Block, LINE, LineAddr, Observation, Reply, Request, Seen};
 use protocol::{Impossible, Kind, Msg};
 
@@ -46,7 +47,7 @@ impl Cache {
             }
         } else {
             // Answered here, not by the table: requests for the line that came before may still wait.
-            if !self.bank.at_once(&Msg::new(NOBODY, self.me, Kind::Store, line, request.data))? {
+            if !self.bank.use_line(&Msg::new(NOBODY, self.me, Kind::Store, line, request.data))? {
                 return Ok(false);
             }
             let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
@@ -60,6 +61,26 @@ impl Cache {
         let Some(top) = &self.top else { return Ok(true) };
         top.wires[port].1.try_recv(Lane::Coherence);
         Ok(true)
+    }
+
+    /// Performs an access that waits for a line which has come and is to go again: while something can't be sent, probes are
+    /// answered before all else, and a line that is taken away before it was used has to be brought again.
+    pub(super) fn use_wanted(&mut self) -> Result<bool, Box<Impossible>> {
+        let Some(top) = &self.top else { return Ok(false) };
+        let probed =
+            |inlet: &Inlet<Packet>, line| inlet.front(Lane::Coherence).is_some_and(|packet| packet.msg.line == line);
+        let is_wanted = |line: LineAddr| {
+            self.bank.writable(line).is_some()
+                && (self.bank.is_wanted(line) || self.from.iter().any(|inlet| probed(inlet, line)))
+        };
+        let next_line = |port: usize| top.wires[port].1.front(Lane::Coherence).map(|request| request.line());
+        if let Some(port) = (0..top.wires.len()).find(|port| next_line(*port).is_some_and(is_wanted)) {
+            return self.in_order_of(port);
+        }
+        match self.owned.front() {
+            Some(owned) if is_wanted(owned.request.line()) => self.atomic_owned(),
+            _ => Ok(false),
+        }
     }
 
     /// Tells whoever wants to know of a store that has been performed.
@@ -84,7 +105,7 @@ impl Cache {
             Some(new) => Msg::new(NOBODY, self.me, Kind::Store, line, new),
             None => Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY),
         };
-        if !self.bank.at_once(&then)? {
+        if !self.bank.use_line(&then)? {
             return Ok(false);
         }
         self.owned.pop_front();

@@ -50,6 +50,7 @@ impl Check {
                     let network_name = match network {
                         Network::Unordered => "unordered",
                         Network::Ordered { .. } => "ordered",
+                        Network::Rows => "unordered, waiting in rows",
                     };
                     let name = format!("{}:{}", protocol.name, setup.name);
                     let start = Instant::now();

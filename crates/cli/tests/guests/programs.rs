@@ -62,6 +62,25 @@ fn a_procedural_opencl_program_with_macros() {
 }
 
 #[test]
+fn an_opencl_program_whose_kernel_has_arrays_in_scratch_memory() {
+    prints_the_same_as_on_pocl("scratch_launches.c");
+}
+
+#[test]
+fn a_kernel_with_scratch_memory_can_be_launched_over_and_over_on_machines_of_each_kind() {
+    let folder = Folder::new("scratch-in-time");
+    let sdk = format!("-L{ROOT}/sdk");
+    let flags = ["-static", &sdk, "-lOpenCL", "-lpthread", "-lm"];
+    let Some(program) = build("scratch_launches.c", &folder, "static", &flags) else { return };
+    for (system, launches) in [("r9nano", "2"), ("apu-c-l3", "50"), ("apu-nc-mc", "2"), ("apu4-c-l3", "2")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
+        let ran = ran(command.args(["run", &program, "--system", system, "--", launches]));
+        assert_eq!(ran.code, Some(0), "{system}: {}", ran.out);
+        assert!(ran.out.contains(&format!("{launches} launches are right")), "{system}: {}", ran.out);
+    }
+}
+
+#[test]
 fn an_opencl_program_with_classes_and_vectors() {
     prints_the_same_as_on_pocl("life_classes.cpp");
 }

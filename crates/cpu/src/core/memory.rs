@@ -85,7 +85,7 @@ impl Pipeline {
         }
         while let Some(reply) = self.data.0.try_recv(Lane::Reply) {
             self.in_flight -= 1;
-            self.active = true;
+            (self.active, self.answered_now) = (true, true);
             let (what, t) = For::of(reply.id);
             match what {
                 For::Load(number) => {
@@ -102,7 +102,7 @@ impl Pipeline {
         }
         while let Some(reply) = self.code.0.try_recv(Lane::Reply) {
             self.in_flight -= 1;
-            self.active = true;
+            (self.active, self.answered_now) = (true, true);
             if let (For::Code(line), t) = For::of(reply.id) {
                 self.threads[t].code.came(line);
             }

@@ -71,6 +71,8 @@ struct Pipeline {
     committed_now: bool,
     /// Whether a store was sent in this cycle.
     stored_now: bool,
+    /// Whether an answer came in this cycle.
+    answered_now: bool,
     dispatched_now: bool,
     // Kept for their room.
     executed: Executed,
@@ -125,6 +127,7 @@ impl Core {
             active: false,
             committed_now: false,
             stored_now: false,
+            answered_now: false,
             dispatched_now: false,
             executed: Executed::default(),
             due: Vec::new(),
@@ -140,7 +143,7 @@ impl Core {
             let now = cx.now().0;
             let (answered, rung) = (self.answers.count(), self.bell.count());
             self.pipeline.tick(rung, &cx);
-            if self.pipeline.committed_now || self.pipeline.stored_now || self.pipeline.is_in_system(now) {
+            if self.pipeline.gets_on(now) {
                 cx.progress();
             }
             if self.pipeline.active {
@@ -179,6 +182,7 @@ impl Pipeline {
         self.active = false;
         self.committed_now = false;
         self.stored_now = false;
+        self.answered_now = false;
         self.dispatched_now = false;
         self.commit(now);
         self.take_answers(now);
@@ -203,6 +207,12 @@ impl Pipeline {
             }
         }
         (first < u64::MAX).then_some(first)
+    }
+
+    /// Whether something came of this cycle. What a call of the kernel wrote may be performed for milliseconds after all of it has been
+    /// sent, with nothing else to show for it but answers.
+    fn gets_on(&self, now: u64) -> bool {
+        self.committed_now || self.stored_now || self.answered_now || self.is_in_system(now)
     }
 
     /// Whether a thread is in the kernel for a time that is known.

@@ -21,11 +21,13 @@ pub struct Latency {
     /// The same for lines from an address on; others in a line of their own are not held up.
     pub slow: (u64, u64),
     pub code: u64,
+    /// From one request of the ordered lane to the next.
+    pub apart: u64,
 }
 
 impl Default for Latency {
     fn default() -> Self {
-        Self { hit: 2, slow: (u64::MAX, 2), code: 2 }
+        Self { hit: 2, slow: (u64::MAX, 2), code: 2, apart: 1 }
     }
 }
 
@@ -60,17 +62,7 @@ impl Report {
     }
 }
 
-/// Runs a program on a core until it has nothing to do any more.
-pub fn run<P: Program + 'static>(
-    spec: &CoreSpec,
-    threads: usize,
-    latency: Latency,
-    program: impl FnOnce() -> P + Send + 'static,
-) -> Report {
-    run_for(spec, threads, latency, move |_, _| program(), RunOptions::default())
-}
-
-/// The same; the program gets a place to build in and the core's bell.
+/// Runs a program on a core until it has nothing to do any more. The program gets a place to build in and the core's bell.
 pub fn run_for<P: Program + 'static>(
     spec: &CoreSpec,
     threads: usize,
@@ -100,7 +92,7 @@ pub fn run_for<P: Program + 'static>(
         place.serve("pipeline", |cx| core.run(cx));
         scope.serve("memory", move |cx| memory(cx, data_end, latency, own));
         let (log, hit) = (Arc::default(), latency.code);
-        scope.serve("code", move |cx| memory(cx, code_end, Latency { hit, slow: (u64::MAX, 2), code: 2 }, log));
+        scope.serve("code", move |cx| memory(cx, code_end, Latency { hit, ..Latency::default() }, log));
     });
     let run = model.run(&options);
     let log = log.lock().expect("nobody panicked").clone();
@@ -123,7 +115,7 @@ async fn memory(
             free.push((now + time(&request), request));
         }
         while let Some(request) = requests.try_recv(Lane::Coherence) {
-            let after = ordered.back().map_or(0, |(due, _)| due + 1);
+            let after = ordered.back().map_or(0, |(due, _)| due + latency.apart);
             ordered.push_back(((now + time(&request)).max(after), request));
         }
         let mut due: Vec<_> =

@@ -1,8 +1,8 @@
 //! A program that is a list of instructions, made by hand.
 
-use crate::rig::{Latency, Report, finished, run};
+use crate::rig::{Latency, Report, finished, run_for};
 use cpu::{CoreSpec, Executed, Fetch, Program, Touch};
-use engine::{Time, Value};
+use engine::{EventCount, RunOptions, Scope, Time, Value};
 use mem::{Access, Block, Mask, PhysAddr, VirtAddr};
 use smallvec::SmallVec;
 use std::{
@@ -206,11 +206,21 @@ impl Report {
 }
 
 /// Runs lists of instructions, one for each hardware thread, until all is done, and tells what they were told.
-pub fn play_all(spec: &CoreSpec, latency: Latency, mut scripts: Vec<Vec<Step>>) -> (Report, Vec<(u64, Event)>) {
+pub fn play_all(spec: &CoreSpec, latency: Latency, scripts: Vec<Vec<Step>>) -> (Report, Vec<(u64, Event)>) {
+    play_for(spec, latency, scripts, RunOptions::default())
+}
+
+/// Variant of [`play_all`] with options of the engine.
+pub fn play_for(
+    spec: &CoreSpec,
+    latency: Latency,
+    mut scripts: Vec<Vec<Step>>,
+    options: RunOptions,
+) -> (Report, Vec<(u64, Event)>) {
     scripts.iter_mut().for_each(|steps| steps.push(Step::Drain));
     let events = Events::default();
     let (own, threads) = (Arc::clone(&events), scripts.len());
-    let report = run(spec, threads, latency, move || {
+    let program = move |_: &Scope, _: &EventCount| {
         let start = |(number, steps): (usize, Vec<Step>)| Running {
             steps: steps.into(),
             done: 0,
@@ -218,7 +228,8 @@ pub fn play_all(spec: &CoreSpec, latency: Latency, mut scripts: Vec<Vec<Step>>) 
             asked: false,
         };
         Script { threads: scripts.into_iter().enumerate().map(start).collect(), events: own, now: 0 }
-    });
+    };
+    let report = run_for(spec, threads, latency, program, options);
     let events = events.lock().expect("nobody panicked").clone();
     (finished(report), events)
 }

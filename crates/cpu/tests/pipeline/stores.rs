@@ -2,11 +2,11 @@
 
 use crate::{
     rig::Latency,
-    script::{compute, load, play, store},
+    script::{Step, compute, load, play, play_for, store},
     structures::wide,
 };
 use cpu::{CoreSpec, Jitter};
-use engine::Cycles;
+use engine::{Cycles, RunOptions, Time};
 use mem::Access;
 use x86::trace::Class;
 
@@ -77,4 +77,15 @@ fn random_delays_depend_on_their_seed_only() {
     assert!(one.cycles() > 2 * play(&wide(), Latency::default(), steps()).cycles());
     let lines: Vec<_> = other.ordered().iter().map(|(_, line, _)| *line).collect();
     assert!(lines.is_sorted(), "delayed or not, stores stay in order");
+}
+
+/// All of them are sent within a microsecond and performed one by one, over ten times as long.
+#[test]
+fn a_call_of_the_kernel_whose_stores_take_longer_than_the_watchdog_waits_gets_on_all_the_same() {
+    let lines = (0..200).map(|number| HERE + 64 * number).collect();
+    let latency = Latency { apart: 50, ..Latency::default() };
+    let options = RunOptions { watchdog: Some(Time::micros(1)), ..RunOptions::default() };
+    let (report, _) = play_for(&wide(), latency, vec![vec![Step::System(10, lines)]], options);
+    assert!(report.run.end > Time::micros(9), "{}", report.run.end);
+    assert_eq!(report.ordered().len(), 200);
 }

@@ -5,13 +5,13 @@ mod flat;
 mod rig;
 
 use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers, Timing};
-use engine::{Cycles, Outcome};
+use engine::{Cycles, EventCount, Outcome, RunOptions, Scope};
 use flat::{BASE, Ended, FlatProgram, code, elf};
 use rand_pcg::{
     Pcg64Mcg,
     rand_core::{RngCore, SeedableRng},
 };
-use rig::{Latency, Report, finished, run};
+use rig::{Latency, Report, finished, run_for};
 use std::{collections::BTreeSet, sync::Arc};
 use x86::{Blocks, Cpu, Exit, Flat, Reg};
 
@@ -25,7 +25,13 @@ fn simulate(spec: &CoreSpec, (cpu, memory): (Cpu, Flat), limit: u64) -> (Report,
 fn simulate_all(spec: &CoreSpec, cpus: Vec<Cpu>, memory: Flat, limit: u64) -> (Report, Vec<Cpu>) {
     let ended = Ended::default();
     let (own, count) = (Arc::clone(&ended), cpus.len());
-    let report = finished(run(spec, count, Latency::default(), move || FlatProgram::new(cpus, memory, limit, own)));
+    let report = finished(run_for(
+        spec,
+        count,
+        Latency::default(),
+        move |_, _| FlatProgram::new(cpus, memory, limit, own),
+        RunOptions::default(),
+    ));
     let mut cpus = ended.lock().expect("nobody panicked").clone();
     assert_eq!(cpus.len(), count, "all have ended");
     cpus.sort_by_key(|cpu| cpu.gpr[Reg::Rsp]);
@@ -251,8 +257,9 @@ fn any_core_ends_as_without_time() {
         let ended = Ended::default();
         let own = Arc::clone(&ended);
         let [hit, far, code] = [8, 90, 30].map(|most| 2 + random.next_u64() % most);
-        let latency = Latency { hit, slow: (BASE + (random.next_u64() & 0xff_ffc0), far), code };
-        let report = run(&spec, 1, latency, move || FlatProgram::new(vec![cpu], memory, 2000, own));
+        let latency = Latency { hit, slow: (BASE + (random.next_u64() & 0xff_ffc0), far), code, ..Latency::default() };
+        let program = move |_: &Scope, _: &EventCount| FlatProgram::new(vec![cpu], memory, 2000, own);
+        let report = run_for(&spec, 1, latency, program, RunOptions::default());
         assert_eq!(report.run.outcome, Outcome::Finished, "seed {seed}: {spec:?}");
         let cpu = ended.lock().expect("nobody panicked").pop().expect("it has ended");
         assert_eq!((&cpu.gpr, cpu.rip, cpu.xmm), (&plain.gpr, plain.rip, plain.xmm), "seed {seed}");

@@ -2,7 +2,7 @@
 //!
 //! A record stands for a block, an aligned row of lines ([`Controller::lines`]). What the directory tells its store is obeyed at
 //! once ([`Controller::is_prompt`]): each command is one access to the bytes of a line. A message that the table makes wait does so
-//! with its block, what others want back before what they want to have: they may be waiting for each other. A block that is not
+//! with its block, in the order of [`Row`](protocol::Row): what others want back comes before orders and requests, which may wait for it. A block that is not
 //! here needs a way; if all are taken one has to go first.
 
 use super::bytes::Bytes;
@@ -124,10 +124,8 @@ impl Directory {
             return Err(Box::new(Impossible { table, state, event, why, history: Vec::new() }));
         }
         let queue = self.waiting.entry(block).or_default();
-        let place = match msg.lane() {
-            Lane::Request => queue.len(),
-            _ => queue.iter().position(|other| other.lane() == Lane::Request).unwrap_or(queue.len()),
-        };
+        // Whatever makes a probe wait makes an order wait too, and a request: those behind it miss nothing.
+        let place = queue.iter().position(|other| other.row() > msg.row()).unwrap_or(queue.len());
         queue.insert(place, msg);
         Ok(())
     }

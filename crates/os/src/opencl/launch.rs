@@ -36,14 +36,31 @@ pub struct Running {
     formats: Arc<Vec<String>>,
     printf: VirtAddr,
     parts: Parts,
+    scratch: Option<Scratch>,
 }
 
-/// Where arguments and the like of launches lie: each on pages that no launch had before, so that no cache of a GPU can hold
-/// what was there.
+/// Scratch memory of a kernel that runs.
+#[derive(Clone, Copy, Debug)]
+struct Scratch {
+    region: Region,
+    /// Mapped for this launch, so that the CPU's caches may hold zeros of it.
+    is_new: bool,
+}
+
+/// Memory of the program.
+type Region = (VirtAddr, Bytes);
+
+/// Where what belongs to launches lies.
+///
+/// Arguments and the like lie on pages that no launch had before, so that no cache of a GPU can hold what was there. Scratch memory is kept
+/// from launch to launch, as drivers do: each wavefront that the GPUs can hold has its share of it, and memory that is mapped
+/// anew has to be cleared. What a kernel finds there is undefined.
 #[derive(Debug, Default)]
 pub struct Arena {
     next: u64,
     end: u64,
+    /// Scratch memory that no kernel uses at the moment.
+    scratch: Vec<Region>,
 }
 
 const PAGE: u64 = 4096;
@@ -61,11 +78,24 @@ impl Arena {
         self.next += size;
         Ok(taken)
     }
+
+    /// The smallest scratch memory that is large enough. If there is none, what is too small goes, and another is mapped.
+    fn take_scratch(&mut self, guest: &mut dyn GuestMemory, size: Bytes) -> Result<Scratch, String> {
+        let large_enough = self.scratch.iter().enumerate().filter(|(_, (_, held))| *held >= size);
+        if let Some((at, _)) = large_enough.min_by_key(|(_, (_, held))| *held) {
+            return Ok(Scratch { region: self.scratch.remove(at), is_new: false });
+        }
+        for (address, held) in self.scratch.drain(..) {
+            guest.unmap(address, held);
+        }
+        let address = guest.map_anonymous(size).map_err(|error| error.to_string())?;
+        Ok(Scratch { region: (address, size), is_new: true })
+    }
 }
 
 /// Memory that a kernel needs while it runs.
 #[derive(Debug, Default)]
-struct Parts(Vec<(VirtAddr, Bytes)>);
+struct Parts(Vec<Region>);
 
 impl Parts {
     fn map(&mut self, guest: &mut dyn GuestMemory, size: Bytes) -> Result<VirtAddr, String> {
@@ -74,26 +104,27 @@ impl Parts {
         Ok(address)
     }
 
-    /// Places for arguments, packet, queue and scratch. All but the last lie together in the arena.
+    /// Places for arguments, packet and queue, which lie together in the arena.
     fn place(
         &mut self,
         guest: &mut dyn GuestMemory,
         arena: &mut Arena,
-        sizes: [Bytes; 4],
-    ) -> Result<[VirtAddr; 4], String> {
-        let [kernarg, packet, queue, scratch] = sizes.map(|size| size.0.next_multiple_of(LINE as u64));
+        sizes: [Bytes; 3],
+    ) -> Result<[VirtAddr; 3], String> {
+        let [kernarg, packet, queue] = sizes.map(|size| size.0.next_multiple_of(LINE as u64));
         let size = (kernarg + packet + queue).next_multiple_of(PAGE);
         let base = arena.take(guest, size)?;
         self.0.push((base, Bytes(size)));
-        // A kernel that has no scratch memory still has an address for it, where nothing is.
-        let scratch = self.map(guest, Bytes(scratch.max(PAGE)))?;
-        Ok([base, base + Bytes(kernarg), base + Bytes(kernarg + packet), scratch])
+        Ok([base, base + Bytes(kernarg), base + Bytes(kernarg + packet)])
     }
+}
 
-    fn unmap(self, guest: &mut dyn GuestMemory) {
-        for (address, size) in self.0 {
+impl Running {
+    fn release(self, arena: &mut Arena, guest: &mut dyn GuestMemory) {
+        for (address, size) in self.parts.0 {
             guest.unmap(address, size);
         }
+        arena.scratch.extend(self.scratch.map(|scratch| scratch.region));
     }
 }
 
@@ -123,8 +154,14 @@ fn place(
     }
     running.formats = formats;
     let plan = gpus.plan(&dispatch);
-    let parts = running.parts.place(guest, arena, plan.part_sizes(&dispatch))?;
-    let places = plan.places(program.image.base, parts);
+    let [kernarg, packet, queue, scratch] = plan.part_sizes(&dispatch);
+    let [kernarg, packet, queue] = running.parts.place(guest, arena, [kernarg, packet, queue])?;
+    let scratch = match Bytes(scratch.0.next_multiple_of(PAGE)) {
+        // A kernel that has no scratch memory still has an address for it, where nothing is.
+        Bytes(0) => running.parts.map(guest, Bytes(PAGE))?,
+        size => running.scratch.insert(arena.take_scratch(guest, size)?).region.0,
+    };
+    let places = plan.places(program.image.base, [kernarg, packet, queue, scratch]);
     let contents = [
         (places.kernarg, dispatch.kernarg(&places)),
         (places.packet, dispatch.packet(&places).to_vec()),
@@ -146,17 +183,20 @@ impl Driver {
         now: Time,
     ) -> Result<(), NotStarted> {
         self.note_launch(&launch);
-        let mut running = Running { formats: Arc::default(), printf: VirtAddr(0), parts: Parts::default() };
+        let mut running =
+            Running { formats: Arc::default(), printf: VirtAddr(0), parts: Parts::default(), scratch: None };
         let mut ready = match place(launch, &*self.gpus, &mut self.arena, guest, &mut running) {
             Ok(ready) => ready,
             Err(text) => {
-                running.parts.unmap(guest);
+                running.release(&mut self.arena, guest);
                 return Err(NotStarted::Refused(text));
             }
         };
         ready.reach = self.reach(&running.parts, ready.places.scratch);
         let touched = std::mem::take(&mut self.touched).into_iter();
-        ready.touched = whole_pages(touched.chain(self.slots.all()).chain(running.parts.0.iter().copied()));
+        let cleared = running.scratch.filter(|scratch| scratch.is_new).map(|scratch| scratch.region);
+        let parts = running.parts.0.iter().copied().chain(cleared);
+        ready.touched = whole_pages(touched.chain(self.slots.all()).chain(parts));
         self.running.insert(event, running);
         self.gpus.start(event, ready, guest, now).map_err(NotStarted::Broken)
     }
@@ -219,7 +259,7 @@ impl Driver {
         let text = text.unwrap_or_default();
         let Ended { launch: event, start, end, error } = ended;
         if let Some(running) = self.running.remove(&event) {
-            running.parts.unmap(guest);
+            running.release(&mut self.arena, guest);
         }
         if let Some(error) = error {
             return self.fail(event, &error, end);

@@ -22,6 +22,9 @@ pub fn chart(check: &Check, trace: &[(Move, World)]) -> String {
     for (action, after) in trace {
         let (lane, label) = match action {
             Move::Deliver(msg) => (lifelines.arrow(msg.from, msg.to), label(check, msg, &before, after)),
+            Move::Retry(msg) => {
+                (lifelines.star(msg.to), format!("no longer waits: {}", label(check, msg, &before, after)))
+            }
             Move::Ask(msg) => {
                 let label = format!("{}: {}", check.system.name(msg.from), label(check, msg, &before, after));
                 (lifelines.star(msg.to), label)
@@ -48,6 +51,9 @@ fn left(check: &Check, world: &World) -> String {
     let mut out = String::new();
     for msg in &world.network {
         let _ = writeln!(out, "  still under way: {msg} from {} to {}", name(msg.from), name(msg.to));
+    }
+    for msg in &world.waiting {
+        let _ = writeln!(out, "  still waits at {}: {msg} from {}", name(msg.to), name(msg.from));
     }
     for (place, _) in world.loading.iter().enumerate().filter(|(_, loading)| **loading) {
         let _ =

@@ -10,7 +10,7 @@ use super::{
     system::{BYTES, Network, System},
     world::{Renaming, Told, World},
 };
-use crate::{Block, Cell, Kind, Line, Msg, Node, Place, Table, Witness};
+use crate::{Block, Cell, Kind, Line, Msg, Node, Place, Row, Table, Witness};
 use mem::LineAddr;
 use smallvec::SmallVec;
 use stateright::{Model, Property};
@@ -29,6 +29,8 @@ pub enum Move {
     Ask(Msg<BYTES>),
     /// A message arrives.
     Deliver(Msg<BYTES>),
+    /// A message that has arrived and waited gets on.
+    Retry(Msg<BYTES>),
     /// The next stage begins.
     Advance,
     /// Logical time has run over: whatever is under way waits for it to start anew, and now it does, everywhere.
@@ -41,6 +43,8 @@ pub enum Move {
 pub struct Check {
     pub system: System,
     pub network: Network,
+    /// The row in which a message waits, on [`Network::Rows`].
+    pub row: fn(&Msg<BYTES>) -> Row,
     /// Stores in all; each writes a value of its own.
     pub values: u8,
     /// How often the stages are gone through before the last stretch of work.
@@ -67,7 +71,7 @@ impl Check {
         assert!(values <= MOST_VALUES, "the oracle's sets hold the values 0 to {MOST_VALUES}");
         let renamings = Renaming::all(&system);
         let met = system.tables.iter().map(|table| table.cells().map(|_| AtomicBool::new(false)).collect()).collect();
-        Self { system, network, values, rounds, renamings, met }
+        Self { system, network, row: Msg::row, values, rounds, renamings, met }
     }
 
     /// By table, then by cell, row after row: whether it was met.
@@ -85,6 +89,11 @@ impl Check {
 
     fn ask(&self, from: Node, to: Node, kind: Kind, line: usize, data: Block<BYTES>) -> Msg<BYTES> {
         Msg::new(from, to, kind, LineAddr((line * BYTES) as u64), data)
+    }
+
+    /// Whether two messages wait in the same row.
+    fn share_row(&self, one: &Msg<BYTES>, other: &Msg<BYTES>) -> bool {
+        one.to == other.to && self.slot(one) == self.slot(other) && (self.row)(one) == (self.row)(other)
     }
 
     /// Where the line is that a message is about.
@@ -128,6 +137,7 @@ impl Check {
     fn is_quiet(&self, world: &World) -> bool {
         let at_rest = |line: &Line<BYTES>| line.asked.is_none() && line.acks == 0;
         world.network.is_empty()
+            && world.waiting.is_empty()
             && !world.loading.contains(&true)
             && !world.told.contains(&Told::Busy)
             && self.system.stages[world.stage].cores().is_some()
@@ -136,7 +146,7 @@ impl Check {
 
     fn sort(&self, network: &mut [Msg<BYTES>]) {
         match self.network {
-            Network::Unordered => network.sort_unstable(),
+            Network::Unordered | Network::Rows => network.sort_unstable(),
             Network::Ordered { .. } => network.sort_by_key(|msg| (msg.from, msg.to, msg.lane())),
         }
     }
@@ -190,7 +200,7 @@ impl Explore for Check {
     fn progresses(&self, world: &World, action: &Move) -> bool {
         let telling = self.system.stages[world.stage].cores().is_none();
         match action {
-            Move::Deliver(_) | Move::Restart => true,
+            Move::Deliver(_) | Move::Retry(_) | Move::Restart => true,
             Move::Ask(msg) => msg.kind == Kind::Retry || telling && !matches!(msg.kind, Kind::Evict | Kind::Drain),
             Move::Advance => telling,
             Move::Tick(_) => false,

@@ -83,6 +83,9 @@ pub enum Network {
     Unordered,
     /// Messages of one lane between two nodes arrive in order, and at most this many are under way.
     Ordered { depth: usize },
+    /// Messages overtake each other on the way; where they arrive they wait in rows ([`crate::Row`]), as in a cache: only the first of a row is
+    /// tried again. What a member is told to do with a line waits there too.
+    Rows,
 }
 
 /// A system to check.
@@ -104,12 +107,25 @@ pub struct System {
 }
 
 impl System {
-    /// The networks that make a difference to it. With one line no message of MESI (`tests/mesi_holes.rs`) or of a protocol with
-    /// leases ever waits behind another: each asks one thing at a time. So lanes that keep order show nothing new there.
+    /// The networks that make a difference to it. With one line no message of MESI (`tests/mesi_holes.rs`), of a protocol with
+    /// leases, or of NMOESI where nobody writes through ever waits behind another: each asks one thing at a time. So lanes that keep order show
+    /// nothing new there. Rows matter where lines are flushed that others want back meanwhile.
     pub fn networks(&self) -> &'static [Network] {
-        let both = &[Network::Unordered, Network::Ordered { depth: 2 }];
+        const ORDERED: Network = Network::Ordered { depth: 2 };
+        let several_writes = self.tables.iter().any(|table| table.events.contains(&"AckMore"));
         let one_at_a_time = self.coherent || self.horizon.is_some();
-        if one_at_a_time && self.lines == 1 { &both[..1] } else { both }
+        match self.has_probes_and_orders() {
+            true if several_writes || self.lines > 1 => &[Network::Unordered, ORDERED, Network::Rows],
+            true => &[Network::Unordered, Network::Rows],
+            false if one_at_a_time && self.lines == 1 => &[Network::Unordered],
+            false => &[Network::Unordered, ORDERED],
+        }
+    }
+
+    /// Whether members are told to flush lines that others may want back meanwhile: then it matters what waits behind what.
+    fn has_probes_and_orders(&self) -> bool {
+        let probed = |table: &Table| table.events.contains(&"CoreFlush");
+        self.tables.iter().any(probed) && self.stages.iter().any(|stage| matches!(stage, Stage::Tell { .. }))
     }
 
     /// Cores have clocks.

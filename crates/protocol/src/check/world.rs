@@ -44,6 +44,8 @@ pub struct World {
     pub lines: SmallVec<[Line<BYTES>; 8]>,
     /// Messages under way: sorted, or in order within each lane between two nodes.
     pub network: SmallVec<[Msg<BYTES>; 6]>,
+    /// Messages that have arrived and wait, in that order.
+    pub waiting: SmallVec<[Msg<BYTES>; 2]>,
     /// By line, then by core: it waits for a load.
     pub loading: SmallVec<[bool; 16]>,
     /// By line, then by byte.
@@ -62,34 +64,36 @@ pub struct World {
 
 impl Clone for World {
     fn clone(&self) -> Self {
-        let Self { lines, network, loading, oracles, told, versions, times, stage, stores, rounds, trouble } = self;
+        let Self { lines, network, waiting, loading, oracles, told, versions, times, .. } = self;
         Self {
             lines: SmallVec::from_slice(lines),
             network: SmallVec::from_slice(network),
+            waiting: SmallVec::from_slice(waiting),
             loading: SmallVec::from_slice(loading),
             oracles: SmallVec::from_slice(oracles),
             told: SmallVec::from_slice(told),
             versions: SmallVec::from_slice(versions),
             times: SmallVec::from_slice(times),
-            stage: *stage,
-            stores: *stores,
-            rounds: *rounds,
-            trouble: trouble.clone(),
+            stage: self.stage,
+            stores: self.stores,
+            rounds: self.rounds,
+            trouble: self.trouble.clone(),
         }
     }
 
     /// Keeps its own memory: the search makes most worlds only to find that it knows them.
     fn clone_from(&mut self, other: &Self) {
-        let Self { lines, network, loading, oracles, told, versions, times, stage, stores, rounds, trouble } = other;
+        let Self { lines, network, waiting, loading, oracles, told, versions, times, .. } = other;
         copy(&mut self.lines, lines);
         copy(&mut self.network, network);
+        copy(&mut self.waiting, waiting);
         copy(&mut self.loading, loading);
         copy(&mut self.oracles, oracles);
         copy(&mut self.told, told);
         copy(&mut self.versions, versions);
         copy(&mut self.times, times);
-        (self.stage, self.stores, self.rounds) = (*stage, *stores, *rounds);
-        self.trouble.clone_from(trouble);
+        (self.stage, self.stores, self.rounds) = (other.stage, other.stores, other.rounds);
+        self.trouble.clone_from(&other.trouble);
     }
 }
 
@@ -134,6 +138,7 @@ impl World {
         Self {
             lines: (0..system.lines).flat_map(per_line).collect(),
             network: SmallVec::new(),
+            waiting: SmallVec::new(),
             loading: SmallVec::from_elem(false, system.lines * system.cores),
             oracles: SmallVec::from_elem(
                 Oracle::new(system.cores),
@@ -163,7 +168,8 @@ impl World {
         for held in &mut self.lines[row.clone()] {
             held.data = rename(held.data);
         }
-        for msg in self.network.iter_mut().filter(|msg| msg.line.0 as usize / BYTES == line) {
+        let messages = self.network.iter_mut().chain(&mut self.waiting);
+        for msg in messages.filter(|msg| msg.line.0 as usize / BYTES == line) {
             msg.data = rename(msg.data);
         }
         let written = &mut self.lines[row][writer];
@@ -189,6 +195,9 @@ impl World {
         let mut network: SmallVec<[_; 16]> = self.network.iter().map(message).collect();
         sort(&mut network);
         network.hash(hasher);
+        let mut waiting: SmallVec<[_; 4]> = self.waiting.iter().map(message).collect();
+        waiting.sort_by_key(|msg| msg.to);
+        waiting.hash(hasher);
         permuted(&self.loading, &renaming.cores).for_each(|loading| loading.hash(hasher));
         permuted(&self.told, &renaming.members).for_each(|told| told.hash(hasher));
         self.oracles.iter().for_each(|oracle| oracle.hash_renamed(&renaming.cores, hasher));
@@ -228,7 +237,8 @@ impl World {
                 self.times.get(core).hash(&mut hasher);
             }
         }
-        let messages = self.network.iter().filter(|msg| set.contains(&msg.from) || set.contains(&msg.to));
+        let messages =
+            self.network.iter().chain(&self.waiting).filter(|msg| set.contains(&msg.from) || set.contains(&msg.to));
         let messages = messages.map(|msg| {
             let mut hasher = Fingerprint::default();
             let (from, to, of) = (relative(msg.from), relative(msg.to), msg.of.map(relative));

@@ -13,7 +13,9 @@ use crate::{Block, FIRST, Impossible, Kind, Lane, Msg, Node, Stamp, Stamps, Step
 impl Check {
     /// Makes `next` the world that follows; `false` if none does.
     pub(super) fn make(&self, world: &World, action: &Move, next: &mut World) -> bool {
-        if let Move::Ask(msg) | Move::Deliver(msg) = action
+        let waits = self.waits(world, action);
+        if let Move::Ask(msg) | Move::Deliver(msg) | Move::Retry(msg) = action
+            && !waits
             && self.stalls(world, msg)
         {
             return false;
@@ -49,7 +51,9 @@ impl Check {
                     Kind::Evict | Kind::Drain | Kind::Retry | Kind::Roll => {}
                     _ => next.told[line * self.members() + msg.to.0 as usize] = Told::Busy,
                 }
-                if !self.take(next, msg) {
+                if waits {
+                    next.waiting.push(*msg);
+                } else if !self.take(next, msg) {
                     return false;
                 }
                 // Where stores are answered, the core waits for one that was not answered at once.
@@ -61,6 +65,16 @@ impl Check {
                 let place = next.network.iter().position(|other| other == msg);
                 let Some(place) = place else { return false };
                 next.network.remove(place);
+                if waits {
+                    next.waiting.push(*msg);
+                } else if !self.take(next, msg) {
+                    return false;
+                }
+            }
+            Move::Retry(msg) => {
+                let place = next.waiting.iter().position(|other| other == msg);
+                let Some(place) = place else { return false };
+                next.waiting.remove(place);
                 if !self.take(next, msg) {
                     return false;
                 }
@@ -68,6 +82,26 @@ impl Check {
         }
         self.sort(&mut next.network);
         true
+    }
+
+    /// Whether a message that arrives, or an order, goes to the end of its row: if it stalls, and if others wait there before it. A probe is tried
+    /// before it waits, except at first-level caches.
+    fn waits(&self, world: &World, action: &Move) -> bool {
+        if self.network != Network::Rows {
+            return false;
+        }
+        match action {
+            Move::Deliver(msg) if msg.lane() != Lane::Reply => {
+                let is_first_level = self.system.members[msg.to.0 as usize].core.is_some();
+                let in_turn = is_first_level || msg.lane() == Lane::Request;
+                in_turn && world.waiting.iter().any(|other| self.share_row(other, msg)) || self.stalls(world, msg)
+            }
+            Move::Ask(msg) if matches!(msg.kind, Kind::Flush | Kind::Invalidate) => {
+                let told = world.told[self.line_of(msg.line) * self.members() + msg.to.0 as usize];
+                told != Told::Busy && self.stalls(world, msg)
+            }
+            _ => false,
+        }
     }
 
     /// Shows a message to its member; `false` if it stalls or its answers have no room.
@@ -142,7 +176,7 @@ impl Check {
             // What nobody answers could be sent any number of times.
             let held_up = match self.network {
                 Network::Ordered { depth } => full(depth),
-                Network::Unordered => msg.lane() == Lane::Coherence && world.network.contains(&msg),
+                Network::Unordered | Network::Rows => msg.lane() == Lane::Coherence && world.network.contains(&msg),
             };
             if held_up {
                 return false;
@@ -199,7 +233,7 @@ impl Check {
 
     /// Everybody starts logical time anew; requests that wait forget the times that they carry.
     fn restart(&self, world: &mut World) {
-        for msg in &mut world.network {
+        for msg in world.network.iter_mut().chain(&mut world.waiting) {
             msg.stamps = Stamps::ZERO;
         }
         for line in 0..self.system.lines {

@@ -112,11 +112,16 @@ impl Check {
         for (place, msg) in world.network.iter().enumerate() {
             let earlier = &world.network[..place];
             let waits = match self.network {
-                Network::Unordered => earlier.last() == Some(msg),
+                Network::Unordered | Network::Rows => earlier.last() == Some(msg),
                 Network::Ordered { .. } => earlier.iter().any(|other| channel(other) == channel(msg)),
             };
             if !waits {
                 moves.push(Move::Deliver(*msg));
+            }
+        }
+        for (place, msg) in world.waiting.iter().enumerate() {
+            if !world.waiting[..place].iter().any(|other| self.share_row(other, msg)) {
+                moves.push(Move::Retry(*msg));
             }
         }
         let waits =
@@ -142,7 +147,8 @@ impl Check {
             }
         }
         let unasked = |msg: &Msg<BYTES>| msg.lane() == Lane::Coherence;
-        if matches!(self.system.stages[world.stage], Stage::Meet) && !world.network.iter().any(unasked) {
+        let mut messages = world.network.iter().chain(&world.waiting);
+        if matches!(self.system.stages[world.stage], Stage::Meet) && !messages.any(unasked) {
             moves.push(Move::Advance);
         }
         if self.system.coherent {

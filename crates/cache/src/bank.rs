@@ -142,8 +142,8 @@ pub struct Bank {
     leaving: BTreeSet<LineAddr>,
     /// To be sent, in order.
     pub out: Vec<Msg<LINE>>,
-    /// Stores that have met their line, in order, if anybody watches.
-    pub performed: Option<Vec<Msg<LINE>>>,
+    /// Stores that have met their line, in order, if the run is checked; and how many messages were in `out` before.
+    pub performed: Option<Vec<(usize, Msg<LINE>)>>,
     pub watcher: Option<LineWatcher>,
     log: Log,
     steps: Matrix,
@@ -460,7 +460,7 @@ impl Bank {
         if msg.kind == Kind::Store
             && let Some(performed) = &mut self.performed
         {
-            performed.push(*msg);
+            performed.push((sent, *msg));
         }
         let own = self.out.extract_if(sent.., |send| send.to == self.spec.me);
         self.swept -= own.filter(|send| send.kind == Kind::Done).count();

@@ -19,9 +19,9 @@ use crate::{
     bank::{Bank, Homes, LineWatcher, Offer},
     front::{self, Front},
 };
-use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Ready, RoundRobin, Scope};
-use interconnect::{HEADER, Packet, Pending, Router, Sender, Side, WHOLE, lane};
-use mem::{Access, Block, Observation, Observer, Reply, Request, Seen, stamp_of};
+use engine::{Context, Counter, EventCount, Inlet, Lane, Ready, RoundRobin, Scope};
+use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane};
+use mem::{Access, Block, LINE, Reply, Request, Seen, stamp_of};
 use orders::{Answer, Fence, Order};
 use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps};
@@ -86,19 +86,21 @@ pub struct Cache {
     turns: RoundRobin,
     order: Option<Order>,
     bell: EventCount,
-    observer: Option<(Observer, Outlet<Observation>)>,
+    observer: Option<Reporter>,
+    /// Loads until one is answered with a wrong byte, in a test of the check.
+    until_wrong: Option<u32>,
     requests: Counter,
     refused: Counter,
 }
 
 impl Cache {
     /// Builds the cache at `scope`, between those who make requests, if it is a first-level cache, and other caches and
-    /// memories. Whoever checks the run gets what is read and written here from `observer`.
+    /// memories. `observer` tells the golden image, if the run is checked, what is read and written here.
     pub fn new(
         spec: CacheSpec,
         requesters: Requesters,
         neighbours: Side<Packet>,
-        observer: Option<(Observer, Outlet<Observation>)>,
+        observer: Option<Reporter>,
         scope: &Scope,
     ) -> Self {
         let me = spec.bank.me;
@@ -169,6 +171,7 @@ impl Cache {
             order: None,
             bell,
             observer,
+            until_wrong: None,
             requests: scope.counter("requests"),
             refused: scope.counter("refused"),
         }
@@ -189,6 +192,12 @@ impl Cache {
     /// Has somebody told of every store that is performed here.
     pub fn watched_by(mut self, watcher: Watcher) -> Self {
         self.watcher = Some(watcher);
+        self
+    }
+
+    /// If so, answers one load with a wrong byte: to try whether the golden image notices.
+    pub fn broken(mut self, broken: bool) -> Self {
+        self.until_wrong = broken.then_some(5);
         self
     }
 
@@ -230,7 +239,6 @@ impl Cache {
                 };
         if did {
             self.send_out(now);
-            self.observe();
             if let Some(put_off) = &self.put_off {
                 put_off.add(&mut self.bank.refused, now);
             }
@@ -445,7 +453,12 @@ impl Cache {
     /// Sends what the bank wants to have sent.
     fn send_out(&mut self, now: u64) {
         let mut out = std::mem::take(&mut self.bank.out);
-        for msg in out.drain(..) {
+        let performed = self.bank.performed.as_mut().map_or(Vec::new(), std::mem::take);
+        let mut stores = performed.iter().peekable();
+        for (place, msg) in out.drain(..).enumerate() {
+            while let Some((_, store)) = stores.next_if(|(sent, _)| *sent <= place) {
+                self.observe_store(store);
+            }
             if msg.to == NOBODY {
                 continue;
             }
@@ -463,32 +476,35 @@ impl Cache {
                 }
                 continue;
             }
-            let answer = top.front.loaded(&msg, now);
-            if let Some((who, observations)) = &self.observer {
+            let mut answer = top.front.loaded(&msg, now);
+            if let Some(left) = &mut self.until_wrong {
+                *left = left.wrapping_sub(1);
+                if *left == 0
+                    && let Some(byte) = answer.mask.iter().next()
+                {
+                    answer.reply.data = answer.reply.data.map(byte, |value| !value);
+                }
+            }
+            if let Some(observer) = &self.observer {
                 // A lease that was over when it came was good for one read, as of its end.
                 let (seen, time) = (Seen::Read(answer.reply.data), msg.stamps.cts.min(msg.stamps.rts));
-                let stamp = self.seen_at(msg.line, time);
-                tell(observations, Observation { who: *who, line: msg.line, seen, stamp });
+                observer.tell_at(self.seen_at(msg.line, time), msg.line, seen);
             }
             if let Some(top) = &self.top {
                 top.reply(answer);
             }
         }
+        stores.for_each(|(_, store)| self.observe_store(store));
         self.bank.out = out;
     }
 
-    /// Tells whoever checks the run what was written here.
-    fn observe(&mut self) {
-        let (Some(performed), Some((who, observations))) = (&mut self.bank.performed, &self.observer) else { return };
-        for msg in performed.drain(..) {
-            tell(observations, Observation { who: *who, line: msg.line, seen: Seen::Wrote(msg.data), stamp: 0 });
+    /// Tells the golden image of a store that has been performed here. What a line was asked to do on no one's behalf is told where
+    /// that is done.
+    fn observe_store(&self, store: &Msg<LINE>) {
+        if let Some(observer) = self.observer.as_ref().filter(|_| store.from != NOBODY) {
+            observer.tell(store.line, Seen::Wrote(store.data));
         }
     }
-}
-
-fn tell(observations: &Outlet<Observation>, observation: Observation) {
-    let told = observations.try_send(Lane::Request, observation, 0);
-    assert!(told.is_ok(), "the wire to the golden image holds any number");
 }
 
 impl Top {

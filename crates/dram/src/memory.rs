@@ -12,8 +12,8 @@ use crate::{
     room::RoomSpec,
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
-use interconnect::{Packet, Pending, Router, Side, WHOLE, bytes, lane};
-use mem::{Atomic, Block, LINE, LineAddr, Observation, Observer, PhysAddr, Seen, stamp_of};
+use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, lane};
+use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, stamp_of};
 use protocol::{Controller, Impossible, Kind, Msg, Node, Place, Stamps};
 use std::{cell::Cell, collections::VecDeque, rc::Rc};
 
@@ -89,11 +89,10 @@ pub struct FixedSpec {
     pub outstanding: usize,
 }
 
-/// How whoever checks the run is told what the two sides fetch and write: the numbers that stand for them.
+/// How the golden image is told what those above fetch and write; and what a second side does, if there is one.
 pub struct Sides {
-    pub first: Observer,
-    pub second: Observer,
-    pub told: Outlet<Observation>,
+    pub first: Reporter,
+    pub second: Reporter,
 }
 
 pub struct Memory {
@@ -108,8 +107,8 @@ pub struct Memory {
     under_way: Outlet<Packet>,
     /// Atomic accesses to be performed here, in order.
     atomics: VecDeque<Packet>,
-    /// To whoever checks the run.
-    observer: Option<(Observer, Outlet<Observation>)>,
+    /// To the golden image, where logical time says what was written last.
+    observer: Option<Reporter>,
     sides: Option<Sides>,
     ways: Rc<Router<Packet>>,
     bell: EventCount,
@@ -129,14 +128,8 @@ pub struct Memory {
 
 impl Memory {
     /// Builds the memory at `scope`, with its bytes in `store`, and starts the context that sends its answers.
-    /// Whoever checks the run gets what is written here, and when in logical time, from `observer`.
-    pub fn new(
-        spec: MemorySpec,
-        above: Side<Packet>,
-        store: Store,
-        observer: Option<(Observer, Outlet<Observation>)>,
-        scope: &Scope,
-    ) -> Self {
+    /// `observer` tells the golden image what is written here, and when in logical time.
+    pub fn new(spec: MemorySpec, above: Side<Packet>, store: Store, observer: Option<Reporter>, scope: &Scope) -> Self {
         let Port { port, pace } = Port::of(&spec.timing);
         let (under_way, done) = scope.port("under_way", port, scope);
         let bell = scope.eventcount("work");
@@ -189,7 +182,7 @@ impl Memory {
         self
     }
 
-    /// Has whoever checks the run told of all that the two sides fetch here and write.
+    /// Has the golden image told of all that is fetched from here and written.
     pub fn checked_by(mut self, sides: Option<Sides>) -> Self {
         self.sides = sides;
         self
@@ -261,7 +254,7 @@ impl Memory {
     /// Has the home try a message that waited.
     fn work(&mut self) -> Result<Next, Box<Impossible>> {
         let Some((msg, served)) = self.home.work()? else { return Ok(Next::Waits) };
-        self.tell(|sides| sides.first, &msg, &served);
+        self.tell(|sides| &sides.first, &msg, &served);
         if msg.kind == Kind::Write {
             self.observe(&served, Seen::Wrote(msg.data));
         }
@@ -299,7 +292,7 @@ impl Memory {
         }
         let served = self.home.offer(msg)?;
         if let Some(served) = &served {
-            self.tell(|sides| sides.first, &msg, served);
+            self.tell(|sides| &sides.first, &msg, served);
             if msg.kind == Kind::Write {
                 self.observe(served, Seen::Wrote(msg.data));
             }
@@ -332,12 +325,12 @@ impl Memory {
         if let (Some(watcher), Touched::Written) = (&self.watcher, served.touched) {
             watcher(msg.line, &msg.data);
         }
-        self.tell(|sides| sides.second, msg, &served);
+        self.tell(|sides| &sides.second, msg, &served);
         Next::Served(served, None)
     }
 
-    /// Tells whoever checks the run what a message of a side has read or written.
-    fn tell(&self, side: impl Fn(&Sides) -> Observer, msg: &Msg<LINE>, served: &Served) {
+    /// Tells the golden image what a message of a side has read or written.
+    fn tell(&self, side: impl Fn(&Sides) -> &Reporter, msg: &Msg<LINE>, served: &Served) {
         let Some(sides) = &self.sides else { return };
         let seen = match served.touched {
             Touched::Nothing => return,
@@ -347,9 +340,7 @@ impl Memory {
                 Seen::Fetched(given.expect("a line that was read is sent to somebody"))
             }
         };
-        let told =
-            sides.told.try_send(Lane::Request, Observation { who: side(sides), line: msg.line, seen, stamp: 0 }, 0);
-        assert!(told.is_ok(), "the wire to the golden image holds any number");
+        side(sides).tell(msg.line, seen);
     }
 
     /// Performs the oldest atomic access, if there is one and its line can be written.
@@ -368,13 +359,11 @@ impl Memory {
         Ok(Some(Next::Served(served, Some(atomic))))
     }
 
-    /// Tells whoever checks the run what was written, and when in logical time.
+    /// Tells the golden image what was written, and when in logical time.
     fn observe(&self, served: &Served, seen: Seen) {
-        if let Some((who, observations)) = &self.observer {
+        if let Some(observer) = &self.observer {
             let stamp = stamp_of(self.era, served.sends.iter().map(|send| send.stamps.wts).max().unwrap_or(0));
-            let told =
-                observations.try_send(Lane::Request, Observation { who: *who, line: served.line, seen, stamp }, 0);
-            assert!(told.is_ok(), "the wire to the golden image holds any number");
+            observer.tell_at(stamp, served.line, seen);
         }
     }
 

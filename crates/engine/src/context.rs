@@ -5,6 +5,7 @@ use crate::{
     credits::Credits,
     energy::Energy,
     eventcount::{EventCount, Reason},
+    journal::{Journal, Pen},
     link::{LinkReceiver, LinkSender},
     name::{Label, Name},
     port::{Inlet, Outlet, PortSpec},
@@ -107,6 +108,11 @@ impl Scope {
     /// Puts the receiving end of a link in place here.
     pub fn receiver<T: Send + 'static>(&self, end: LinkReceiver<T>) -> Inlet<T> {
         end.place(self)
+    }
+
+    /// Writes into a journal as source `source`: a number of its own for each pen of the journal, the order of entries at one time.
+    pub fn pen<T: Send + 'static>(&self, journal: &Journal<T>, source: u32) -> Pen<T> {
+        Pen::new(journal, source, self)
     }
 
     /// A statistic that counts.

@@ -6,6 +6,7 @@
 use crate::{
     calendar::Agenda,
     eventcount,
+    journal::Written,
     link::{LinkEnds, Outgoing},
     model::Monitor,
     name::{Label, Name, Names},
@@ -236,6 +237,8 @@ pub(crate) struct Shared {
     pub(crate) monitor: Monitor,
     /// Wires with something to send at the end of this window.
     pub(crate) outgoing: RefCell<Vec<Rc<dyn Outgoing>>>,
+    /// Pens that have written in this window.
+    pub(crate) written: RefCell<Vec<Rc<dyn Written>>>,
     /// The ends of links that lie here.
     pub(crate) ends: RefCell<LinkEnds>,
     pub(crate) recorder: Option<Recorder>,
@@ -258,6 +261,7 @@ impl Shared {
             reached: Cell::new(Time::ZERO),
             monitor,
             outgoing: RefCell::default(),
+            written: RefCell::default(),
             ends: RefCell::default(),
             recorder,
             alone,

@@ -8,6 +8,7 @@
 use crate::{
     barrier::{Barrier, Broken, Notice},
     core::Control,
+    journal::{Audit, Finding},
     link::Placed,
     model::{Build, Model, Outcome, Run, RunOptions},
     partition::{Letterbox, Partition, PartitionSpec, Window},
@@ -25,9 +26,9 @@ use std::{
 
 /// Runs a model: builds its partitions, each in the thread that runs it, and goes on until the run is over.
 pub(crate) fn run(mut model: Model, options: &RunOptions) -> Run {
-    let partitions = std::mem::take(&mut model.partitions);
+    let (partitions, audits) = (std::mem::take(&mut model.partitions), std::mem::take(&mut model.audits));
     let threads = options.threads.clamp(1, partitions.len().max(1));
-    let crew = Crew::new(&model, partitions.len(), options, threads);
+    let crew = Crew { audits: Mutex::new(audits), ..Crew::new(&model, partitions.len(), options, threads) };
     let mut shares: Vec<Vec<(usize, Build)>> = (0..threads).map(|_| Vec::new()).collect();
     for (index, build) in partitions.into_iter().enumerate() {
         shares[index % threads].push((index, build));
@@ -95,6 +96,8 @@ struct Gathered {
     trace: Vec<(Time, TraceEvent)>,
     /// Of each region.
     pressure: Vec<Pressure>,
+    /// What the last audit found.
+    found: Option<Finding>,
 }
 
 /// How a run is to end, as every thread finds for itself from the same notices.
@@ -115,6 +118,9 @@ struct Crew<'a> {
     /// By window; rare.
     incidents: Mutex<Vec<(u64, Time, Incident)>>,
     gathered: Mutex<Gathered>,
+    audits: Mutex<Vec<Box<dyn Audit>>>,
+    /// The thread that audits: it has the fewest partitions.
+    auditor: usize,
 }
 
 /// With no link, a window is only how often a run looks up, in cycles of its fastest clock.
@@ -145,6 +151,8 @@ impl<'a> Crew<'a> {
                 pressure: vec![Pressure::default()],
                 ..Gathered::default()
             }),
+            audits: Mutex::default(),
+            auditor: threads - 1,
         }
     }
 
@@ -184,13 +192,31 @@ impl<'a> Crew<'a> {
             }
             let start = together.next;
             end = (start + self.window).min(self.options.until);
-            own = Notice::NOTHING;
+            own = self.audit_while_others_run(me, window);
             for partition in partitions.iter_mut() {
                 let brought = partition.window(start, end, window);
                 own = own.and(self.notice(me, partition, brought, window + 1));
             }
         }
         unreachable!("2^64 windows outlast time")
+    }
+
+    /// Audits what the window before `window` brought, if that is this thread's part, while partitions run `window`: what is found is
+    /// an incident of `window`.
+    fn audit_while_others_run(&self, me: usize, window: u64) -> Notice {
+        let found = if me == self.auditor && window > 0 { self.audit(window - 1) } else { None };
+        if let Some(Finding { time, auditor, message }) = &found {
+            let fail = Control::Fail { context: auditor.clone(), message: message.clone() };
+            lock(&self.incidents).push((window + 1, *time, Incident::Control(fail)));
+        }
+        Notice { incident: found.is_some(), ..Notice::NOTHING }
+    }
+
+    /// The first thing that is wrong in what `window` brought.
+    fn audit(&self, window: u64) -> Option<Finding> {
+        let mut audits = lock(&self.audits);
+        let found = audits.iter_mut().filter_map(|audit| audit.read((window % 2) as usize).err());
+        found.min_by(|one, other| one.time.cmp(&other.time))
     }
 
     /// What is to be said of a partition after `window`. Incidents are put where all find them.
@@ -298,6 +324,9 @@ impl<'a> Crew<'a> {
             let pressure = gathered.pressure.last_mut().expect("every region has one");
             partitions.iter_mut().for_each(|partition| pressure.add(partition.pressure()));
             gathered.knowledge.extend(partitions.iter().map(Partition::knowledge));
+            if me == self.auditor {
+                gathered.found = (window > 1).then(|| self.audit(window - 2)).flatten();
+            }
         }
         self.barrier.meet(me, window, Notice::NOTHING)?;
         if me == 0 {
@@ -309,6 +338,12 @@ impl<'a> Crew<'a> {
                 Verdict::Stuck => Outcome::Stuck(report),
                 Verdict::Other(outcome) => outcome,
             });
+            // What is wrong in the last window has been found only now.
+            if let Some(Finding { time, auditor: context, message }) = gathered.found.take()
+                && !matches!(gathered.outcome, Some(Outcome::Failed { time: other, .. }) if other < time)
+            {
+                gathered.outcome = Some(Outcome::Failed { time, context, message });
+            }
         }
         Ok(())
     }

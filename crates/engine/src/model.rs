@@ -2,6 +2,7 @@
 
 use crate::{
     crew,
+    journal::{self, Audit, Auditor, Journal},
     link::{self, LinkReceiver, LinkSender, LinkSpec, Placed},
     partition::Partition,
     pressure::Pressure,
@@ -32,6 +33,7 @@ pub struct Model {
     pub(crate) links: Vec<Arc<dyn Placed>>,
     pub(crate) shortest_link: Option<Time>,
     pub(crate) partitions: Vec<Build>,
+    pub(crate) audits: Vec<Box<dyn Audit>>,
 }
 
 /// How a model is to be run.
@@ -240,6 +242,17 @@ impl Model {
         self.links.push(placed);
         self.shortest_link = Some(self.shortest_link.map_or(spec.latency, |shortest| shortest.min(spec.latency)));
         (sender, receiver)
+    }
+
+    /// Declares the auditor of a journal, whose name stands in the outcome of a run that it ends. Take the journal to the scopes
+    /// that write into it.
+    pub fn audit<T: Send + 'static>(
+        &mut self,
+        name: impl Into<String>,
+        journal: Journal<T>,
+        auditor: impl Auditor<T> + 'static,
+    ) {
+        self.audits.push(journal::audited(name.into(), journal, auditor));
     }
 
     /// Adds a partition; `build` is called in the thread that will run it.

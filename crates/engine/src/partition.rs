@@ -127,6 +127,7 @@ impl Partition {
         self.take_mail_in(start, 1 - this);
         let livelock = self.run_domains(end);
         let mail = self.hand_mail_over(this);
+        self.shared.written.borrow_mut().drain(..).for_each(|pen| pen.hand_over(this));
         let control = self.shared.control.take();
         Window { next: self.next().min(mail), livelock, control }
     }
@@ -289,6 +290,7 @@ impl Drop for Partition {
         }
         self.shared.ends.take();
         self.shared.outgoing.take();
+        self.shared.written.take();
         self.shared.stats.replace(crate::stats::Registry::new());
     }
 }

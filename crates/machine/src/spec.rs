@@ -57,6 +57,8 @@ pub struct Machine {
     pub tsu: Option<RoomSpec>,
     /// Memories of GPUs that are levels above the host's, where the protocol makes them so.
     pub levels: Option<Levels>,
+    /// To try whether a check notices it: the first-level cache that answers one load with a wrong byte. No file says so.
+    pub broken: Option<String>,
 }
 
 /// A cache, or a bank of one.
@@ -352,6 +354,7 @@ impl Machine {
             complex,
             tsu: tsu.filter(|_| protocol.home.table().events.contains(&"Evict")),
             levels: protocol.levels.and(levels),
+            broken: None,
         };
         if protocol.levels.is_some() {
             machine.check_levels(&file)?;

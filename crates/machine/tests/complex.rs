@@ -179,3 +179,33 @@ mod program {
         assert!(one.regions == two.regions && one.end == two.end);
     }
 }
+
+#[test]
+fn a_run_that_is_checked_is_the_run_that_is_not() {
+    for name in MACHINES {
+        let changes: Vec<String> = SMALL.iter().map(|&change| change.to_owned()).collect();
+        let machine = Machine::load(name, &changes).expect("the machine is sound");
+        let what = Stress { operations: 1_000, seed: 7, lines: 48, round: 500, outstanding: 12 };
+        let [one, other] = [true, false].map(|check| stress(&machine, what, &Options { check, ..Options::default() }));
+        assert_eq!(one.outcome, Outcome::Finished, "{name}");
+        assert!(one == other, "{name}: a check changes what happens");
+    }
+}
+
+#[test]
+fn a_wrong_byte_is_noticed_whoever_reads_it() {
+    let of_gpu = ["gpu0.array0.cu0.l1v", "gpu0.array0.l1s", "gpu0.array0.l1i"];
+    let others = ["cpu.core0.l1d", "cpu.core0.l1i", "iommu.l1d", "dma.l1"];
+    for cache in of_gpu.into_iter().chain(others) {
+        // An engine copies where memory is not shared.
+        let (name, copies) =
+            if cache == "dma.l1" { ("apu-nc-l3", "system.copies=dma") } else { ("apu-c-l3", "system.copies=core") };
+        let changes = [copies, "cpu.cores=2", "gpu.units_per_array=1"].map(str::to_owned);
+        let mut machine = Machine::load(name, &changes).expect("the machine is sound");
+        machine.broken = Some(cache.to_owned());
+        let words = ["vecadd", "--size", "512", "--copies", "explicit"];
+        let outcome = support::run(&machine, support::WORKLOADS, &words, 1).1.outcome.to_string();
+        let said = format!("a wrong value was read: {cache} has ");
+        assert!(outcome.starts_with("check.golden_image failed at ") && outcome.contains(&said), "{cache}: {outcome}");
+    }
+}

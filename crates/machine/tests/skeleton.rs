@@ -167,11 +167,74 @@ fn a_sum_is_right_over_every_network_and_the_cut_changes_nothing() {
 }
 
 #[test]
-fn a_kernel_that_is_checked_takes_as_long_as_one_that_is_not() {
-    let cycles = |check| {
-        one_sum().0.run(&["gpu.units_per_array=3"], 2, check).run.total().0["gpu0.dispatcher.kernel_cycles"].clone()
-    };
-    assert_eq!(cycles(true), cycles(false));
+fn a_run_that_is_checked_is_the_run_that_is_not() {
+    for changes in [
+        &["gpu.units_per_array=3"][..],
+        &["protocol=wt_nc", "memory.kind=hbm"],
+        &["protocol=halcone", "gpus=2"],
+        &["protocol=gtsc", "wires.l2_memory.latency=7 ns"],
+        &["protocol=hmg", "gpus=2", "gpu.network.kind=ring"],
+    ] {
+        let run = |check, threads| {
+            let mut sums = Sums::new();
+            let (a, b, c) = (sums.vector(|n| n as f32), sums.vector(|_| 1.0), sums.vector(|_| 0.0));
+            // Arguments change from launch to launch, so the host writes before each.
+            [[a, b, c], [c, b, a], [a, a, b]].into_iter().for_each(|vectors| sums.add(vectors, COUNT));
+            let run = sums.run(changes, threads, check).run;
+            (run.outcome, run.end, run.events, run.regions)
+        };
+        let unchecked = run(false, 1);
+        assert_eq!(unchecked.0, Outcome::Finished, "{changes:?}");
+        assert!(run(true, 1) == unchecked && run(true, 2) == unchecked, "{changes:?}: a check changes what happens");
+    }
+}
+
+/// Three sums on a machine whose first-level caches are not told to forget; `change` is what the host does before the last.
+fn without_invalidation(change: impl Fn(&mut Gpu, VirtAddr, &Kernel)) -> Outcome {
+    let mut sums = Sums::new();
+    let (a, b, c) = (sums.vector(|_| 0.0), sums.vector(|_| 1.0), sums.vector(|_| 0.0));
+    sums.add([a, b, c], COUNT);
+    let machine = Machine::load("skeleton", &["gpu.dispatcher.invalidate=false".to_owned()]).expect("it is sound");
+    let dispatch = sums.dispatches.remove(0);
+    let places = sums.gpu.stage(&sums.program, &dispatch, 40).expect("it can be staged");
+    let code = Arc::clone(sums.program.code_of(dispatch.kernel()).expect("it is loaded"));
+    let kernel = Kernel { dispatch, places, code };
+    let mut session = Session::start(&machine, &Options { check: true, ..Options::default() });
+    let regions: Vec<_> = sums.gpu.memory.regions().map(|(base, size, _)| (base, size)).collect();
+    let map = Arc::new(AddressMap::new(sums.gpu.memory.regions()));
+    for round in 0..3 {
+        if round == 2 {
+            change(&mut sums.gpu, a, &kernel);
+        }
+        let memory = &sums.gpu.memory;
+        mirror::push(&mut session, &regions, |address, bytes| memory.read(address, bytes).is_ok());
+        let launch = Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at: Time::ZERO };
+        if session.launch(launch).is_err() {
+            break;
+        }
+        for (address, bytes) in mirror::pull(&session, &regions, |at, bytes| memory.read(at, bytes).is_ok()) {
+            sums.gpu.memory.write(address, &bytes).expect("it is mapped");
+        }
+    }
+    session.finish().outcome
+}
+
+#[test]
+fn every_kind_of_cache_that_was_not_told_to_forget_is_noticed_when_it_returns_what_it_held() {
+    assert_eq!(without_invalidation(|_, _, _| {}), Outcome::Finished, "nothing has changed");
+    let write = |gpu: &mut Gpu, at: u64, bytes: &[u8]| gpu.memory.write(VirtAddr(at), bytes).expect("it is mapped");
+    type Change<'a> = &'a dyn Fn(&mut Gpu, VirtAddr, &Kernel);
+    let changes: [(&str, Change<'_>); 3] = [
+        ("gpu0.array0.cu0.l1v", &|gpu, a, _| write(gpu, a.0 + 4 * (u64::from(COUNT) - 1), &7_f32.to_le_bytes())),
+        // The last argument, how many there are, in another byte than the one that counts.
+        ("gpu0.array0.l1s", &|gpu, _, kernel| write(gpu, kernel.places.kernarg.0 + 27, &[1])),
+        ("gpu0.array0.l1i", &|gpu, _, kernel| write(gpu, kernel.code.start() + 3, &[0x55])),
+    ];
+    for (cache, change) in changes {
+        let outcome = without_invalidation(change).to_string();
+        let said = format!("a wrong value was read: {cache} has ");
+        assert!(outcome.starts_with("check.golden_image failed at ") && outcome.contains(&said), "{cache}: {outcome}");
+    }
 }
 
 #[test]

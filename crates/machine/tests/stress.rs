@@ -160,3 +160,12 @@ fn every_read_is_right_with_blocks_of_any_size_with_and_without_transfers_betwee
         assert!(runs[0].regions == runs[1].regions, "{variant:?}: threads change statistics");
     }
 }
+
+#[test]
+fn every_read_is_right_where_a_cache_has_several_ports() {
+    for protocol in Roles::names().filter(|name| *name != "mesi") {
+        let key = format!("protocol={protocol}");
+        let run = run(base(protocol), &[&key, "gpu.units_per_array=2", "gpu.l1v.ports=2", "gpu.l2.ports=2"], 6_000, 1);
+        assert_eq!(run.outcome, Outcome::Finished, "{protocol}");
+    }
+}

@@ -1,9 +1,9 @@
 //! Atomic accesses on their way: performed in the cache where everybody meets, or passed on to it and back.
 
-use super::{Cache, NOBODY, tell};
+use super::{Cache, NOBODY};
 use crate::bank::Offer;
 use interconnect::Packet;
-use mem::{Block, Observation, Seen};
+use mem::{Block, Seen};
 use protocol::{Impossible, Kind, Msg, Stamps};
 
 impl Cache {
@@ -17,9 +17,8 @@ impl Cache {
                 return Ok(false);
             }
             let found = Block::of(old, msg.data.mask());
-            if let Some((who, observations)) = &self.observer {
-                let seen = Seen::Changed { found, new };
-                tell(observations, Observation { who: *who, line: msg.line, seen, stamp: 0 });
+            if let Some(observer) = &self.observer {
+                observer.tell(msg.line, Seen::Changed { found, new });
             }
             let answer = Msg { of: msg.of, ..Msg::new(self.me, msg.from, Kind::Data, msg.line, found) };
             self.to.send(Packet { atomic: Some(atomic), ..answer.into() });

@@ -1,11 +1,11 @@
 //! What a first-level cache does itself once it holds a line to write: stores that must be performed in order, locks, and atomic
 //! accesses. A store of nothing brings the line.
 
-use super::{Cache, NOBODY, tell};
+use super::{Cache, NOBODY};
 use crate::{bank::Offer, front};
 use engine::{Inlet, Lane};
 use interconnect::Packet;
-use mem::{Access, Atomic, Block, LINE, LineAddr, Observation, Reply, Request, Seen};
+use mem::{Access, Atomic, Block, LINE, LineAddr, Reply, Request, Seen};
 use protocol::{Impossible, Kind, Msg};
 
 /// An access that waits for its line to be writable here: an atomic one, or a load.
@@ -42,8 +42,8 @@ impl Cache {
             let found = Block::of(bytes, request.data.mask());
             let reply = Reply { id: request.id, data: found, stamp: 0 };
             top.reply(front::Answer { to: node, reply, mask: request.data.mask() });
-            if let Some((who, observations)) = &self.observer {
-                tell(observations, Observation { who: *who, line, seen: Seen::Read(found), stamp: 0 });
+            if let Some(observer) = &self.observer {
+                observer.tell(line, Seen::Read(found));
             }
         } else {
             // Answered here, not by the table: requests for the line that came before may still wait.
@@ -88,8 +88,8 @@ impl Cache {
         if let Some(watcher) = &self.watcher {
             watcher(line, &written);
         }
-        if let Some((who, observations)) = &self.observer {
-            tell(observations, Observation { who: *who, line, seen: Seen::Wrote(written), stamp: 0 });
+        if let Some(observer) = &self.observer {
+            observer.tell(line, Seen::Wrote(written));
         }
     }
 
@@ -110,9 +110,8 @@ impl Cache {
         }
         self.owned.pop_front();
         let found = Block::of(old, request.data.mask());
-        if let Some((who, observations)) = &self.observer {
-            let seen = new.map_or(Seen::Read(found), |new| Seen::Changed { found, new });
-            tell(observations, Observation { who: *who, line, seen, stamp: 0 });
+        if let Some(observer) = &self.observer {
+            observer.tell(line, new.map_or(Seen::Read(found), |new| Seen::Changed { found, new }));
         }
         let Some(top) = &self.top else { return Ok(true) };
         let reply = Reply { id: request.id, data: found, stamp: 0 };

@@ -10,7 +10,8 @@ use crate::{
     Channel, Store,
     room::{Room, RoomSpec},
 };
-use mem::{Block, LINE, LineAddr, PhysAddr};
+use interconnect::Reporter;
+use mem::{Block, LINE, LineAddr, PhysAddr, Seen};
 use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Table, look, perform};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
@@ -67,6 +68,8 @@ pub struct Directory {
     pub out: Vec<Msg<LINE>>,
     /// Accesses, in order.
     pub accesses: Vec<Access>,
+    /// Tells the golden image what is read and written here.
+    pub reporter: Option<Reporter>,
 }
 
 impl Directory {
@@ -107,6 +110,7 @@ impl Directory {
             sends: Vec::new(),
             out: Vec::new(),
             accesses: Vec::new(),
+            reporter: None,
         }
     }
 
@@ -246,6 +250,13 @@ impl Directory {
         perform(controller, table, place, &mut line, command, met, &mut self.store_log, &mut sends)?;
         if line != before {
             self.bytes.keep(command.line, line);
+        }
+        if let Some(reporter) = &self.reporter {
+            if line.data != before.data {
+                reporter.tell(command.line, Seen::Landed(line.data));
+            }
+            let given = sends.iter().map(|send| send.data).filter(|data| !data.mask().is_empty());
+            given.for_each(|data| reporter.tell(command.line, Seen::Fetched(data)));
         }
         let writes = !command.data.mask().is_empty();
         if writes || sends.iter().any(|send| !send.data.mask().is_empty()) {

@@ -13,7 +13,7 @@ pub use directory::{Access, Directory, Extent};
 
 use crate::{dram::Dram, memory};
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope, Series};
-use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, lane};
+use interconnect::{Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane};
 use mem::{Block, LINE};
 use protocol::{Controller, Impossible, Kind, Msg, Node, Place};
 use std::rc::Rc;
@@ -81,6 +81,12 @@ impl Level {
             writes: scope.counter("writes"),
             traffic: scope.series("traffic"),
         }
+    }
+
+    /// Has the golden image told of all that is read and written here.
+    pub fn checked_by(mut self, reporter: Option<Reporter>) -> Self {
+        self.directory.reporter = reporter;
+        self
     }
 
     pub async fn run(mut self, cx: Context) {

@@ -7,7 +7,7 @@
 //! a write was lost on the way. A copy that the other side has made stale is right here: that the program did not have it flushed
 //! is no fault of the machine.
 
-use super::{Mismatch, Values};
+use super::{Mismatch, Values, differing, line_of, write};
 use mem::{Block, Frames, LINE, LineAddr, Mask, PhysAddr, Seen};
 use rustc_hash::FxHashMap;
 
@@ -80,9 +80,8 @@ impl Apart {
         let unlanded = view.unlanded.get(&line).copied().unwrap_or(Mask::NONE);
         view.shows(line, &data.only(unlanded))?;
         if self.several_gpus && side == Side::Gpu {
-            let mut old = [0; LINE];
-            view.bytes.read(PhysAddr(line.0), &mut old);
-            for byte in data.mask().iter().filter(|byte| data.bytes()[*byte] != old[*byte]) {
+            let old = line_of(&view.bytes, line);
+            for byte in differing(&old, data) {
                 let values = view.others.entry(line.0 + byte as u64).or_default();
                 values.retain(|value| *value != data.bytes()[byte]);
                 values.push(old[byte]);
@@ -136,9 +135,8 @@ impl View {
 
 /// Whether bytes of a line are those of an image, or others that each may have too.
 fn same(image: &Frames, line: LineAddr, data: &Block<LINE>, others: impl Fn(u64) -> Values) -> Result<(), Mismatch> {
-    let mut right = [0; LINE];
-    image.read(PhysAddr(line.0), &mut right);
-    for byte in data.mask().iter().filter(|byte| data.bytes()[*byte] != right[*byte]) {
+    let right = line_of(image, line);
+    for byte in differing(&right, data) {
         let (address, value) = (line.0 + byte as u64, data.bytes()[byte]);
         let mut allowed = others(address);
         if !allowed.contains(&value) {
@@ -147,12 +145,6 @@ fn same(image: &Frames, line: LineAddr, data: &Block<LINE>, others: impl Fn(u64)
         }
     }
     Ok(())
-}
-
-fn write(image: &mut Frames, line: LineAddr, data: &Block<LINE>) {
-    for (start, count) in data.mask().pieces() {
-        image.write(PhysAddr(line.0 + start as u64), &data.bytes()[start..start + count]);
-    }
 }
 
 #[cfg(test)]

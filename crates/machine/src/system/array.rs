@@ -11,11 +11,11 @@ use crate::{
     stress::{Port, Tester},
     translation::GpuMmu,
 };
-use cache::{Atomics, BankSpec, Cache, Homes, Requesters};
+use cache::{Atomics, BankSpec, Homes, Requesters};
 use engine::{Cycles, Inlet, Outlet, PortSpec, Scope};
 use gpu::{Caches, ComputeUnit};
 use interconnect::{Packet, Side, Wire, deal};
-use mem::{Observation, Observer, Reply, Request};
+use mem::{Reply, Request};
 use protocol::Node;
 use vm::Roots;
 
@@ -27,7 +27,8 @@ pub struct ArrayPlan {
     /// To the banks, and which of them each leads to.
     pub below: Vec<(Vec<Node>, Ends)>,
     pub agents: Vec<Agent>,
-    pub reports: Vec<Report>,
+    /// Of vector caches, and of the caches of scalars and code.
+    pub reports: (Vec<Report>, Report, Report),
     /// Of each compute unit, if translation takes time.
     pub mmus: Vec<(GpuMmu, UnitEnds)>,
 }
@@ -44,14 +45,14 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
         let (mut s_top, mut i_top) = (Vec::new(), Vec::new());
         let mut built = Vec::new();
         let mut mmus = plan.mmus.into_iter();
-        for (number, (agent, report)) in plan.agents.into_iter().zip(plan.reports).enumerate() {
+        let (of_vectors, of_scalars, of_code) = plan.reports;
+        for (number, (agent, report)) in plan.agents.into_iter().zip(of_vectors).enumerate() {
             let unit = array * per_array + number;
             let me = layout.unit(gpu, unit);
             let unit_scope = scope.scope(("cu", number));
             let v_scope = unit_scope.scope("l1v");
             let (vector, v_side) = port_pair(&unit_scope, "to_l1v", l1v, &v_scope);
-            let observer = report.map(|(observer, end)| (observer, v_scope.sender(end)));
-            caches.add(layout.l1v(gpu, unit), l1v, vec![(me, v_side)], observer, &v_scope);
+            caches.add(layout.l1v(gpu, unit), l1v, vec![(me, v_side)], report, &v_scope);
             let mmu = mmus.next();
             match agent {
                 Agent::Unit(end) => {
@@ -72,8 +73,8 @@ pub fn part(machine: &Machine, plan: ArrayPlan, partition: usize, parts: &mut Pa
             }
         }
         if !built.is_empty() {
-            caches.add(layout.l1s(gpu, array), l1s, s_top, None, &s_scope);
-            caches.add(layout.l1i(gpu, array), l1i, i_top, None, &i_scope);
+            caches.add(layout.l1s(gpu, array), l1s, s_top, of_scalars, &s_scope);
+            caches.add(layout.l1i(gpu, array), l1i, i_top, of_code, &i_scope);
         }
         for (unit, number, end, caches, scope) in built {
             // Units of all GPUs are told apart: each has scratch memory of its own.
@@ -128,14 +129,7 @@ impl FirstLevel {
         Self { roles, homes, above: layout.unit(0, 0), ways, arrivals, dealt_to: Vec::new() }
     }
 
-    fn add(
-        &mut self,
-        me: Node,
-        spec: CacheSpec,
-        requesters: Requesters,
-        observer: Option<(Observer, Outlet<Observation>)>,
-        scope: &Scope,
-    ) {
+    fn add(&mut self, me: Node, spec: CacheSpec, requesters: Requesters, report: Report, scope: &Scope) {
         let arrives = PortSpec { capacity: spec.waiting, latency: Cycles(0), bytes_per_cycle: None };
         let (to, from) = scope.port("arrivals", arrives, scope);
         self.dealt_to.push((me, to));
@@ -156,7 +150,7 @@ impl FirstLevel {
         let atomics = if self.roles.atomics == Atomics::Owned { Atomics::Owned } else { Atomics::Below };
         let claims = self.roles.levels.is_some();
         let spec = cache::CacheSpec { bank, history: HISTORY, ports, atomics, acquire, lifts_requests: false, claims };
-        let cache = Cache::new(spec, requesters, neighbours, observer, scope);
+        let cache = report.cache(spec, requesters, neighbours, scope);
         scope.serve("control", |cx| cache.run(cx));
     }
 

@@ -70,10 +70,9 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
             neighbours.from.push(from);
             neighbours.to.push((vec![layout.l2(other, bank)], to));
         }
-        let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
         let (ports, atomics, lifts_requests, claims) = (l2.ports, roles.atomics, false, false);
         let spec = cache::CacheSpec { bank: spec, history: HISTORY, ports, atomics, acquire, lifts_requests, claims };
-        let cache = Cache::new(spec, Vec::new(), neighbours, observer, &scope);
+        let cache = Cache::new(spec, Vec::new(), neighbours, report.place(&scope), &scope);
         scope.serve("control", |cx| cache.run(cx));
     });
 }

@@ -30,11 +30,11 @@ use crate::{
 use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
 use cpu::Core;
 use dma::Engine;
-use dram::{Beside, Memory, MemorySpec, Sides, Timing};
+use dram::{Beside, Memory, MemorySpec, Timing};
 use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope};
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
-use interconnect::{HEADER, NetworkSpec, Packet, Side, Station, Topology, WHOLE, Wire, deal, network};
-use mem::{Block, LINE, LineAddr, Observation, Observer, PhysAddr, Reply, Request};
+use interconnect::{HEADER, NetworkSpec, Packet, Reporter, Side, Station, Topology, WHOLE, Wire, deal, network};
+use mem::{Block, LINE, LineAddr, PhysAddr, Reply, Request};
 use os::forward::Forward;
 use protocol::{
     Controller, Kind, Msg, Node,
@@ -66,8 +66,9 @@ pub struct ComplexPlan {
     pub translated: Vec<HubEnds>,
     /// For each core's data cache, and its instruction cache.
     pub reports: Vec<(Report, Report)>,
-    /// For the first cache of the DMA engine.
+    /// For the first caches of the DMA engine and of the IOMMU's walkers.
     pub engine: Report,
+    pub iommu: Report,
     /// For whoever puts a program into memory.
     pub loader: Report,
     /// For each channel of memory.
@@ -92,7 +93,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
     let stores: Vec<_> =
         (0..complex.channels.count).map(|n| (memories.channel(n), memories.stores[n].clone())).collect();
     move |partition| {
-        let ComplexPlan { layout, cores, gpus, translated, reports, engine, loader, fetches, clocks } = plan;
+        let ComplexPlan { layout, cores, gpus, translated, reports, engine, iommu, loader, fetches, clocks } = plan;
         let scopes = Scopes {
             cpu: partition.scope(clocks.cpu),
             system: partition.scope(clocks.system),
@@ -100,14 +101,12 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
             memory: partition.scope(clocks.memory),
         };
         let eyes = Eyes::new(layout, complex.join == Join::Memory);
-        let loader = loader.map(|(who, end)| (who, scopes.cpu.sender(end)));
+        let loader = loader.place(&scopes.cpu);
         let tables = matches!(cores, Cores::Program(..));
         let translators = Translators::new(scopes.cpu.scope("kernel"), tables);
         let mut builder = Builder { complex, layout, scopes, gpu_clock, stations: Vec::new(), eyes, translators };
-        let place = |report: Report| report.map(|(who, end)| (who, builder.scopes.cpu.sender(end)));
-        let reports = reports.into_iter().map(|(data, code)| (place(data), place(code))).collect();
         let tops = builder.cores(reports);
-        builder.iommu(translated);
+        builder.iommu(translated, iommu);
         let shooter = builder.translators.shooter();
         let flusher = builder.slices();
         match cores {
@@ -128,9 +127,6 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
 
 /// The channels of memory and their bytes.
 type Stores = [(dram::Channel, dram::Store)];
-
-/// How whoever checks the run is told.
-type Told = Option<(Observer, Outlet<Observation>)>;
 
 /// What a core is connected to.
 struct Top {
@@ -233,7 +229,7 @@ impl Builder {
     }
 
     /// Cores' caches; gives what each core is connected to.
-    fn cores(&mut self, reports: Vec<(Told, Told)>) -> Vec<Top> {
+    fn cores(&mut self, reports: Vec<(Report, Report)>) -> Vec<Top> {
         let (complex, layout) = (self.complex.clone(), self.layout);
         let clock = complex.clock;
         let mut tops = Vec::new();
@@ -315,7 +311,7 @@ impl Builder {
         &self,
         (start, dispatchers): (Start, Vec<Vec<DispatcherEnd>>),
         (tops, flusher, engine): (Vec<Top>, Flusher, Option<Engine>),
-        (stores, loader): (&Stores, Told),
+        (stores, loader): (&Stores, Option<Reporter>),
         of_gpu: OfGpu,
         shooter: Option<Rc<Shooter>>,
     ) {
@@ -452,7 +448,7 @@ impl Builder {
             let (controller, above_it) = (roles.home, layout.core_l2(0));
             let spec =
                 MemorySpec { controller, me, above: above_it, beside, channel, timing, room: None, history: HISTORY };
-            let sides = fetches.map(|Fetches { first, second, told }| Sides { first, second, told: own.sender(told) });
+            let sides = fetches.and_then(|fetches| fetches.place(&own));
             let memory =
                 Memory::new(spec, above, store, None, &own).watched_by(self.eyes.of_memory()).checked_by(sides);
             own.serve("control", |cx| memory.run(cx));
@@ -516,10 +512,10 @@ struct First {
     down: Wire<Packet, Packet>,
 }
 
-fn first(l1: First, requesters: Requesters, report: Told, scope: &Scope) -> Cache {
+fn first(l1: First, requesters: Requesters, report: Report, scope: &Scope) -> Cache {
     let below = l1.below.nodes[0];
     let spec = cache_spec(l1.spec, l1.controller, l1.node, l1.below, l1.node, false);
-    Cache::new(spec, requesters, Side::one(below, l1.down), report, scope)
+    report.cache(spec, requesters, Side::one(below, l1.down), scope)
 }
 
 fn cache_spec(

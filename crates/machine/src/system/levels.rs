@@ -6,7 +6,7 @@
 //! gpu1.l2_0 --- gpu1.memory0 --'
 //! ```
 
-use super::{Ends, HISTORY, Layout, Memories, Parts, two_way, wire};
+use super::{Ends, HISTORY, Layout, Memories, Parts, Report, two_way, wire};
 use crate::spec::Machine;
 use dram::{Extent, Level, LevelSpec};
 use engine::Model;
@@ -16,12 +16,13 @@ use protocol::{Node, Place};
 /// Wires of one memory, and whom each leads to.
 type Ways = Vec<(Node, Ends)>;
 
-/// Builds the memories below the banks of this number, one for each GPU; the banks have these ends of the wires.
+/// Builds the memories below the banks of this number, one for each GPU; the banks have these ends of the wires. The host's memory
+/// reports.
 pub fn parts(
     machine: &Machine,
     layout: Layout,
     (bank, banks): (usize, Vec<(Node, Ends)>),
-    memories: &Memories,
+    (memories, report): (&Memories, Report),
     partition: impl Fn(usize) -> usize,
     (model, parts): (&mut Model, &mut Parts),
 ) {
@@ -59,7 +60,7 @@ pub fn parts(
     let clock = machine.memory.clock().map_or(parts.clock, |clock| model.clock(clock));
     parts.add_at(clock, partition(0), move |root| {
         let scope = root.scope(("memory", bank));
-        let level = Level::new(spec, extent, side(host, &scope), &scope);
+        let level = Level::new(spec, extent, side(host, &scope), &scope).checked_by(report.place(&scope));
         scope.serve("control", |cx| level.run(cx));
     });
 }

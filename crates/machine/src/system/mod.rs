@@ -6,8 +6,8 @@
 //! gpu0.array0.cu1 - l1v -+= array0 =+
 //! gpu0.array0 l1s, l1i --'         '=== gpu0.l2_1 === memory1
 //! ```
-//! Other GPUs have the same, over the same memory. With `check`, first-level vector caches, banks (of atomic accesses) and
-//! the host also report to the golden image, which has a partition of its own.
+//! Other GPUs have the same, over the same memory. With `check`, first-level caches, banks (of atomic accesses), memories and the
+//! host also report to the golden image, which is no part of the model.
 
 mod array;
 mod bank;
@@ -34,11 +34,12 @@ use crate::{
 use array::ArrayPlan;
 use bank::BankPlan;
 use between::Between;
+use cache::{Cache, Requesters};
 use complex::{Clocks, ComplexPlan, Cores};
-use dram::{Memory, MemorySpec};
-use engine::{ClockId, LinkReceiver, LinkSender, LinkSpec, Model, Partition, Scope};
+use dram::{Memory, MemorySpec, Sides};
+use engine::{ClockId, Journal, LinkReceiver, LinkSender, LinkSpec, Model, Partition, Scope};
 use gpu::{Dispatcher, DispatcherEnd, UnitEnd};
-use interconnect::{Packet, Wire};
+use interconnect::{Packet, Reporter, Wire};
 use mem::{Observation, Observer};
 use std::{
     collections::BTreeMap,
@@ -51,8 +52,6 @@ use std::{
 
 /// How many steps of a protocol a cache keeps, to tell them if something is wrong.
 const HISTORY: usize = 32;
-/// More than can be under way: whoever checks a run holds nobody up.
-const ANY_NUMBER: usize = 1 << 40;
 
 /// The two ends of a two-way link, one for each side.
 type Ends = (LinkSender<Packet>, LinkReceiver<Packet>);
@@ -105,41 +104,65 @@ fn dealt(number: usize, partitions: usize, before: usize) -> usize {
     if partitions == 0 { 0 } else { before + number % partitions }
 }
 
-/// Wires to whoever checks the run, for those who report; none if nobody does.
+/// Who reports to the golden image; nobody if the run is not checked.
 struct Reports {
-    model: Vec<(Observer, LinkReceiver<Observation>)>,
+    journal: Option<Journal<Observation>>,
     names: Vec<String>,
     /// Who belongs to which side, where there are two that meet in memory.
     sides: Vec<Option<Side>>,
-    spec: Option<LinkSpec>,
+    /// Which of them answers a load with a wrong byte, in a test of the check.
+    broken: Option<String>,
 }
 
-/// An observer, and its end of the wire.
-type Report = Option<(Observer, LinkSender<Observation>)>;
+/// One of them: what an element takes to its place to report from there.
+#[derive(Default)]
+struct Report {
+    to: Option<(Observer, Journal<Observation>)>,
+    broken: bool,
+}
 
-/// The same for a memory that two sides fetch from.
+impl Report {
+    fn place(self, scope: &Scope) -> Option<Reporter> {
+        self.to.map(|(observer, journal)| Reporter::new(observer, &journal, scope))
+    }
+
+    /// A first-level cache that reports.
+    fn cache(
+        self,
+        spec: cache::CacheSpec,
+        above: Requesters,
+        below: interconnect::Side<Packet>,
+        scope: &Scope,
+    ) -> Cache {
+        let broken = self.broken;
+        Cache::new(spec, above, below, self.place(scope), scope).broken(broken)
+    }
+}
+
+/// A memory's: what it reports of those above it, and of a second side.
 struct Fetches {
-    first: Observer,
+    first: Report,
     second: Observer,
-    told: LinkSender<Observation>,
+}
+
+impl Fetches {
+    fn place(self, scope: &Scope) -> Option<Sides> {
+        let first = self.first.place(scope)?;
+        Some(Sides { second: first.on_behalf_of(self.second), first })
+    }
 }
 
 impl Reports {
     fn new(machine: &Machine, check: bool) -> Self {
-        let wires = &machine.wires;
-        let latency = wires.l1_l2.latency.min(wires.l2_memory.latency).min(wires.dispatcher.latency);
-        let latency = machine.levels.map_or(latency, |levels| levels.wire.latency.min(latency));
-        let spec = check.then_some(LinkSpec { latency, capacity: ANY_NUMBER, bytes_per_cycle: None });
-        Self { model: Vec::new(), names: Vec::new(), sides: Vec::new(), spec }
+        let (journal, broken) = (check.then(Journal::default), machine.broken.clone());
+        Self { journal, names: Vec::new(), sides: Vec::new(), broken }
     }
 
-    /// A wire for somebody.
-    fn wire(&mut self, model: &mut Model, name: String, side: impl Into<Option<Side>>) -> Report {
-        let spec = self.spec?;
+    /// One more who reports. At one time, those come first who were added first.
+    fn add(&mut self, name: String, side: impl Into<Option<Side>>) -> Report {
+        let broken = self.broken.as_ref() == Some(&name);
         let observer = self.observer(name, side.into());
-        let (sender, receiver) = model.link(format!("check.{}", observer.0), spec);
-        self.model.push((observer, receiver));
-        Some((observer, sender))
+        Report { to: self.journal.clone().map(|journal| (observer, journal)), broken }
     }
 
     fn observer(&mut self, name: String, side: Option<Side>) -> Observer {
@@ -148,11 +171,11 @@ impl Reports {
         Observer(self.names.len() as u32 - 1)
     }
 
-    /// A wire for a channel of memory, which tells of both sides.
-    fn of_memory(&mut self, model: &mut Model, channel: usize) -> Option<Fetches> {
-        let (first, told) = self.wire(model, format!("memory{channel}, for the CPU,"), Side::Cpu)?;
+    /// A channel of memory, which tells of both sides.
+    fn of_memory(&mut self, channel: usize) -> Fetches {
+        let first = self.add(format!("memory{channel}, for the CPU,"), Side::Cpu);
         let second = self.observer(format!("memory{channel}, for the GPU,"), Some(Side::Gpu));
-        Some(Fetches { first, second, told })
+        Fetches { first, second }
     }
 }
 
@@ -212,8 +235,9 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         let (below, above) = between.wires(machine, &mut model, &mut parts);
         for (array, below) in below.into_iter().enumerate() {
             let agents: Vec<Agent> = agents.by_ref().take(machine.units_per_array).collect();
-            let observed = |number| reports.wire(&mut model, format!("{name}.array{array}.cu{number}.l1v"), Side::Gpu);
-            let reports = (0..agents.len()).map(observed).collect();
+            let mut observed = |cache: String| reports.add(format!("{name}.array{array}.{cache}"), Side::Gpu);
+            let vectors = (0..agents.len()).map(|number| observed(format!("cu{number}.l1v"))).collect();
+            let reports = (vectors, observed("l1s".to_owned()), observed("l1i".to_owned()));
             let mut mmus = Vec::new();
             if let Some(mmu) = gpu_mmu {
                 for number in 0..agents.len() {
@@ -229,7 +253,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         for (bank, above) in above.into_iter().enumerate() {
             let (below, asks) = two_way(&mut model, &format!("{name}_l2_{bank}_memory"), below_l2);
             askers[bank].push((layout.l2(gpu, bank), asks));
-            let report = reports.wire(&mut model, format!("{name}.l2_{bank}"), Side::Gpu);
+            let report = reports.add(format!("{name}.l2_{bank}"), Side::Gpu);
             let peers = peers.remove(&(gpu, bank)).unwrap_or_default();
             let plan = BankPlan { layout, gpu, bank, above, below, peers, report };
             bank::part(machine, plan, bank_partition(gpu, bank), &mut parts);
@@ -238,7 +262,8 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
     if machine.levels.is_some() {
         for (bank, banks) in askers.drain(..).enumerate() {
             let partition = |gpu| bank_partition(gpu, bank);
-            levels::parts(machine, layout, (bank, banks), memories, partition, (&mut model, &mut parts));
+            let host = (memories, reports.add(format!("memory{bank}"), None));
+            levels::parts(machine, layout, (bank, banks), host, partition, (&mut model, &mut parts));
         }
     }
     let memory_clock = machine.memory.clock().map_or(parts.clock, |clock| model.clock(clock));
@@ -249,16 +274,18 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             gpu: parts.clock,
             memory: if machine.memory.clock().is_some() { memory_clock } else { model.clock(cpu.system_clock) },
         };
-        let loader = reports.wire(&mut model, "loader".to_owned(), None);
-        let mut observed = |core, cache| reports.wire(&mut model, format!("cpu.core{core}.{cache}"), Side::Cpu);
-        let of_cores = (0..cpu.cores).map(|core| (observed(core, "l1d"), observed(core, "l1i"))).collect();
-        let engine = cpu.dma.and_then(|_| reports.wire(&mut model, "dma.l1".to_owned(), Side::Cpu));
+        let loader = reports.add("loader".to_owned(), None);
+        let mut observed = |cache: String| reports.add(cache, Side::Cpu);
+        let of_core = |core, cache| format!("cpu.core{core}.{cache}");
+        let of_cores = (0..cpu.cores).map(|core| (observed(of_core(core, "l1d")), observed(of_core(core, "l1i"))));
+        let of_cores = of_cores.collect();
+        let (engine, iommu) = (observed("dma.l1".to_owned()), observed("iommu.l1d".to_owned()));
         let apart = cpu.join == Join::Memory;
-        let fetches = |channel| if apart { reports.of_memory(&mut model, channel) } else { None };
-        let fetches = (0..cpu.channels.count).map(fetches).collect();
+        let fetches = (0..cpu.channels.count).map(|channel| apart.then(|| reports.of_memory(channel))).collect();
         let gpus = askers.drain(..).flatten().collect();
         let cores = leads.cores(machine, &mut model);
-        let plan = ComplexPlan { layout, cores, gpus, translated, reports: of_cores, engine, loader, fetches, clocks };
+        let plan =
+            ComplexPlan { layout, cores, gpus, translated, reports: of_cores, engine, iommu, loader, fetches, clocks };
         parts.add_whole(0, complex::build(machine, memories, plan));
     }
     for (channel, askers) in askers.into_iter().enumerate() {
@@ -272,8 +299,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             room: machine.tsu,
             history: HISTORY,
         };
-        let report =
-            machine.protocol.timed.then(|| reports.wire(&mut model, format!("memory{channel}"), None)).flatten();
+        let (report, timed) = (reports.add(format!("memory{channel}"), None), machine.protocol.timed);
         let store = memories.stores[channel].clone();
         parts.add_at(memory_clock, bank_partition(0, channel), move |root| {
             let scope = root.scope(("memory", channel));
@@ -283,23 +309,24 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
                 above.from.push(from);
                 above.to.push((vec![node], to));
             }
-            let observer = report.map(|(observer, end)| (observer, scope.sender(end)));
-            let memory = Memory::new(spec, above, store, observer, &scope);
+            // With logical time it is memory that says what was written when.
+            let (observer, all) = if timed { (report, Report::default()) } else { (Report::default(), report) };
+            let sides = all.place(&scope).map(|first| Sides { second: first.clone(), first });
+            let memory = Memory::new(spec, above, store, observer.place(&scope), &scope).checked_by(sides);
             scope.serve("control", |cx| memory.run(cx));
         });
     }
-    let report = reports.wire(&mut model, "host".to_owned(), None);
+    // What others report at the time of a synchronisation came before it.
+    let report = reports.add("host".to_owned(), None);
     front_part(machine, leads, report, &mut parts);
-    if let Some(kept) = check {
-        let Reports { model: ends, names, sides, .. } = reports;
-        let own = 1 + machine.partitions.arrays + machine.partitions.l2;
+    if let (Some(kept), Some(journal)) = (check, reports.journal) {
         let image = match &machine.complex {
-            Some(complex) if complex.join == Join::Memory => Image::apart(sides, machine.gpus > 1),
-            complex => Image::new(machine.protocol.timed, complex.is_some()),
+            Some(complex) if complex.join == Join::Memory => Image::apart(reports.sides, machine.gpus > 1),
+            Some(_) => Image::coherent(),
+            None if machine.protocol.timed => Image::timed(),
+            None => Image::stale(),
         };
-        // As fast as the fastest who report: what is told of one cycle is told together.
-        let clock = machine.complex.as_ref().map_or(parts.clock, |cpu| model.clock(cpu.clock));
-        parts.add_at(clock, own, move |root| golden(image, kept, ends, names, root));
+        model.audit("check.golden_image", journal, Golden::new(image, kept, reports.names));
     }
     parts.build(&mut model);
     model
@@ -369,7 +396,7 @@ fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts
     let timed = machine.protocol.timed;
     parts.add(0, move |root| {
         let host = root.scope("host");
-        let observer = report.map(|(observer, end)| (observer, host.sender(end)));
+        let observer = report.place(&host);
         match leads {
             Leads::Dispatchers(commands, ended, gpus) => {
                 let gpus = gpus.into_iter().enumerate().map(|(gpu, units)| {
@@ -395,18 +422,4 @@ fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts
             }
         }
     });
-}
-
-/// Whoever checks the run.
-fn golden(
-    image: Image,
-    kept: Kept,
-    ends: Vec<(Observer, LinkReceiver<Observation>)>,
-    names: Vec<String>,
-    root: &Scope,
-) {
-    let scope = root.scope("check");
-    let from = ends.into_iter().map(|(_, end)| scope.receiver(end)).collect();
-    let golden = Golden { image, kept, from, names, bell: scope.eventcount("work") };
-    scope.serve("golden_image", |cx| golden.run(cx));
 }

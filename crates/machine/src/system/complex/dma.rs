@@ -39,7 +39,6 @@ impl Builder {
         let (down, up) = self.pair((&l1, clock), "to_l2", (&l2, clock), latency);
         let below = Homes { nodes: vec![layout.core_l2(number)], stride: LINE as u64 };
         let own = First { node: layout.l1d(number), controller: &L1D, spec: spec.cache, below, down };
-        let report = report.map(|(who, end)| (who, scope.sender(end)));
         let cache = first(own, vec![(layout.core(number), top)], report, &l1);
         let cache = cache.watched_by(self.eyes.of_transfers());
         l1.serve("control", |cx| cache.run(cx));

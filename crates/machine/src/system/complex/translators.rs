@@ -2,7 +2,10 @@
 
 use super::{Builder, First, Top, first};
 use crate::{
-    system::translation::{self, HubEnds, MmuPlan, Shooter},
+    system::{
+        Report,
+        translation::{self, HubEnds, MmuPlan, Shooter},
+    },
     translation::{CoreMmu, GpuMmu, Pages},
 };
 use cache::{Homes, Requesters};
@@ -82,7 +85,7 @@ impl Builder {
     }
 
     /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.
-    pub(super) fn iommu(&mut self, translated: Vec<HubEnds>) {
+    pub(super) fn iommu(&mut self, translated: Vec<HubEnds>, report: Report) {
         let Some(GpuMmu { iommu, .. }) = self.complex.gpu_mmu else { return };
         let (layout, clock, core) = (self.layout, self.complex.clock, self.complex.cores);
         let scope = self.scopes.gpu.scope("iommu");
@@ -94,7 +97,7 @@ impl Builder {
             let (down, up) = self.pair((&l1, clock), "to_l2", (&l2, clock), (iommu.cache.latency.0, 1));
             let below = Homes { nodes: vec![layout.core_l2(core)], stride: LINE as u64 };
             let spec = First { node: layout.l1d(core), controller: &L1D, spec: iommu.cache, below, down };
-            let cache = first(spec, vec![(layout.walkers(core), reader)], None, &l1);
+            let cache = first(spec, vec![(layout.walkers(core), reader)], report, &l1);
             l1.serve("control", |cx| cache.run(cx));
             self.second(core, iommu.cache, vec![(layout.l1d(core), up)], &l2);
         }

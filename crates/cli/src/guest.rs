@@ -79,8 +79,10 @@ const HOST_LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "
 
 /// What kernels run on.
 pub enum On<'a> {
-    /// GPUs without time.
-    Nothing,
+    /// GPUs without time; whether data races of kernels are looked for.
+    Nothing {
+        races: bool,
+    },
     Machine(&'a Machine, &'a machine::Options),
 }
 
@@ -157,14 +159,15 @@ impl Guest {
         options.stdio = stdio(output, &kept, progress.around(io::stdout()), progress.around(io::stderr()));
         let forward = match on {
             On::Machine(_, options) => options.forward.map(Forward::new),
-            On::Nothing => None,
+            On::Nothing { .. } => None,
         };
+        let races = matches!(on, On::Nothing { races: true });
         let gpus = match on {
-            On::Nothing => None,
+            On::Nothing { .. } => None,
             On::Machine(machine, options) => Some((machine, Gpus::new(machine, options))),
         };
         let on = gpus.as_ref().map(|(machine, gpus)| ((*machine).into(), gpus.for_driver(forward.as_ref())));
-        let driver = self.opencl.driver(&options, on);
+        let driver = self.opencl.driver(&options, on, races);
         let usage = driver.usage();
         options.driver = Box::new(driver);
         let mut process = Process::start(&image, options)
@@ -212,7 +215,7 @@ impl Guest {
             options.cpus = guest.cpus.unwrap_or(cores);
             options.stdio = stdio(output, &captured, out, err);
             options.files_used = Some(files_used);
-            let driver = guest.opencl.driver(&options, Some((facts, gpus.for_driver())));
+            let driver = guest.opencl.driver(&options, Some((facts, gpus.for_driver())), false);
             let usage = driver.usage();
             options.driver = Box::new(driver);
             Ok((Process::start(&image, options)?, usage))

@@ -44,8 +44,9 @@ impl OpenCl {
         self.gpus.map(|_| "--gpus").or(instructions)
     }
 
-    /// A driver for a process that will be started with these options; its kernels run on these GPUs, or without time.
-    pub fn driver(&self, process: &os::Options, on: Option<(Facts, Box<dyn Gpus>)>) -> Driver {
+    /// A driver for a process that will be started with these options; its kernels run on these GPUs, or without time, and are
+    /// then looked at for `races`.
+    pub fn driver(&self, process: &os::Options, on: Option<(Facts, Box<dyn Gpus>)>, races: bool) -> Driver {
         let compiler = compiler::Settings { allow_unconfined: self.unconfined_compiler, ..Default::default() };
         let usual = on.as_ref().map_or(PolicyKind::Memcpy, |(facts, _)| facts.policy);
         let mut settings = Settings {
@@ -58,6 +59,7 @@ impl OpenCl {
             },
             compiler,
             kernel_limit: self.max_kernel_instructions,
+            races,
             say: Box::new(|text| eprintln!("cohesim: OpenCL: {text}")),
             monitor: process.monitor.clone(),
             ..Settings::default()
@@ -99,11 +101,26 @@ pub struct GpuReport {
     wave_instructions: u64,
     /// Work-groups that each GPU got.
     work_groups: Vec<u64>,
+    /// Accesses that race with an earlier one, and the first few of them, if they were looked for.
+    #[serde(skip_serializing_if = "is_zero")]
+    data_races: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    first_races: Vec<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl From<&Usage> for GpuReport {
     fn from(usage: &Usage) -> Self {
-        Self { kernels: usage.kernels, wave_instructions: usage.instructions, work_groups: usage.groups.clone() }
+        Self {
+            kernels: usage.kernels,
+            wave_instructions: usage.instructions,
+            work_groups: usage.groups.clone(),
+            data_races: usage.races.count,
+            first_races: usage.races.first.clone(),
+        }
     }
 }
 

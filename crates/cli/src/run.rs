@@ -30,11 +30,14 @@ pub struct Run {
     system: Option<String>,
     #[command(flatten)]
     how: System,
-    /// Run without a timing model: a nominal core executes one instruction a nanosecond.
-    #[arg(long, conflicts_with_all = ["sets", "threads", "check", "out", "trace", "fast_forward"])]
+    /// Run without a timing model: a nominal core executes one instruction a nanosecond. With --check, data races of kernels are
+    /// looked for and told.
+    #[arg(long, conflicts_with_all = ["sets", "threads", "out", "trace", "fast_forward"])]
     functional: bool,
 }
 
+/// The exit code of a run in which a check found something wrong.
+const FAILED_CHECK: u8 = 125;
 /// The machine of those who name none.
 const DEFAULT: &str = "r9nano";
 
@@ -100,8 +103,13 @@ impl Run {
         if let Some(summary) = summary.as_ref().filter(told) {
             ui.print(&format!("\n{summary}"))?;
         }
-        let code = ran.end.exit_code();
-        ui.report(&report(name, ran, summary))?;
+        let races = &ran.usage.races;
+        races.first.iter().for_each(|race| eprintln!("cohesim: data race: {race}"));
+        if races.count > races.first.len() as u64 {
+            eprintln!("cohesim: {} accesses in all race with an earlier one", races.count);
+        }
+        let code = if races.count > 0 { FAILED_CHECK } else { ran.end.exit_code() };
+        ui.report(&report(name, ran, summary, code))?;
         // The guest's answer is the command's.
         std::process::exit(code.into());
     }
@@ -109,11 +117,11 @@ impl Run {
     fn run_without_time(&self, output: Output, ui: &Ui) -> miette::Result<Ran> {
         let monitor = Monitor::default();
         let progress = Progress::start(&self.guest.name(), &monitor, None, ui);
-        self.guest.run(On::Nothing, output, &monitor, &progress)
+        self.guest.run(On::Nothing { races: self.how.check }, output, &monitor, &progress)
     }
 }
 
-fn report(program: String, ran: Ran, summary: Option<Summary>) -> Report {
+fn report(program: String, ran: Ran, summary: Option<Summary>, exit_code: u8) -> Report {
     let Ran { end, totals, usage, output, .. } = ran;
     let kind = match end {
         End::Exited { .. } => "exited",
@@ -128,7 +136,7 @@ fn report(program: String, ran: Ran, summary: Option<Summary>) -> Report {
     Report {
         program,
         end: kind,
-        exit_code: end.exit_code(),
+        exit_code,
         message: (!matches!(end, End::Exited { .. })).then(|| end.to_string()),
         instructions: totals.instructions,
         system_calls: totals.system_calls,

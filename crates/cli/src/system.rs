@@ -34,7 +34,7 @@ pub struct System {
     warm_up: WarmUp,
     /// Compare every read, and memory in the end, with what it must hold; ends at the first that is wrong.
     #[arg(long)]
-    check: bool,
+    pub check: bool,
     /// Write statistics, the machine and a page to look at (report.html) to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,

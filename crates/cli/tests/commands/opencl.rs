@@ -3,7 +3,7 @@
 //! Needs gcc, the OpenCL headers and clang-19 with AMD's device libraries; without them the tests say that nothing was run,
 //! or fail where `COHESIM_REQUIRE_POCL` is set, as in continuous integration.
 
-use crate::support::{Folder, cohesim};
+use crate::support::{Folder, code, cohesim};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -52,6 +52,29 @@ fn a_program_with_shared_virtual_memory_and_a_kernel_that_plays_with_the_host() 
 #[test]
 fn a_program_with_images_and_a_kernel_that_prints() {
     passes("image_blur.c", "blurring 60 x 34\nPASS\n");
+}
+
+#[test]
+fn data_races_of_a_kernel_are_told_and_change_the_exit_code_only() {
+    let folder = Folder::new("race");
+    let Some(program) = build(&folder, "race.c") else { return };
+    let run = |options: &[&str], kernel: &str| {
+        let arguments = [&["run", &program, "--functional"], options, &["--", kernel]].concat();
+        (code(&arguments), cohesim(&arguments))
+    };
+    for kernel in ["lockstep", "atomic"] {
+        let (code, ran) = run(&[], kernel);
+        assert_eq!((code, ran.out.as_str(), ran.err.as_str()), (0, "PASS\n", ""), "{kernel}");
+    }
+    let (code, clean) = run(&["--check"], "atomic");
+    assert_eq!((code, clean.out.as_str(), clean.err.as_str()), (0, "PASS\n", ""));
+    let (code, racy) = run(&["--check"], "lockstep");
+    assert_eq!((code, racy.out.as_str()), (125, "PASS\n"));
+    let first = racy.err.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("cohesim: data race: kernel 'lockstep': work-item (") && first.contains("`ds_"),
+        "{first}"
+    );
 }
 
 #[test]

@@ -89,7 +89,8 @@ impl Wavefront {
                 Kind::Atomic { .. } => LdsKind::Atomic,
             };
             let bytes = op.lane_bytes() as u8;
-            group.lds.last = LdsAccess { mask: lanes, addresses: Row(addresses), second: None, bytes, kind };
+            let stored = if group.lds.recorded { op.data.clone() } else { Vec::new() };
+            group.lds.last = LdsAccess { mask: lanes, addresses: Row(addresses), second: None, bytes, kind, stored };
         }
         let all = std::mem::replace(&mut op.mask, lanes);
         self.complete(op)?;

@@ -17,6 +17,8 @@ pub struct LdsAccess {
     /// Bytes that a lane moved at each address.
     pub bytes: u8,
     pub kind: LdsKind,
+    /// What lanes wrote, a row for each word at each address, if that is recorded.
+    pub stored: Vec<Row>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct Lds {
     words: Vec<u32>,
     /// Whether accesses are to be noted in `last`, which costs a little.
     pub watched: bool,
+    /// Whether the values that are written are to be noted there too.
+    pub recorded: bool,
     pub last: LdsAccess,
 }
 

@@ -55,7 +55,8 @@ impl Addresses<'_> {
     fn note(&self, group: &mut Group, mask: u64, bytes: usize, kind: LdsKind, second: Option<i32>) {
         if group.lds.watched {
             let addresses = Row(lanes(|lane| self.at(lane)));
-            group.lds.last = LdsAccess { mask, addresses, second, bytes: bytes as u8, kind };
+            let stored = Vec::new();
+            group.lds.last = LdsAccess { mask, addresses, second, bytes: bytes as u8, kind, stored };
         }
     }
 }
@@ -113,6 +114,9 @@ impl Wavefront {
             each(mask, |lane| group.lds.set_word(addresses.at(lane).wrapping_add(offset), row[lane]));
         }
         addresses.note(group, mask, 4 * words, LdsKind::Write, None);
+        if group.lds.recorded {
+            group.lds.last.stored = (0..words).map(|word| *self.data(inst, 1, word)).collect();
+        }
         Ok(Step::Lds)
     }
 
@@ -135,6 +139,9 @@ impl Wavefront {
         let data = self.data(inst, 1, 0);
         each(mask, |lane| group.lds.set_narrow(addresses.at(lane), bytes, data[lane]));
         addresses.note(group, mask, bytes as usize, LdsKind::Write, None);
+        if group.lds.recorded {
+            group.lds.last.stored = vec![Row(lanes(|lane| data[lane] & (u32::MAX >> (32 - 8 * bytes))))];
+        }
         Ok(Step::Lds)
     }
 
@@ -183,6 +190,10 @@ impl Wavefront {
         }
         let kind = if exchange { LdsKind::Atomic } else { LdsKind::Write };
         places[0].note(group, mask, 4 * words, kind, Some(far.wrapping_sub(near) as i32));
+        if group.lds.recorded {
+            let rows = (1..=2).flat_map(|n| (0..words).map(move |word| (n, word)));
+            group.lds.last.stored = rows.map(|(n, word)| *self.data(inst, n, word)).collect();
+        }
         if exchange {
             let first = inst.dst.as_vgpr().map_or(0, usize::from);
             for (n, row) in old.iter().take(2 * words).enumerate() {

@@ -13,6 +13,7 @@ use mem::{Bytes, VirtAddr};
 use super::{
     immediate::Immediate,
     launch::{LaunchError, Options, Program, Run},
+    races::Races,
     workgroup::{Surroundings, Workgroup},
 };
 use crate::{
@@ -139,6 +140,8 @@ pub struct Worker {
     spare: Vec<Resident>,
     made: u32,
     pub run: Run,
+    /// Looks for data races.
+    races: Option<Box<Races>>,
 }
 
 impl Worker {
@@ -160,7 +163,7 @@ impl Worker {
                     Resident { index, slot, group: Box::default() }
                 });
                 resident.index = index;
-                if let Err(error) = job.start(&mut resident) {
+                if let Err(error) = job.start(&mut resident, self.races.is_some()) {
                     deal.fail(index, error);
                     self.spare.push(resident);
                     return true;
@@ -176,9 +179,9 @@ impl Worker {
             self.spare.push(resident);
             return true;
         }
-        let around = Surroundings { code: job.code, limit: job.plan.limit };
+        let around = Surroundings { code: job.code, limit: job.plan.limit, group: resident.index };
         let before = resident.group.executed();
-        let outcome = resident.group.run(around, memory, SLICE);
+        let outcome = resident.group.run(around, memory, self.races.as_deref_mut(), SLICE);
         self.run.instructions += resident.group.executed() - before;
         match outcome {
             Ok(true) => {
@@ -199,12 +202,12 @@ impl Worker {
 }
 
 impl Job<'_> {
-    fn start(&self, resident: &mut Resident) -> Result<(), LaunchError> {
+    fn start(&self, resident: &mut Resident, races: bool) -> Result<(), LaunchError> {
         let id = self.group_id(resident.index);
         let waves = self.dispatch.waves(id);
         // What the code reaches, not what its descriptor declares: a register that nobody cleared would show what ran before.
         let vgprs = self.code.vgprs();
-        resident.group.start(waves as usize, vgprs, self.dispatch.lds_size());
+        resident.group.start(waves as usize, vgprs, self.dispatch.lds_size(), races);
         for wave in 0..waves {
             let slot = resident.slot.wrapping_mul(self.plan.waves).wrapping_add(wave);
             let init = self.dispatch.wave_init(self.places, id, wave, slot)?;
@@ -241,6 +244,19 @@ impl Execution {
     /// A launch whose parts lie at `places`, which [`Plan::places`] made.
     pub fn new(program: std::sync::Arc<Program>, dispatch: Dispatch, plan: Plan, places: Places) -> Self {
         Self { program, dispatch, plan, places, deal: Deal::default(), worker: Worker::new(0) }
+    }
+
+    /// Looks for data races from now on; does nothing if the kernel has no code.
+    pub fn look_for_races(&mut self) {
+        let kernel = self.dispatch.kernel();
+        let entry = self.places.image.0.wrapping_add(kernel.descriptor.entry.0);
+        let races = self.program.code_of(kernel).map(|code| Box::new(Races::new(&self.dispatch, code, entry)));
+        self.worker.races = races.ok();
+    }
+
+    /// The first few data races that were found, and how many there were in all.
+    pub fn races(&self) -> (&[String], u64) {
+        self.worker.races.as_ref().map_or((&[], 0), |races| races.found())
     }
 
     /// Wavefront instructions executed so far.

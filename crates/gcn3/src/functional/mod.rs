@@ -8,6 +8,7 @@ mod grid;
 mod immediate;
 mod launch;
 mod memory;
+mod races;
 mod workgroup;
 
 pub use grid::{Execution, Plan, Progress};

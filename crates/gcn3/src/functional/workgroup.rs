@@ -1,6 +1,9 @@
 //! A workgroup on its way: wavefronts that take turns between barriers.
 
-use super::immediate::Immediate;
+use super::{
+    immediate::Immediate,
+    races::{Instruction, LocalWords, Races},
+};
 use crate::{
     code::Code,
     dispatch::WaveInit,
@@ -22,6 +25,10 @@ pub struct Workgroup {
     waves: Vec<Wavefront>,
     states: Vec<State>,
     shared: Group,
+    /// Barriers that it has passed.
+    epoch: u32,
+    /// What was done to its local data share, if races are looked for.
+    local: LocalWords,
 }
 
 /// What a wavefront ran into, and where.
@@ -38,17 +45,25 @@ pub struct Surroundings<'a> {
     pub code: &'a Code,
     /// The most instructions that a wavefront may execute.
     pub limit: u64,
+    /// The number of the workgroup.
+    pub group: u64,
 }
 
 impl Workgroup {
     /// Starts over as a new workgroup with `waves` wavefronts, each using `vgprs` vector registers.
-    pub fn start(&mut self, waves: usize, vgprs: usize, lds: u32) {
+    /// `races`: whether data races are looked for.
+    pub fn start(&mut self, waves: usize, vgprs: usize, lds: u32, races: bool) {
         self.waves.truncate(waves);
         self.waves.iter_mut().for_each(|wave| wave.reset(vgprs));
         self.waves.resize_with(waves, Wavefront::new);
         self.states.clear();
         self.states.resize(waves, State::Ready);
         self.shared.lds.reset(lds);
+        self.epoch = 0;
+        if races {
+            (self.shared.lds.watched, self.shared.lds.recorded) = (true, true);
+            self.local.reset(lds);
+        }
     }
 
     /// Fills in the registers with which wavefront `n` starts.
@@ -62,15 +77,27 @@ impl Workgroup {
     }
 
     /// Runs until all wavefronts have ended (true) or each has executed `slice` instructions more (false).
-    pub fn run(&mut self, around: Surroundings<'_>, memory: &mut impl Immediate, slice: u64) -> Result<bool, Stopped> {
+    pub fn run(
+        &mut self,
+        around: Surroundings<'_>,
+        memory: &mut impl Immediate,
+        mut races: Option<&mut Races>,
+        slice: u64,
+    ) -> Result<bool, Stopped> {
         let mut left = vec![slice; self.waves.len()];
         loop {
             for (n, wave) in self.waves.iter_mut().enumerate() {
                 if self.states[n] == State::Ready && left[n] > 0 {
                     let before = wave.executed;
                     let budget = left[n].min(around.limit.saturating_sub(before));
-                    self.states[n] = run_wave(wave, &mut self.shared, around, memory, budget)
-                        .map_err(|(pc, fault)| Stopped { wavefront: n as u32, pc, fault })?;
+                    let ran = match races.as_deref_mut() {
+                        None => run_wave(wave, &mut self.shared, around, memory, budget),
+                        Some(races) => {
+                            let watched = Watched { races, local: &mut self.local, epoch: self.epoch };
+                            run_watched(wave, &mut self.shared, around, memory, watched, budget)
+                        }
+                    };
+                    self.states[n] = ran.map_err(|(pc, fault)| Stopped { wavefront: n as u32, pc, fault })?;
                     left[n] -= wave.executed - before;
                     if self.states[n] == State::Ready && wave.executed >= around.limit {
                         let fault = Fault::Limit(around.limit);
@@ -83,6 +110,7 @@ impl Workgroup {
             }
             if !self.states.contains(&State::Ready) {
                 // Wavefronts that have ended do not count: all others have come to the barrier.
+                self.epoch += 1;
                 for state in self.states.iter_mut().filter(|state| **state == State::AtBarrier) {
                     *state = State::Ready;
                 }
@@ -112,6 +140,50 @@ fn run_wave(
                 shared.recycle(op);
             }
             Step::Scalar(mut op) => {
+                memory.perform_scalar(&mut op).map_err(|fault| (pc, fault))?;
+                wave.complete_scalar(&op);
+            }
+            Step::Barrier => return Ok(State::AtBarrier),
+            Step::End => return Ok(State::Ended),
+        }
+    }
+    Ok(State::Ready)
+}
+
+/// What a wavefront's accesses are told to.
+struct Watched<'a> {
+    races: &'a mut Races,
+    local: &'a mut LocalWords,
+    epoch: u32,
+}
+
+/// The same, with every access told to whoever looks for races.
+fn run_watched(
+    wave: &mut Wavefront,
+    shared: &mut Group,
+    around: Surroundings<'_>,
+    memory: &mut impl Immediate,
+    Watched { races, local, epoch }: Watched<'_>,
+    budget: u64,
+) -> Result<State, (u64, Fault)> {
+    for _ in 0..budget {
+        let pc = wave.pc;
+        let by = Instruction { group: around.group, wave: wave.id, epoch, pc };
+        shared.lds.last.mask = 0;
+        let step = wave.step(around.code, shared).map_err(|fault| (pc, fault))?;
+        if shared.lds.last.mask != 0 {
+            races.local(by, local, &shared.lds, around.code);
+        }
+        match step {
+            Step::Done | Step::Lds => {}
+            Step::Mem(mut op) => {
+                races.global(by, &op, memory, around.code);
+                memory.perform(&mut op).map_err(|fault| (pc, fault))?;
+                wave.complete(&op).map_err(|fault| (pc, fault))?;
+                shared.recycle(op);
+            }
+            Step::Scalar(mut op) => {
+                races.scalar(by, &op, around.code);
                 memory.perform_scalar(&mut op).map_err(|fault| (pc, fault))?;
                 wave.complete_scalar(&op);
             }

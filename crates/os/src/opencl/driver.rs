@@ -113,7 +113,7 @@ pub struct Driver {
 impl Driver {
     /// A driver whose kernels run without time.
     pub fn new(settings: Settings) -> Self {
-        let gpus = Functional::new(settings.kernel_limit);
+        let gpus = Functional::new(settings.kernel_limit, settings.races);
         Self::with_gpus(settings, Box::new(gpus))
     }
 

@@ -29,7 +29,7 @@ pub struct Forwarding {
 
 impl Forwarding {
     pub fn new(forward: Forward, timed: Box<dyn Gpus>) -> Self {
-        Self { forward, functional: Functional::new(None), timed, held: Vec::new() }
+        Self { forward, functional: Functional::new(None, false), timed, held: Vec::new() }
     }
 
     fn start_in_time(&mut self, held: Held, guest: &mut dyn GuestMemory, now: Time) -> Result<(), Broken> {

@@ -28,11 +28,13 @@ pub struct Functional {
     running: Vec<Running>,
     /// The most instructions that one wavefront may execute.
     limit: Option<u64>,
+    /// Whether data races are looked for.
+    races: bool,
 }
 
 impl Functional {
-    pub fn new(limit: Option<u64>) -> Self {
-        Self { running: Vec::new(), limit }
+    pub fn new(limit: Option<u64>, races: bool) -> Self {
+        Self { running: Vec::new(), limit, races }
     }
 }
 
@@ -42,7 +44,10 @@ impl Gpus for Functional {
     }
 
     fn start(&mut self, launch: u64, kernel: Ready, _: &mut dyn GuestMemory, now: Time) -> Result<(), Broken> {
-        let execution = Execution::new(kernel.program, kernel.dispatch, kernel.plan, kernel.places);
+        let mut execution = Execution::new(kernel.program, kernel.dispatch, kernel.plan, kernel.places);
+        if self.races {
+            execution.look_for_races();
+        }
         self.running.push(Running { launch, start: now, execution });
         Ok(())
     }
@@ -67,6 +72,7 @@ impl Gpus for Functional {
                 Ok(Progress::Ended(_)) => None,
                 Err(error) => Some(error.to_string()),
             };
+            done.races.add(running.execution.races());
             done.ended.push(Ended { launch: running.launch, start: running.start, end: now, error });
         }
         done

@@ -14,6 +14,7 @@ use gcn3::{
 };
 use mem::{Bytes, VirtAddr};
 
+use super::Races;
 pub use super::abi::Rect;
 use crate::guest::{Fault, GuestMemory};
 
@@ -66,6 +67,8 @@ pub struct Done {
     pub ended: Vec<Ended>,
     /// Why they can't go on, if a kernel that had waited to be started shows it.
     pub broken: Option<Broken>,
+    /// Data races of the kernels among them, where they are looked for.
+    pub races: Races,
 }
 
 /// The GPUs can't go on, and with them the simulation: they are stuck, a check failed, somebody interrupted them.

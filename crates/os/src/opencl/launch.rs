@@ -230,7 +230,10 @@ impl Driver {
     /// Lets the GPUs go on for about `budget` instructions; gives the instructions executed.
     pub(super) fn run_kernels(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> u64 {
         let done = self.gpus.work(guest, now, budget);
-        self.usage.borrow_mut().instructions += done.instructions;
+        let mut usage = self.usage.borrow_mut();
+        usage.instructions += done.instructions;
+        usage.races.add((&done.races.first, done.races.count));
+        drop(usage);
         self.settings.monitor.add(Headway { wave_instructions: done.instructions, ..Headway::default() });
         if self.broken.is_none() {
             self.broken = done.broken;

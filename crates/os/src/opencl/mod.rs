@@ -70,6 +70,8 @@ pub struct Settings {
     pub costs: Costs,
     /// The most instructions that one wavefront may execute.
     pub kernel_limit: Option<u64>,
+    /// Whether data races of kernels are looked for, where these run without time.
+    pub races: bool,
     /// Tells the person who runs the simulation something.
     pub say: Box<dyn Fn(&str)>,
     /// Told of kernels; ends builds.
@@ -86,6 +88,7 @@ impl Default for Settings {
             compiler: compiler::Settings::default(),
             costs: Costs::default(),
             kernel_limit: None,
+            races: false,
             say: Box::new(|_| {}),
             monitor: Monitor::default(),
         }
@@ -137,4 +140,25 @@ pub struct Usage {
     pub instructions: u64,
     /// Work-groups, by GPU.
     pub groups: Vec<u64>,
+    /// Data races, if they were looked for.
+    pub races: Races,
+}
+
+/// Data races of kernels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Races {
+    /// The first few, told.
+    pub first: Vec<String>,
+    /// How many accesses were at odds with an earlier one.
+    pub count: u64,
+}
+
+impl Races {
+    /// Races of which `first` is kept.
+    const MOST: usize = 8;
+
+    pub(crate) fn add(&mut self, (first, count): (&[String], u64)) {
+        self.count += count;
+        self.first.extend(first.iter().take(Self::MOST.saturating_sub(self.first.len())).cloned());
+    }
 }

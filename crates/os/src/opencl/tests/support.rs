@@ -91,7 +91,7 @@ impl Program {
     }
 
     pub fn with(settings: Settings) -> Self {
-        let gpus = Functional::new(settings.kernel_limit);
+        let gpus = Functional::new(settings.kernel_limit, settings.races);
         Self::with_gpus(settings, Box::new(gpus))
     }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZE = 1500, WIDTH = 9, HEIGHT = 5, DEPTH = 3 };
+enum { SIZE = 700, WIDTH = 9, HEIGHT = 5, DEPTH = 3 };
 
 static cl_context context;
 static cl_command_queue queue;
@@ -136,48 +136,48 @@ static void buffers(void)
     CL(clEnqueueWriteBuffer(queue, second, CL_TRUE, 0, SIZE, b, 0, NULL, NULL));
     stir(second, NULL, b, SIZE);
     scribble(host, SIZE);
-    CL(clEnqueueWriteBuffer(queue, second, CL_FALSE, 37, 1000, host + 5, 0, NULL, &event));
+    CL(clEnqueueWriteBuffer(queue, second, CL_FALSE, 37, 500, host + 5, 0, NULL, &event));
     took_time("clEnqueueWriteBuffer", event);
-    memcpy(b + 37, host + 5, 1000);
+    memcpy(b + 37, host + 5, 500);
     verify("clEnqueueWriteBuffer", second, b);
 
     stir(first, NULL, a, SIZE);
     stir(second, NULL, b, SIZE);
-    CL(clEnqueueCopyBuffer(queue, first, second, 100, 261, 901, 0, NULL, &event));
+    CL(clEnqueueCopyBuffer(queue, first, second, 100, 161, 401, 0, NULL, &event));
     took_time("clEnqueueCopyBuffer", event);
-    memcpy(b + 261, a + 100, 901);
+    memcpy(b + 161, a + 100, 401);
     verify("clEnqueueCopyBuffer", second, b);
     stir(first, NULL, a, SIZE);
-    CL(clEnqueueCopyBuffer(queue, first, first, 0, 800, 700, 0, NULL, NULL));
-    memcpy(a + 800, a, 700);
+    CL(clEnqueueCopyBuffer(queue, first, first, 0, 400, 300, 0, NULL, NULL));
+    memcpy(a + 400, a, 300);
     verify("clEnqueueCopyBuffer within a buffer", first, a);
 
-    size_t here[3] = {3, 2, 1}, there[3] = {1, 0, 1}, region[3] = {17, 6, 3};
-    size_t first_pitch[2] = {31, 310}, second_pitch[2] = {40, 400}, host_pitch[2] = {25, 250};
-    size_t first_at = 3 + 2 * 31 + 310, second_at = 1 + 400, host_at = 1 + 250;
+    size_t here[3] = {3, 2, 1}, there[3] = {1, 0, 1}, region[3] = {17, 6, 2};
+    size_t first_pitch[2] = {23, 161}, second_pitch[2] = {25, 175}, host_pitch[2] = {19, 133};
+    size_t first_at = 3 + 2 * 23 + 161, second_at = 1 + 175, host_at = 1 + 133;
     stir(first, NULL, a, SIZE);
     stir(second, NULL, b, SIZE);
-    CL(clEnqueueCopyBufferRect(queue, first, second, here, there, region, 31, 310, 40, 400, 0, NULL, &event));
+    CL(clEnqueueCopyBufferRect(queue, first, second, here, there, region, 23, 161, 25, 175, 0, NULL, &event));
     took_time("clEnqueueCopyBufferRect", event);
     rows(b + second_at, a + first_at, region, second_pitch, first_pitch);
     verify("clEnqueueCopyBufferRect", second, b);
     scribble(host, SIZE);
     stir(first, NULL, a, SIZE);
-    CL(clEnqueueWriteBufferRect(queue, first, CL_FALSE, here, there, region, 31, 310, 25, 250, host, 0, NULL, NULL));
+    CL(clEnqueueWriteBufferRect(queue, first, CL_FALSE, here, there, region, 23, 161, 19, 133, host, 0, NULL, NULL));
     rows(a + first_at, host + host_at, region, first_pitch, host_pitch);
     verify("clEnqueueWriteBufferRect", first, a);
     stir(second, NULL, b, SIZE);
     scribble(host, SIZE);
     memcpy(got, host, SIZE);
-    CL(clEnqueueReadBufferRect(queue, second, CL_TRUE, here, there, region, 40, 400, 25, 250, host, 0, NULL, &event));
+    CL(clEnqueueReadBufferRect(queue, second, CL_TRUE, here, there, region, 25, 175, 19, 133, host, 0, NULL, &event));
     took_time("clEnqueueReadBufferRect", event);
-    rows(got + host_at, b + 3 + 2 * 40 + 400, region, host_pitch, second_pitch);
+    rows(got + host_at, b + 3 + 2 * 25 + 175, region, host_pitch, second_pitch);
     compare("clEnqueueReadBufferRect", host, got, SIZE);
 
     for (size_t pattern = 1; pattern <= 128; pattern *= 4) {
         stir(first, NULL, a, SIZE);
         scribble(host, pattern);
-        size_t count = 1100 / pattern * pattern;
+        size_t count = 550 / pattern * pattern;
         CL(clEnqueueFillBuffer(queue, first, host, pattern, pattern, count, 0, NULL, &event));
         took_time("clEnqueueFillBuffer", event);
         for (size_t i = 0; i < count; i++)
@@ -186,29 +186,29 @@ static void buffers(void)
     }
 
     stir(first, NULL, a, SIZE);
-    unsigned char *mapped = MADE(clEnqueueMapBuffer(queue, first, CL_TRUE, CL_MAP_READ, 70, 1300, 0, NULL, NULL, &status));
-    compare("clEnqueueMapBuffer", mapped, a + 70, 1300);
+    unsigned char *mapped = MADE(clEnqueueMapBuffer(queue, first, CL_TRUE, CL_MAP_READ, 70, 600, 0, NULL, NULL, &status));
+    compare("clEnqueueMapBuffer", mapped, a + 70, 600);
     CL(clEnqueueUnmapMemObject(queue, first, mapped, 0, NULL, NULL));
     stir(first, NULL, a, SIZE);
-    mapped = MADE(clEnqueueMapBuffer(queue, first, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 70, 1300, 0, NULL, NULL, &status));
-    memset(mapped + 10, 9, 900);
-    memset(a + 80, 9, 900);
+    mapped = MADE(clEnqueueMapBuffer(queue, first, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 70, 600, 0, NULL, NULL, &status));
+    memset(mapped + 10, 9, 400);
+    memset(a + 80, 9, 400);
     CL(clEnqueueUnmapMemObject(queue, first, mapped, 0, NULL, NULL));
     verify("clEnqueueUnmapMemObject", first, a);
     stir(first, NULL, a, SIZE);
-    mapped = MADE(clEnqueueMapBuffer(queue, first, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 70, 1300, 0, NULL, NULL, &status));
-    scribble(mapped, 1300);
-    memcpy(a + 70, mapped, 1300);
+    mapped = MADE(clEnqueueMapBuffer(queue, first, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 70, 600, 0, NULL, NULL, &status));
+    scribble(mapped, 600);
+    memcpy(a + 70, mapped, 600);
     CL(clEnqueueUnmapMemObject(queue, first, mapped, 0, NULL, NULL));
     verify("CL_MAP_WRITE_INVALIDATE_REGION", first, a);
 
-    cl_buffer_region part = {512, 700};
+    cl_buffer_region part = {512, 180};
     cl_mem sub = MADE(clCreateSubBuffer(first, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &part, &status));
     stir(first, NULL, a, SIZE);
-    stir(sub, NULL, a + 512, 700);
+    stir(sub, NULL, a + 512, 180);
     stir(second, NULL, b, SIZE);
-    CL(clEnqueueCopyBuffer(queue, sub, second, 9, 11, 600, 0, NULL, NULL));
-    memcpy(b + 11, a + 512 + 9, 600);
+    CL(clEnqueueCopyBuffer(queue, sub, second, 9, 11, 160, 0, NULL, NULL));
+    memcpy(b + 11, a + 512 + 9, 160);
     verify("clEnqueueCopyBuffer of a sub-buffer", second, b);
     verify("clCreateSubBuffer", first, a);
 
@@ -225,8 +225,8 @@ static void buffers(void)
     cl_mem used = MADE(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, SIZE, own, &status));
     stir(used, NULL, a, SIZE);
     stir(second, NULL, b, SIZE);
-    CL(clEnqueueCopyBuffer(queue, second, used, 0, 640, 300, 0, NULL, NULL));
-    memcpy(a + 640, b, 300);
+    CL(clEnqueueCopyBuffer(queue, second, used, 0, 320, 300, 0, NULL, NULL));
+    memcpy(a + 320, b, 300);
     stir(used, NULL, a, SIZE);
     mapped = MADE(clEnqueueMapBuffer(queue, used, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, SIZE, 0, NULL, NULL, &status));
     compare("CL_MEM_USE_HOST_PTR", mapped == own ? own : mapped + SIZE, a, mapped == own ? SIZE : 1);
@@ -282,18 +282,18 @@ static void shared(void)
     CL(clEnqueueSVMMemcpy(queue, CL_TRUE, other, b, SIZE, 0, NULL, NULL));
     stir(NULL, one, a, SIZE);
     stir(NULL, other, b, SIZE);
-    CL(clEnqueueSVMMemcpy(queue, CL_FALSE, other + 33, one + 100, 1200, 0, NULL, &event));
+    CL(clEnqueueSVMMemcpy(queue, CL_FALSE, other + 33, one + 100, 550, 0, NULL, &event));
     took_time("clEnqueueSVMMemcpy", event);
-    memcpy(b + 33, a + 100, 1200);
+    memcpy(b + 33, a + 100, 550);
     stir(NULL, other, b, SIZE);
     CL(clEnqueueSVMMemcpy(queue, CL_TRUE, got, other, SIZE, 0, NULL, NULL));
     compare("clEnqueueSVMMemcpy", got, b, SIZE);
 
     scribble(host, 16);
     stir(NULL, other, b, SIZE);
-    CL(clEnqueueSVMMemFill(queue, other + 32, host, 16, 1120, 0, NULL, &event));
+    CL(clEnqueueSVMMemFill(queue, other + 32, host, 16, 560, 0, NULL, &event));
     took_time("clEnqueueSVMMemFill", event);
-    for (size_t i = 0; i < 1120; i++)
+    for (size_t i = 0; i < 560; i++)
         b[32 + i] = host[i % 16];
     stir(NULL, other, b, SIZE);
     CL(clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ, other, SIZE, 0, NULL, NULL));

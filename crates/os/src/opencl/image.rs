@@ -24,7 +24,7 @@ pub const MAX_SIDE: u64 = 16384;
 pub const MAX_DEPTH: u64 = 2048;
 /// The most texels of an image over a buffer.
 pub const MAX_BUFFER: u64 = LARGEST_BUFFER / 16;
-/// Texels of an image start at a multiple of this.
+/// The texels of an image start at a multiple of this.
 const ALIGN: u64 = 256;
 
 /// What makes a memory object an image.
@@ -161,7 +161,7 @@ impl Driver {
         self.make_image(call, flags, format, wanted)
     }
 
-    /// The functions of version 1.1, whose sizes follow the format.
+    /// `clCreateImage2D` and `clCreateImage3D` of version 1.1: sizes and pitches are arguments.
     pub(super) fn create_image_of_old(&mut self, call: &mut Call, kind: u64) -> Cl<Outcome> {
         self.contexts.get(call.word(0))?;
         let (size, pitch, host) = match kind {
@@ -194,13 +194,13 @@ impl Driver {
         ensure(kind != cl::MEM_OBJECT_IMAGE1D_BUFFER, cl::INVALID_IMAGE_DESCRIPTOR)?;
         ensure(host != 0 || wanted.pitch == [0, 0], wrong_size)?;
         let host_pitch = wanted.host_pitch(format.texel)?;
-        // Rows lie as the program's do if hardware can tell them apart so far; slices follow each other closely.
+        // Rows are as far apart as the program's, unless that is more than a descriptor can say; slices have no gaps between them.
         let far = host_pitch[0] / format.texel > MAX_SIDE;
         let row = if far { size[0] * format.texel } else { host_pitch[0] };
         let pitch = [row, row * size[1]];
         let bytes = pitch[1].checked_mul(size[2]).filter(|bytes| *bytes <= LARGEST_BUFFER);
         let bytes = bytes.ok_or(cl::INVALID_IMAGE_SIZE)?;
-        // Memory of the program's that does not lie like that is copied whatever the policy.
+        // Memory of the program with another layout is copied whatever the policy.
         let alike = pitch[0] == host_pitch[0] && (size[2] == 1 || pitch[1] == host_pitch[1]);
         let brought = match flags & cl::MEM_USE_HOST_PTR != 0 && host.is_multiple_of(ALIGN) && alike {
             true => Brought::Used(VirtAddr(host)),
@@ -238,7 +238,7 @@ impl Driver {
         let bytes = pitch[1];
         ensure(bytes <= whole.size, wrong_size)?;
         let placement = Placement { size: Bytes(bytes), owned: false, ..whole.placement };
-        // Rows are found from a place that only hardware's largest units can name.
+        // A descriptor gives the address of rows in units of 256 bytes.
         let aligned = kind == cl::MEM_OBJECT_IMAGE1D_BUFFER || placement.device.0.is_multiple_of(ALIGN);
         ensure(aligned, cl::INVALID_IMAGE_FORMAT_DESCRIPTOR)?;
         let mut memory = MemObject::new(context, flags, bytes, whole.host_pointer, placement);

@@ -57,8 +57,17 @@ fn contexts_are_made_of_types_and_properties() {
     let context = program.make(CreateContextFromType, &[properties, cl::DEVICE_TYPE_GPU, 0, 0]).unwrap();
     assert_eq!(program.query_word(GetContextInfo, &[context, cl::CONTEXT_DEVICES]), setup.device);
     assert_eq!(program.query(GetContextInfo, &[context, cl::CONTEXT_PROPERTIES]).unwrap().len(), 24);
-    let cpu = program.make(CreateContextFromType, &[properties, cl::DEVICE_TYPE_CPU, 0, 0]);
-    assert_eq!(cpu, Err(cl::DEVICE_NOT_FOUND));
+    let (cpu, others) = (cl::DEVICE_TYPE_CPU, cl::DEVICE_TYPE_ACCELERATOR | cl::DEVICE_TYPE_CUSTOM);
+    let list = program.put_words(&[0]);
+    for kind in [cpu, others, cpu | others] {
+        for properties in [0, properties] {
+            let made = program.make(CreateContextFromType, &[properties, kind, 0, 0]);
+            assert_eq!(made, Err(cl::DEVICE_NOT_FOUND), "a machine has GPUs alone");
+        }
+        assert_eq!(program.status(GetDeviceIDs, &[PLATFORM, kind, 1, list, 0]), cl::DEVICE_NOT_FOUND);
+    }
+    program.ok(GetDeviceIDs, &[PLATFORM, cpu | cl::DEVICE_TYPE_GPU, 1, list, 0]);
+    assert_eq!(program.get_word(list), setup.device);
     let wrong = program.put_words(&[cl::CONTEXT_PLATFORM, 1, 0]);
     assert_eq!(program.make(CreateContextFromType, &[wrong, cl::DEVICE_TYPE_GPU, 0, 0]), Err(cl::INVALID_PLATFORM));
     let wrong = program.put_words(&[0x9999, 1, 0]);

@@ -84,7 +84,9 @@ fn the_sdk_says_how_to_link() {
     let report = cohesim(&["sdk", &sdk, "--json"]).json();
     assert!(report["link"].as_str().unwrap().contains("-lOpenCL"));
     let text = std::fs::read_to_string(format!("{sdk}/OpenCL.pc")).unwrap();
-    assert!(text.contains("made/here\n"), "{text}");
+    assert!(text.contains("made/here\n") && text.contains("Libs: -static -L"), "{text}");
+    let link = std::fs::read_link(format!("{sdk}/libOpenCL.so")).unwrap();
+    assert!(std::fs::read(Path::new(&sdk).join(link)).unwrap().starts_with(b"\x7fELF"));
     assert!(std::fs::read(format!("{sdk}/libOpenCL.a")).unwrap().starts_with(b"!<arch>\n"));
     assert!(std::fs::read_to_string(format!("{sdk}/README.md")).unwrap().contains("made/here -lOpenCL"));
 }

@@ -41,7 +41,7 @@ fn a_root_of_its_own_brings_the_loader() {
     let root = folder.file("root");
     fs::create_dir_all(format!("{root}/lib64")).expect("a folder can be made");
     let said = cohesim(&["run", &program, "--functional", "--root", &root]).error();
-    assert!(said.contains("it needs /lib64/ld-linux-x86-64.so.2"), "{said}");
+    assert!(said.contains("it needs /lib64/ld-linux"), "{said}");
     for library in ["ld-linux-x86-64.so.2", "libc.so.6"] {
         let from = [format!("/lib64/{library}"), format!("/lib/x86_64-linux-gnu/{library}")];
         let Some(from) = from.iter().find(|path| Path::new(path).exists()) else { return };

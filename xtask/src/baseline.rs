@@ -60,6 +60,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let cohesim = cohesim.map_or_else(|| diff_programs::build(root), Ok)?;
+    let cohesim = cohesim.canonicalize().map_err(|error| format!("{}: {error}", cohesim.display()))?;
     let file = root.join("tests/baseline.txt");
     let mut kept = match fs::read_to_string(&file) {
         Ok(text) => parse(&text)?,
@@ -128,6 +129,8 @@ fn measure(cohesim: &Path, keys: &[Key]) -> Result<BTreeMap<Key, String>, String
 /// The digest of the statistics of one run, which must succeed.
 fn digest(cohesim: &Path, (machine, command): &Key, threads: usize, scratch: &Path) -> Result<String, String> {
     let mut run = Command::new(cohesim);
+    // A program's environment names the folder it runs in, and its stack begins behind that.
+    run.current_dir("/tmp");
     let threads = threads.to_string();
     if let Some(options) = command.strip_prefix("stress ") {
         run.args(["stress", "--json", "--system", machine, "--threads", &threads]).args(options.split(' '));

@@ -56,6 +56,11 @@ impl Shape {
         Self { banks: banks as u64, interleave, ..self }
     }
 
+    /// The bytes that it holds.
+    pub fn size(&self) -> Bytes {
+        Bytes((self.sets * self.ways * self.sectors * LINE) as u64)
+    }
+
     /// The address of a line as this bank numbers its bytes.
     fn inside(&self, line: LineAddr) -> u64 {
         match self.banks {

@@ -204,7 +204,11 @@ impl Cache {
     pub async fn run(mut self, cx: Context) {
         loop {
             let (seen, now) = (self.bell.count(), cx.now().0);
-            match self.cycle(&cx) {
+            let (left, cycle) = (self.bank.left_to_sweep(), self.cycle(&cx));
+            if self.bank.left_to_sweep() < left {
+                cx.progress();
+            }
+            match cycle {
                 Ok(true) => cx.pause(1).await,
                 Ok(false) if self.free_at > now => _ = self.bell.wait_for(seen + 1, self.free_at - now).await,
                 Ok(false) => self.bell.next().await,

@@ -221,12 +221,17 @@ impl Guest {
             Ok((Process::start(&image, options)?, usage))
         };
         let ran = machine::run(machine, how, make);
-        let (Finish { mut end, totals, usage }, run) =
+        let (Finish { mut end, totals, usage, threads }, run) =
             ran.into_diagnostic().wrap_err_with(|| format!("can't run '{}'", self.name()))?;
         match (&run.outcome, how.until) {
             (Outcome::Finished | Outcome::Interrupted, _) => {}
             (Outcome::TimeLimit, Some(time)) => end = End::TimeLimit { time },
-            (outcome, _) => end = End::MachineBroken { report: outcome.to_string() },
+            (Outcome::Deadlock(_), _) if matches!(end, End::Deadlock { .. }) => {}
+            (outcome, _) => {
+                let threads = threads.iter().map(|(tid, what)| format!("\n  {tid} waits for {what}"));
+                let program = if threads.len() > 0 { "\nthe program's threads:" } else { "" };
+                end = End::MachineBroken { report: format!("{outcome}{program}{}", threads.collect::<String>()) };
+            }
         }
         let seconds = start.elapsed().as_secs_f64();
         Ok(Ran { end, totals, usage, output: kept.printed(), files_used: used.list(), run: Some(run), seconds })

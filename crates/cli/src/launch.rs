@@ -60,7 +60,7 @@ pub struct Launch {
     #[arg(short, long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Give up when one wavefront has executed so many instructions [default: never].
-    #[arg(long, value_name = "N", conflicts_with = "system")]
+    #[arg(long, value_name = "N")]
     limit: Option<u64>,
     #[command(flatten)]
     timed: Timed,
@@ -127,7 +127,8 @@ impl Launch {
         if let Some(system) = &self.timed.system {
             let program = self.program(&kernel.name, &given)?;
             let told = (&program, self.args.as_slice());
-            simulated = Some(self.timed.run(system, told, &mut gpu, (&dispatch, self.repeat), threads, ui)?);
+            simulated =
+                Some(self.timed.run(system, told, &mut gpu, (&dispatch, self.repeat), (threads, self.limit), ui)?);
             wave_instructions = simulated.as_ref().map_or(0, |simulated| simulated.summary.wave_instructions);
         } else {
             let monitor = Monitor::default();

@@ -6,7 +6,7 @@
 use crate::ui::Ui;
 use engine::{Headway, Hertz, Monitor, Time};
 use indicatif::{ProgressBar, ProgressStyle};
-use miette::{IntoDiagnostic, WrapErr};
+use miette::{IntoDiagnostic, WrapErr, miette};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -39,7 +39,13 @@ pub fn catch_interrupts() -> miette::Result<()> {
             }
         }
     };
-    thread::Builder::new().name("signals".into()).spawn(caught).into_diagnostic().wrap_err("Ctrl-C can't be caught")?;
+    let refused = |error| {
+        miette!(
+            help = "the limit of threads and processes may have been reached: see `ulimit -u`",
+            "no thread can be started that waits for Ctrl-C: {error}"
+        )
+    };
+    thread::Builder::new().name("signals".into()).spawn(caught).map_err(refused)?;
     Ok(())
 }
 
@@ -82,8 +88,9 @@ impl Progress {
         let line = (!terminal).then_some(every);
         let watcher = Watcher { monitor: monitor.clone(), clock, bar: bar.clone(), line, what: what.to_owned() };
         let done = Arc::clone(&over);
-        let watcher = thread::spawn(move || watcher.watch(&done));
-        Self { bar, over, watcher: Some(watcher) }
+        // A run that can't be watched runs all the same.
+        let watcher = thread::Builder::new().spawn(move || watcher.watch(&done)).ok();
+        Self { bar, over, watcher }
     }
 
     /// A stream to the terminal that the bar makes room for.
@@ -146,7 +153,8 @@ impl Watcher {
 
     fn look(&self) -> Seen {
         let (work, time, headway) = (self.monitor.work(), self.monitor.time(), self.monitor.headway());
-        Seen { work, headway, simulated: self.clock.map(|clock| (clock, time)) }
+        let idle_until = self.monitor.idle_until();
+        Seen { work, headway, simulated: self.clock.map(|clock| (clock, time)), idle_until }
     }
 }
 
@@ -158,6 +166,8 @@ struct Seen {
     headway: Headway,
     /// How far the machine is, and its clock.
     simulated: Option<(Hertz, Time)>,
+    /// Until when nothing happens in it.
+    idle_until: Option<Time>,
 }
 
 /// What a second brings.
@@ -202,6 +212,10 @@ impl Seen {
         }
         if let Some((_, time)) = self.simulated.filter(|(_, time)| *time > Time::ZERO) {
             parts.push(format!("{time} simulated"));
+            // A gap between two events is nothing to speak of.
+            if let Some(idle_until) = self.idle_until.filter(|until| *until > time + Time::micros(1)) {
+                parts.push(format!("idle until {idle_until}"));
+            }
         }
         if rates.cycles > 0.0 {
             parts.push(format!("{} cycles/s", short(rates.cycles)));
@@ -251,7 +265,7 @@ mod tests {
 
     fn seen(instructions: u64, work: (u64, u64), time: Time) -> Seen {
         let headway = Headway { instructions, kernels: u64::from(work.1 > 0), ..Headway::default() };
-        Seen { work, headway, simulated: Some((Hertz::giga(1), time)) }
+        Seen { work, headway, simulated: Some((Hertz::giga(1), time)), idle_until: None }
     }
 
     #[test]
@@ -263,6 +277,16 @@ mod tests {
             "12M instructions (6.2M/s), 1 kernel, 10 of 40 workgroups, 3 us simulated, 2k cycles/s, \
              about 12 s left of the kernels known"
         );
+    }
+
+    #[test]
+    fn a_machine_in_which_nothing_happens_is_idle() {
+        let idle = |until| {
+            let seen = Seen { idle_until: Some(until), ..seen(0, (0, 0), Time::micros(3)) };
+            seen.message(Rates::default(), Duration::from_secs(4))
+        };
+        assert_eq!(idle(Time::micros(2000)), "3 us simulated, idle until 2000 us");
+        assert_eq!(idle(Time::nanos(3001)), "3 us simulated");
     }
 
     #[test]

@@ -82,6 +82,9 @@ const SMALL_CPU: &[&str] = &[
     "system.hub.capacity=1",
 ];
 
+/// For a DMA engine.
+const SMALL_DMA: &[&str] = &["system.dma.outstanding=2", "system.dma.size=512"];
+
 /// And for whoever translates, in a core and in a compute unit.
 const SMALL_MMU: &[&str] =
     &["cpu.mmu.entries=1", "cpu.mmu.ways=1", "cpu.mmu.lookups=1", "cpu.mmu.misses=1", "cpu.mmu.waiting=2"];
@@ -150,6 +153,7 @@ impl Stress {
             let parts = [
                 (SMALL, true),
                 (SMALL_CPU, cpu.is_some()),
+                (SMALL_DMA, cpu.is_some_and(|cpu| cpu.dma.is_some())),
                 (SMALL_MMU, cpu.is_some_and(|cpu| cpu.core_mmu.is_some())),
                 (SMALL_GPU_MMU, cpu.is_some_and(|cpu| cpu.gpu_mmu.is_some())),
             ];

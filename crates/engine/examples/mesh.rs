@@ -249,7 +249,7 @@ fn main() {
     }
     // If no core gets a reply for 100 us, something is stuck: end with a report. Ctrl-C ends the run at the end of its window;
     // what was measured until then is printed all the same.
-    let options = RunOptions { threads, watchdog: Some(Time::micros(100)), ..RunOptions::default() };
+    let options = RunOptions { threads, watchdog: Some(1_000_000), ..RunOptions::default() };
     let monitor = options.monitor.clone();
     let mut signals = Signals::new([SIGINT]).expect("Ctrl-C can be caught");
     thread::spawn(move || signals.forever().for_each(|_| monitor.stop()));

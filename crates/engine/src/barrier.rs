@@ -20,14 +20,24 @@ pub(crate) struct Notice {
     pub(crate) reached: Time,
     /// When the model last said that it gets on.
     pub(crate) progress: Time,
+    /// How often contexts have run in the window.
+    pub(crate) events: u64,
+    /// Whether anything can still happen: a context or a message is on its way, or a wait has a limit.
+    pub(crate) live: bool,
     /// Something out of the ordinary happened.
     pub(crate) incident: bool,
 }
 
 impl Notice {
     /// What a thread without partitions would say.
-    pub(crate) const NOTHING: Notice =
-        Notice { next: Time::NEVER, reached: Time::ZERO, progress: Time::ZERO, incident: false };
+    pub(crate) const NOTHING: Notice = Notice {
+        next: Time::NEVER,
+        reached: Time::ZERO,
+        progress: Time::ZERO,
+        events: 0,
+        live: false,
+        incident: false,
+    };
 
     /// What two together say.
     pub(crate) fn and(self, other: Notice) -> Notice {
@@ -35,6 +45,8 @@ impl Notice {
             next: self.next.min(other.next),
             reached: self.reached.max(other.reached),
             progress: self.progress.max(other.progress),
+            events: self.events + other.events,
+            live: self.live || other.live,
             incident: self.incident || other.incident,
         }
     }
@@ -50,6 +62,8 @@ struct Posted {
     next: AtomicU64,
     reached: AtomicU64,
     progress: AtomicU64,
+    events: AtomicU64,
+    live: AtomicBool,
     incident: AtomicBool,
 }
 
@@ -86,6 +100,8 @@ impl Barrier {
         own.next.store(notice.next.0, Ordering::Relaxed);
         own.reached.store(notice.reached.0, Ordering::Relaxed);
         own.progress.store(notice.progress.0, Ordering::Relaxed);
+        own.events.store(notice.events, Ordering::Relaxed);
+        own.live.store(notice.live, Ordering::Relaxed);
         own.incident.store(notice.incident, Ordering::Relaxed);
         own.finished.store(window + 1, Ordering::Release);
         let mut together = notice;
@@ -97,6 +113,8 @@ impl Barrier {
                 next: Time(other.next.load(Ordering::Relaxed)),
                 reached: Time(other.reached.load(Ordering::Relaxed)),
                 progress: Time(other.progress.load(Ordering::Relaxed)),
+                events: other.events.load(Ordering::Relaxed),
+                live: other.live.load(Ordering::Relaxed),
                 incident: other.incident.load(Ordering::Relaxed),
             });
         }

@@ -159,6 +159,11 @@ impl<T> Agenda<T> {
         slot.push(item);
     }
 
+    /// Whether anything that is noted is of a kind.
+    pub(crate) fn any(&self, kind: impl Fn(&T) -> bool) -> bool {
+        self.next != u64::MAX && self.slots.iter().chain(self.far.values()).flatten().any(kind)
+    }
+
     /// Moves everything noted for `cycle`, which is [`Agenda::next`], into `due`.
     pub(crate) fn take(&mut self, cycle: u64, due: &mut Vec<T>) {
         if let Some(mut far) = self.far.remove(&cycle) {

@@ -226,7 +226,9 @@ impl Context {
         Settle { core: &self.scope.core, asked: false }
     }
 
-    /// Says that the model gets on, for the watchdog ([`RunOptions::watchdog`](crate::RunOptions::watchdog)).
+    /// Says that the model gets on, for the watchdog ([`RunOptions::watchdog`](crate::RunOptions::watchdog)): something has
+    /// happened that can't happen for ever without bringing the work to its end, such as an instruction or an answer to one.
+    #[inline]
     pub fn progress(&self) {
         self.scope.core.shared.progress.set(self.time());
     }

@@ -67,6 +67,16 @@ pub(crate) enum Due {
     Timeout(Rc<eventcount::Inner>, u64),
 }
 
+impl Due {
+    /// Whether it makes a difference: the limit of a wait that has ended by itself does not.
+    pub(crate) fn is_live(&self) -> bool {
+        match self {
+            Due::Local(_) => true,
+            Due::Timeout(eventcount, number) => eventcount.is_timed(*number),
+        }
+    }
+}
+
 /// A delivery that came over a link: when it arrived and on which wire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Arrival {
@@ -242,6 +252,8 @@ pub(crate) struct Shared {
     /// The ends of links that lie here.
     pub(crate) ends: RefCell<LinkEnds>,
     pub(crate) recorder: Option<Recorder>,
+    /// The builder of this partition has given up: nothing is to run.
+    pub(crate) abandoned: Cell<bool>,
     /// A run without links obeys [`Control`] at once, as no other partition is there to wait for.
     pub(crate) alone: bool,
 }
@@ -264,6 +276,7 @@ impl Shared {
             written: RefCell::default(),
             ends: RefCell::default(),
             recorder,
+            abandoned: Cell::new(false),
             alone,
         })
     }

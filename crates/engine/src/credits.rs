@@ -11,7 +11,7 @@ use crate::{
     stats::Counter,
 };
 use std::{
-    cell::{Cell, OnceCell, RefCell},
+    cell::{Cell, RefCell},
     rc::Rc,
 };
 
@@ -26,7 +26,7 @@ struct Inner {
     /// How many units have come back.
     returned: EventCount,
     /// Advanced with `returned`, for an element that waits for room in several places.
-    bell: OnceCell<EventCount>,
+    bell: RefCell<Option<EventCount>>,
     /// Tickets of those who gave up waiting; their unit goes on to the next as soon as it is their turn.
     abandoned: RefCell<Vec<u64>>,
     scope: Scope,
@@ -40,7 +40,7 @@ impl Credits {
             units,
             tickets: Cell::new(0),
             returned: scope.eventcount_for("room", Reason::Resource),
-            bell: OnceCell::new(),
+            bell: RefCell::default(),
             abandoned: RefCell::default(),
             scope: scope.clone(),
             waited: scope.counter("wait_cycles"),
@@ -79,7 +79,7 @@ impl Credits {
     /// Gives a unit back.
     pub fn release(&self) {
         self.0.returned.advance();
-        if let Some(bell) = self.0.bell.get() {
+        if let Some(bell) = &*self.0.bell.borrow() {
             bell.advance();
         }
         if !self.0.abandoned.borrow().is_empty() {
@@ -101,13 +101,9 @@ impl Credits {
         }
     }
 
-    /// From now on, advances `bell` as well whenever a unit comes back.
-    ///
-    /// # Panics
-    /// If it rings another bell already.
-    pub(crate) fn ring(&self, bell: &EventCount) {
-        let set = self.0.bell.set(bell.clone());
-        assert!(set.is_ok(), "'{}' rings a bell already", self.0.scope.path());
+    /// From now on, advances `bell` as well whenever a unit comes back, or nothing else.
+    pub(crate) fn ring(&self, bell: Option<&EventCount>) {
+        self.0.bell.replace(bell.cloned());
     }
 
     /// Notes who gives units back, for a report on a deadlock.

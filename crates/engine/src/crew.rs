@@ -1,7 +1,7 @@
 //! The threads of a run: each runs its partitions window by window, and all meet in between.
 //!
 //! A window begins when anything is to be done anywhere (idle time is skipped) and is as long as the shortest link, so no
-//! mail comes late. Neither its start nor its end depends on the number of threads or on the cut, so what takes effect "at
+//! mail comes late. When nothing can happen any more, or only limits of waits pass that have ended, the run is over. Neither its start nor its end depends on the number of threads or on the cut, so what takes effect "at
 //! the end of the window" (a new region, a stop) does so at the same simulated instant in every run. All threads see the
 //! same notices and come to the same verdict by themselves; nobody gives orders.
 
@@ -20,50 +20,92 @@ use crate::{
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, mpsc},
     thread,
 };
 
 /// Runs a model: builds its partitions, each in the thread that runs it, and goes on until the run is over.
 pub(crate) fn run(mut model: Model, options: &RunOptions) -> Run {
     let (partitions, audits) = (std::mem::take(&mut model.partitions), std::mem::take(&mut model.audits));
-    let threads = options.threads.clamp(1, partitions.len().max(1));
-    let crew = Crew { audits: Mutex::new(audits), ..Crew::new(&model, partitions.len(), options, threads) };
-    let mut shares: Vec<Vec<(usize, Build)>> = (0..threads).map(|_| Vec::new()).collect();
-    for (index, build) in partitions.into_iter().enumerate() {
-        shares[index % threads].push((index, build));
+    let audits = Mutex::new(audits);
+    let wanted = options.threads.clamp(1, partitions.len().max(1));
+    if wanted == 1 {
+        let crew = Crew { audits, ..Crew::new(&model, partitions.len(), options, 1) };
+        work(&crew, 0, deal(partitions, 1).remove(0)).unwrap_or_else(|panic| resume_unwind(panic));
+        return crew.run();
     }
-    let work = |me: usize, share: Vec<(usize, Build)>| {
-        let worked = catch_unwind(AssertUnwindSafe(|| crew.work(me, share)));
-        if worked.is_err() {
-            crew.barrier.break_up();
+    let (crew, panics) = thread::scope(|scope| {
+        // How many threads the operating system gives is known when they are there: only then is the work dealt.
+        let hired: Vec<_> = (0..wanted).map_while(|me| Worker::hire(scope, me)).collect();
+        let threads = hired.len().max(1);
+        let crew = Arc::new(Crew { audits, ..Crew::new(&model, partitions.len(), options, threads) });
+        let mut shares = deal(partitions, threads).into_iter();
+        if hired.is_empty() {
+            let worked = work(&crew, 0, shares.next().unwrap_or_default());
+            return (crew, Vec::from_iter(worked.err()));
         }
-        worked
-    };
-    let mut panics = Vec::new();
-    if threads == 1 {
-        panics.extend(work(0, shares.remove(0)).err());
-    } else {
-        thread::scope(|scope| {
-            let workers: Vec<_> = shares
-                .into_iter()
-                .enumerate()
-                .map(|(me, share)| {
-                    scope.spawn(move || {
-                        pin(me, threads);
-                        work(me, share)
-                    })
-                })
-                .collect();
-            for worker in workers {
-                panics.extend(worker.join().unwrap_or_else(Err).err());
-            }
-        });
-    }
+        for (worker, share) in hired.iter().zip(shares) {
+            _ = worker.task.send(Task { crew: Arc::clone(&crew), threads, share });
+        }
+        let panics = hired.into_iter().filter_map(|worker| worker.thread.join().unwrap_or_else(Err).err()).collect();
+        (crew, panics)
+    });
     if let Some(panic) = panics.into_iter().next() {
         resume_unwind(panic);
     }
+    let Ok(crew) = Arc::try_unwrap(crew) else { unreachable!("every thread has ended and let go of the crew") };
     crew.run()
+}
+
+/// Partitions with their numbers.
+type Share = Vec<(usize, Build)>;
+
+/// How a thread's work ended: with a panic, if it is an error.
+type Worked = thread::Result<()>;
+
+/// Deals partitions over threads.
+fn deal(partitions: Vec<Build>, threads: usize) -> Vec<Share> {
+    let mut shares: Vec<Share> = (0..threads).map(|_| Vec::new()).collect();
+    for (index, build) in partitions.into_iter().enumerate() {
+        shares[index % threads].push((index, build));
+    }
+    shares
+}
+
+fn work(crew: &Crew<'_>, me: usize, share: Share) -> Worked {
+    let worked = catch_unwind(AssertUnwindSafe(|| crew.work(me, share)));
+    if worked.is_err() {
+        crew.barrier.break_up();
+    }
+    worked
+}
+
+/// What a thread is to do.
+struct Task<'a> {
+    crew: Arc<Crew<'a>>,
+    threads: usize,
+    share: Share,
+}
+
+/// A thread that waits for its task.
+struct Worker<'scope, 'a> {
+    task: mpsc::Sender<Task<'a>>,
+    thread: thread::ScopedJoinHandle<'scope, Worked>,
+}
+
+impl<'scope, 'a: 'scope> Worker<'scope, 'a> {
+    /// Starts thread `me`, if the operating system allows it.
+    fn hire(scope: &'scope thread::Scope<'scope, '_>, me: usize) -> Option<Self> {
+        let (task, given) = mpsc::channel::<Task<'a>>();
+        let run = move || {
+            // Without a task, whoever started this thread has panicked.
+            let Ok(Task { crew, threads, share }) = given.recv() else { return Ok(()) };
+            pin(me, threads);
+            work(&crew, me, share)
+        };
+        let thread = thread::Builder::new().spawn_scoped(scope, run).ok()?;
+        Some(Self { task, thread })
+    }
 }
 
 /// Keeps thread `me` on one core, if there is one for each: a thread that moves finds its caches cold.
@@ -174,23 +216,36 @@ impl<'a> Crew<'a> {
     }
 
     fn windows(&self, me: usize, partitions: &mut [Partition]) -> Result<(), Broken> {
-        let built = |partition: &Partition| Notice { next: partition.next(), ..Notice::NOTHING };
+        let built = |partition: &Partition| {
+            if partition.is_abandoned() {
+                lock(&self.incidents).push((0, Time::ZERO, Incident::Control(Control::Stop)));
+            }
+            let (next, incident) = (partition.next(), partition.is_abandoned());
+            Notice { next, live: partition.is_live(), incident, ..Notice::NOTHING }
+        };
         let mut own = partitions.iter().map(built).fold(Notice::NOTHING, Notice::and);
-        let mut end = Time::ZERO;
+        let (mut start, mut end) = (Time::ZERO, Time::ZERO);
+        // How often contexts have run since the model last said that it gets on.
+        let mut restless = 0;
         for window in 0.. {
             // All threads see the same notice and so come to the same verdict.
             let together = self.barrier.meet(me, window, own)?;
             if me == 0 {
                 self.options.monitor.note(together.reached);
             }
-            if let Some(missing) = (window == 0).then(|| self.links.iter().find_map(|link| link.missing())).flatten() {
+            let loose_end = || self.links.iter().find_map(|link| link.missing());
+            if let Some(missing) = (window == 0 && !together.incident).then(loose_end).flatten() {
                 panic!("the model is built wrong: {missing}");
             }
-            let (verdict, boundary) = self.judge(partitions, window, together, end);
+            restless = if together.progress >= start { 0 } else { restless + together.events };
+            let (verdict, boundary) = self.judge(partitions, window, together, (end, restless));
             if let Some(verdict) = verdict {
                 return self.end(me, partitions, verdict, boundary, window + 1);
             }
-            let start = together.next;
+            if me == 0 {
+                self.options.monitor.note_next(together.next);
+            }
+            start = together.next;
             end = (start + self.window).min(self.options.until);
             own = self.audit_while_others_run(me, window);
             for partition in partitions.iter_mut() {
@@ -231,26 +286,33 @@ impl<'a> Crew<'a> {
             lock(&self.incidents).extend(incidents.map(|(time, incident)| (window, time, incident)));
         }
         let (reached, progress) = (partition.reached(), partition.progress());
-        Notice { next: brought.next, reached, progress, incident }
+        let Window { next, live, events, .. } = brought;
+        Notice { next, reached, progress, events, live, incident }
     }
 
     /// Looks at what happened in `window`, which ended at `end`: starts new regions, and says whether the run is over,
-    /// and when it then ended.
-    fn judge(&self, partitions: &mut [Partition], window: u64, together: Notice, end: Time) -> (Option<Verdict>, Time) {
-        let Notice { next, reached, progress, incident } = together;
+    /// and when it then ended. `restless`: how often contexts have run without progress.
+    fn judge(
+        &self,
+        partitions: &mut [Partition],
+        window: u64,
+        together: Notice,
+        (end, restless): (Time, u64),
+    ) -> (Option<Verdict>, Time) {
+        let Notice { next, reached, live, incident, .. } = together;
         if incident {
             let boundary = if self.spec.alone { reached } else { end };
             if let Some(outcome) = self.incidents(partitions, window, boundary) {
                 return (Some(Verdict::Other(outcome)), boundary);
             }
         }
-        if next == Time::NEVER {
+        if !live {
             return (Some(Verdict::Idle), reached);
         }
         if next >= self.options.until {
             return (Some(Verdict::Other(Outcome::TimeLimit)), self.options.until);
         }
-        if self.options.watchdog.is_some_and(|limit| next > progress + limit) {
+        if self.options.watchdog.is_some_and(|limit| restless > limit) {
             return (Some(Verdict::Stuck), end);
         }
         (None, end)

@@ -94,6 +94,16 @@ impl Domain {
         if self.batch.is_empty() { next } else { next.min(self.core.now.get() + 1) }
     }
 
+    /// Whether anything can still happen here by itself.
+    pub(crate) fn is_live(&self) -> bool {
+        let core = &self.core;
+        !self.batch.is_empty()
+            || self.filing.calendar.next() != u64::MAX
+            || core.ready_at.get() != u64::MAX
+            || core.arrivals.borrow().next() != u64::MAX
+            || core.due.borrow().any(Due::is_live)
+    }
+
     /// Runs every cycle before `until`; `deliver` hands over what has arrived on a wire.
     pub(crate) fn run(&mut self, until: u64, deliver: &dyn Fn(u32)) -> Ran {
         self.core.shared.domain.set(self.core.index);

@@ -282,6 +282,11 @@ impl Inner {
         }
     }
 
+    /// Whether timed wait `number` goes on.
+    pub(crate) fn is_timed(&self, number: u64) -> bool {
+        self.waiters.borrow().iter().any(|waiter| waiter.timed == number)
+    }
+
     /// Who waits, in order.
     pub(crate) fn waiters(&self) -> Vec<Waiter> {
         let single = self.take_single();

@@ -39,12 +39,14 @@ pub struct Model {
 /// How a model is to be run.
 #[derive(Clone)]
 pub struct RunOptions {
-    /// How many threads; more than there are partitions do not help and are not started.
+    /// How many threads. More than there are partitions do not help and are not started; if the operating system refuses to
+    /// start some, the others do their work.
     pub threads: usize,
     /// Where to end, if the model goes on that long.
     pub until: Time,
-    /// End the run as stuck when no context has said [`progress`](crate::Context::progress) for so long.
-    pub watchdog: Option<Time>,
+    /// End the run as stuck when contexts have run this many times since one of them last said
+    /// [`progress`](crate::Context::progress). Time in which none runs does not count: it is skipped, however long.
+    pub watchdog: Option<u64>,
     /// How many wake-ups within one cycle of one clock domain are a livelock.
     pub delta_limit: usize,
     /// Take a trace.
@@ -74,6 +76,8 @@ pub struct Monitor(Arc<Watched>);
 struct Watched {
     stop: AtomicBool,
     time: AtomicU64,
+    /// When the next context runs, as of the last window.
+    next: AtomicU64,
     /// Pieces of work, as contexts tell them.
     expected: AtomicU64,
     done: AtomicU64,
@@ -108,6 +112,12 @@ impl Monitor {
         Time(self.0.time.load(Ordering::Relaxed))
     }
 
+    /// Until when nothing happens in the model, if it is idle now.
+    pub fn idle_until(&self) -> Option<Time> {
+        let next = Time(self.0.next.load(Ordering::Relaxed));
+        (next > self.time() && next != Time::NEVER).then_some(next)
+    }
+
     /// Of the pieces of work that are known so far: how many are done, and how many there are.
     pub fn work(&self) -> (u64, u64) {
         (self.0.done.load(Ordering::Relaxed), self.0.expected.load(Ordering::Relaxed))
@@ -139,6 +149,10 @@ impl Monitor {
     pub(crate) fn note(&self, time: Time) {
         self.0.time.store(time.0, Ordering::Relaxed);
     }
+
+    pub(crate) fn note_next(&self, time: Time) {
+        self.0.next.store(time.0, Ordering::Relaxed);
+    }
 }
 
 /// How a run ended.
@@ -162,7 +176,7 @@ pub enum Outcome {
         /// The paths of the contexts.
         contexts: Vec<String>,
     },
-    /// Time goes on, but no context has said that it makes progress.
+    /// Contexts run on and on, but none has said that it makes progress.
     Stuck(WaitReport),
     /// A context said that something is wrong.
     Failed {
@@ -260,7 +274,8 @@ impl Model {
         self.partitions.push(Box::new(build));
     }
 
-    /// Builds and runs the model.
+    /// Builds and runs the model. If the builder of a partition [gives up](Partition::give_up), nothing runs and the outcome is
+    /// [`Outcome::Stopped`].
     ///
     /// # Panics
     ///

@@ -56,12 +56,18 @@ pub struct Partition {
     /// The most that ran at one time in this region, and how much had run before it.
     peak: Peak,
     told: u64,
+    /// How much had run before this window.
+    ran: u64,
 }
 
 /// What a window brought.
 pub(crate) struct Window {
     /// When there is something to do again, here or wherever mail went.
     pub(crate) next: Time,
+    /// Whether anything can still happen by itself, here or wherever mail went.
+    pub(crate) live: bool,
+    /// How often contexts have run.
+    pub(crate) events: u64,
     /// The paths of contexts that wake each other without end, if there are such.
     pub(crate) livelock: Option<Vec<String>>,
     pub(crate) control: Vec<(Time, Control)>,
@@ -79,6 +85,7 @@ impl Partition {
             boundaries: Cell::new(0),
             peak: Peak::default(),
             told: 0,
+            ran: 0,
         }
     }
 
@@ -129,7 +136,29 @@ impl Partition {
         let mail = self.hand_mail_over(this);
         self.shared.written.borrow_mut().drain(..).for_each(|pen| pen.hand_over(this));
         let control = self.shared.control.take();
-        Window { next: self.next().min(mail), livelock, control }
+        let ran = self.events();
+        let events = ran - std::mem::replace(&mut self.ran, ran);
+        Window { next: self.next().min(mail), live: mail != Time::NEVER || self.is_live(), events, livelock, control }
+    }
+
+    /// Gives up building: whoever builds this partition has found that there is nothing to run. No partition of the model
+    /// runs then, so ends of links may be left where they are.
+    pub fn give_up(&self) {
+        self.shared.abandoned.set(true);
+    }
+
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.shared.abandoned.get()
+    }
+
+    /// Whether anything can still happen here by itself.
+    pub(crate) fn is_live(&self) -> bool {
+        self.domains.borrow().iter().any(Domain::is_live)
+    }
+
+    /// How often contexts have run here.
+    fn events(&self) -> u64 {
+        self.domains.borrow().iter().map(|domain| domain.events).sum()
     }
 
     fn take_mail_in(&self, start: Time, parity: usize) {
@@ -208,7 +237,7 @@ impl Partition {
 
     /// What has run since it was asked last.
     pub(crate) fn pressure(&mut self) -> Pressure {
-        let events = self.domains.get_mut().iter().map(|domain| domain.events).sum();
+        let events = self.events();
         let pressure = Pressure { events: events - self.told, most: self.peak.most };
         (self.told, self.peak.most) = (events, 0);
         pressure

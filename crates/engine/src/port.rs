@@ -150,13 +150,15 @@ impl<T> Outlet<T> {
     }
 
     /// From now on, advances `bell` as well whenever room comes back in any lane: an element that waits for several outlets
-    /// waits for one bell that all of them ring.
-    ///
-    /// # Panics
-    /// If the outlet, or a clone of it, rings another bell already.
+    /// waits for one bell that all of them ring. Clones of an outlet ring one bell, the last that was given.
     pub fn ring(&self, bell: &EventCount) {
-        self.room.iter().for_each(|room| room.ring(bell));
+        self.room.iter().for_each(|room| room.ring(Some(bell)));
         self.wire.expect_credits(true);
+    }
+
+    /// From now on, room that comes back rings no bell.
+    pub fn silence(&self) {
+        self.room.iter().for_each(|room| room.ring(None));
     }
 
     fn put(&self, lane: Lane, item: T, bytes: u64) {

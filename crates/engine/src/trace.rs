@@ -5,7 +5,7 @@
 
 use crate::{context::Scope, core::Core, name::Name, time::Time};
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// Which trace is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,18 +98,25 @@ struct Note {
 pub(crate) struct Recorder {
     notes: RefCell<Vec<Note>>,
     spec: TraceSpec,
+    /// When the last note was taken down that the limit allows. Others of that time are kept too: which of them belong to the
+    /// first depends on those of other partitions.
+    full_at: Cell<Time>,
 }
 
 impl Recorder {
     pub(crate) fn new(spec: TraceSpec) -> Recorder {
-        Recorder { notes: RefCell::default(), spec }
+        Recorder { notes: RefCell::default(), spec, full_at: Cell::new(Time::NEVER) }
     }
 
     pub(crate) fn record(&self, core: &Core, context: Name, cycle: u64, mark: Mark) {
         let mut notes = self.notes.borrow_mut();
-        let sampled = self.spec.sample.is_none_or(|sample| sample.has(core.clock.edge(cycle)));
-        if sampled && notes.len() < self.spec.events {
+        let time = core.clock.edge(cycle);
+        let sampled = self.spec.sample.is_none_or(|sample| sample.has(time));
+        if sampled && (notes.len() < self.spec.events || time == self.full_at.get()) {
             notes.push(Note { domain: core.index, cycle, context, mark });
+            if notes.len() == self.spec.events {
+                self.full_at.set(time);
+            }
         }
     }
 

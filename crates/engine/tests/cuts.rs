@@ -202,8 +202,8 @@ fn run(spec: &Spec, cut: &[usize], threads: usize) -> Run {
             }
         });
     }
-    let watchdog = Some(Time::micros(20));
-    model.run(&RunOptions { threads, watchdog, trace: Some(TraceSpec::of(3_000)), ..RunOptions::default() })
+    let watchdog = Some(150);
+    model.run(&RunOptions { threads, watchdog, trace: Some(TraceSpec::of(300)), ..RunOptions::default() })
 }
 
 proptest! {

@@ -147,7 +147,7 @@ fn pauses_of_zero_without_end_are_a_livelock() {
 
 #[test]
 fn a_run_without_progress_is_stopped_by_the_watchdog() {
-    let options = RunOptions { watchdog: Some(Time::micros(100)), ..RunOptions::default() };
+    let options = RunOptions { watchdog: Some(10_000), ..RunOptions::default() };
     let run = simulate_with(&options, |scope| {
         let answer = scope.eventcount("answer");
         scope.spawn("core", async move |cx| {
@@ -157,16 +157,75 @@ fn a_run_without_progress_is_stopped_by_the_watchdog() {
             }
             answer.wait(1).await; // never comes
         });
-        scope.serve("refresh", async |cx| {
+        scope.serve("retry", async |cx| {
             loop {
-                cx.pause(7_800).await; // keeps time going
+                cx.pause(10).await; // in vain
             }
         });
     });
     let Outcome::Stuck(report) = &run.outcome else { panic!("{}", run.outcome) };
     assert_eq!(report.waiting[0].context, "core");
-    // The last progress was at 100 us; refreshes come every 7.8 us.
-    assert!(run.end > Time::micros(190) && run.end < Time::micros(210), "{}", run.end);
+    // The last progress was at 100 us; from then on there are 100 retries a microsecond.
+    assert!(run.end > Time::micros(195) && run.end < Time::micros(210), "{}", run.end);
+}
+
+#[test]
+fn idle_time_is_skipped_and_is_no_lack_of_progress() {
+    let options = RunOptions { watchdog: Some(100), ..RunOptions::default() };
+    let run = simulate_with(&options, |scope| {
+        scope.spawn("sleeper", async |cx| cx.pause(20_000_000_000).await);
+    });
+    assert_eq!(run.outcome, Outcome::Finished);
+    assert!(run.end >= Time::micros(20_000_000), "{}", run.end);
+    assert_eq!(run.events, 2);
+}
+
+#[test]
+fn limits_of_waits_that_are_over_keep_no_run_going() {
+    let run = simulate(|scope| {
+        let bell = scope.eventcount("bell");
+        let rung = bell.clone();
+        scope.spawn("timer", async move |_| assert!(bell.wait_for(1, 10_000_000_000).await));
+        scope.spawn("ringer", async move |cx| {
+            cx.pause(5).await;
+            rung.advance();
+        });
+    });
+    assert_eq!(run.outcome, Outcome::Finished);
+    assert!(run.end < Time::nanos(10), "{}", run.end);
+}
+
+#[test]
+fn a_wait_with_a_limit_is_no_deadlock_and_the_one_behind_it_is() {
+    let run = simulate(|scope| {
+        let (bell, answer) = (scope.eventcount("bell"), scope.eventcount("answer"));
+        scope.spawn("client", async move |_| {
+            assert!(!bell.wait_for(1, 3_000_000).await);
+            answer.wait(1).await;
+        });
+    });
+    let Outcome::Deadlock(report) = run.outcome else { panic!("{}", run.outcome) };
+    assert_eq!((report.waiting[0].on.as_str(), report.waiting[0].since), ("answer", Time::micros(3000)));
+}
+
+#[test]
+fn a_model_whose_builder_gives_up_does_not_run() {
+    for threads in [1, 2] {
+        let mut model = Model::new();
+        let clock = model.clock(Hertz::giga(1));
+        let spec = LinkSpec { latency: Time::nanos(5), capacity: 1, bytes_per_cycle: None };
+        let (tx, rx) = model.link::<u32>("link", spec);
+        model.partition(move |partition| {
+            let _outlet = partition.scope(clock).sender(tx);
+            partition.scope(clock).spawn("bomb", async |_| panic!("it must not run"));
+        });
+        model.partition(move |partition| {
+            drop(rx);
+            partition.give_up();
+        });
+        let run = model.run(&RunOptions { threads, ..RunOptions::default() });
+        assert_eq!((run.outcome, run.events), (Outcome::Stopped, 0));
+    }
 }
 
 #[test]

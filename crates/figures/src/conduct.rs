@@ -118,7 +118,10 @@ impl Conductor<'_> {
             }
         };
         thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads.get()).map(|_| scope.spawn(work)).collect();
+            // What threads that the operating system refuses would have done, the others do.
+            let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let workers: Vec<_> = (1..threads.get()).map_while(start).collect();
+            work()?;
             workers.into_iter().try_for_each(|worker| match worker.join() {
                 Ok(result) => result,
                 Err(panic) => std::panic::resume_unwind(panic),

@@ -117,6 +117,7 @@ mod tests {
             coalescer: crate::Coalescer::Unit,
             line_slots: 64,
             instruction_buffer: 256,
+            limit: None,
         }
     }
 

@@ -2,12 +2,14 @@
 //!
 //! Takes no time of its own. A message whose receiver has no room stays, and those behind it in its lane wait with it.
 
-use crate::Packet;
-use engine::{Context, EventCount, Inlet, Lane, Outlet};
+use crate::{PATIENCE, Packet};
+use engine::{Context, Inlet, Lane, Outlet, Reason};
 use protocol::Node;
 
 /// Deals what comes in, for ever.
-pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, bell: EventCount, cx: Context) {
+pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, cx: Context) {
+    let bell = cx.scope().eventcount("arrivals");
+    let room = cx.scope().eventcount_for("room", Reason::Resource);
     let most = to.iter().map(|(node, _)| usize::from(node.0) + 1).max().unwrap_or(0);
     let mut routes: Vec<Option<Outlet<Packet>>> = (0..most).map(|_| None).collect();
     for (node, outlet) in to {
@@ -16,9 +18,11 @@ pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, bel
     for inlet in &from {
         inlet.ring(&bell);
     }
+    // For how many cycles a message has found no room.
+    let mut patience = PATIENCE;
     loop {
         let seen = bell.count();
-        let mut held_up = false;
+        let (mut held_up, mut dealt) = (false, false);
         for inlet in &from {
             if inlet.is_empty() {
                 continue;
@@ -32,10 +36,20 @@ pub async fn deal(from: Vec<Inlet<Packet>>, to: Vec<(Node, Outlet<Packet>)>, bel
                         break;
                     }
                     inlet.try_recv(lane);
+                    dealt = true;
                 }
             }
         }
+        patience = if dealt { PATIENCE } else { patience.saturating_sub(1) };
         match held_up {
+            true if patience == 0 => {
+                let outlets = || routes.iter().flatten();
+                outlets().for_each(|outlet| outlet.ring(&room));
+                from.iter().for_each(|inlet| inlet.ring(&room));
+                room.next().await;
+                outlets().for_each(Outlet::silence);
+                from.iter().for_each(|inlet| inlet.ring(&bell));
+            }
             true => cx.pause(1).await,
             false => bell.wait(seen + 1).await,
         }

@@ -15,6 +15,10 @@ pub const WHOLE: LineAddr = LineAddr(u64::MAX);
 /// What a packet has besides its bytes: command, address, route (`003_07d33ec44b25be67.txt`, 3.2.5.2).
 pub const HEADER: u64 = 8;
 
+/// For how many cycles an element that finds a wire full tries again, before it waits until there is room. Most wires are full
+/// for some cycles only, and to try takes less of the host than to be woken.
+pub const PATIENCE: u32 = 256;
+
 /// What travels between caches: a message of their protocol. An atomic access that is on its way to the cache where
 /// everybody meets travels as a `Read` with operands, what it found comes back as `Data`; no protocol sees either.
 #[derive(Clone, Copy, Debug)]

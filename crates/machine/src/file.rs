@@ -3,6 +3,7 @@
 //! A file may extend another by name. What is wrong is told with the place where it stands, and if a name is wrong, with
 //! the nearest one that would be right.
 
+use crate::bounds;
 use serde::de::DeserializeOwned;
 use std::{collections::BTreeSet, fs, path::Path};
 use thiserror::Error;
@@ -150,6 +151,11 @@ impl File {
         };
         self.read.insert(path.to_owned());
         let values: Table = table.iter().filter(|(_, v)| !v.is_table()).map(|(k, v)| (k.clone(), v.clone())).collect();
+        for (key, value) in &values {
+            if let Some(reason) = bounds::too_large(path, key, value) {
+                return Err(self.wrong(path, Some(key), reason));
+            }
+        }
         // One key at a time would lose "missing field": read all, and on an error find out which key it was.
         T::deserialize(Value::Table(values.clone())).map_err(|error| self.explain::<T>(path, &values, error.message()))
     }

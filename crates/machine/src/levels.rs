@@ -12,6 +12,9 @@ use engine::LinkSpec;
 use mem::LINE;
 use serde::Deserialize;
 
+/// What is known of each block is kept, whether it is used or not.
+const MOST_BLOCKS: u64 = 1 << 24;
+
 /// The memories of GPUs; each bank of an L2 has one behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Levels {
@@ -59,6 +62,10 @@ pub fn levels(file: &mut File, banks: usize, interleave: u64) -> Result<Option<L
         return Err(file.wrong(path, Some("block"), reason));
     }
     let blocks = size.0.0 / banks.max(1) as u64 / block;
+    if blocks > MOST_BLOCKS {
+        let reason = format!("behind each bank of the L2 lie {blocks} blocks of {block} B; {MOST_BLOCKS} are the most");
+        return Err(file.wrong(path, Some("size"), reason));
+    }
     let sets = blocks as usize / ways;
     if !sets.is_power_of_two() || sets as u64 * ways as u64 != blocks {
         let reason = format!(

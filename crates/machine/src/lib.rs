@@ -4,6 +4,7 @@
 //! [`Session`], an engine's model that runs in as many threads as are wanted and is given kernels to run.
 #![forbid(unsafe_code)]
 
+mod bounds;
 pub mod complex;
 pub mod file;
 pub mod golden;

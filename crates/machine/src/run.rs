@@ -7,8 +7,13 @@ use crate::{
     spec::Machine,
     system::{self, Agents, Memories},
 };
-use engine::Run;
-use os::{Process, forward::FastForward, opencl::Usage, process::StartError};
+use engine::{Outcome, Run};
+use os::{
+    Process,
+    forward::FastForward,
+    opencl::Usage,
+    process::{End, StartError},
+};
 use std::{
     cell::RefCell,
     rc::Rc,
@@ -28,7 +33,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// The process; none if it can't be started, and then whoever runs the machine is told why.
+    /// The process; none if it can't be started. Then [`run`] returns the reason, and the machine must not be built.
     pub fn process(self, gpus: &Inside) -> Option<(Process, Rc<RefCell<Usage>>)> {
         match (self.make)(gpus) {
             Ok(process) => Some(process),
@@ -40,7 +45,10 @@ impl Start {
     }
 }
 
-/// Runs a program on a machine.
+/// The context whose end is the program's.
+pub(crate) const PROGRAM: &str = "program";
+
+/// Runs a program on a machine. If all hardware is at rest and the program waits for ever, it is the program that has a deadlock.
 pub fn run(
     machine: &Machine,
     options: &Options,
@@ -57,5 +65,11 @@ pub fn run(
         return Err(error);
     }
     let finish = finish.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Ok((finish.expect("a process says how it ended when it goes"), run))
+    let mut finish = finish.expect("a process says how it ended when it goes");
+    if let Outcome::Deadlock(report) = &run.outcome
+        && report.waiting.iter().filter(|waits| waits.held_up).all(|waits| waits.context == format!("cpu.{PROGRAM}"))
+    {
+        finish.end = End::Deadlock { threads: std::mem::take(&mut finish.threads) };
+    }
+    Ok((finish, run))
 }

@@ -17,6 +17,7 @@ use mem::{Block, Frames, LINE, LineAddr, PhysAddr, Seen};
 use os::forward::FastForward;
 use std::{
     collections::BTreeMap,
+    io,
     panic::resume_unwind,
     sync::{
         Arc,
@@ -107,10 +108,12 @@ pub struct Session {
     touched: Touched,
 }
 
-/// A machine on which nobody issues an instruction for so long is stuck.
-const STUCK: Time = Time::micros(1000);
+/// A machine is stuck when its elements have run this many times since an instruction was last issued, a request of one answered,
+/// or a line flushed. Each of these is followed by a bounded amount of work, which is much less even in the largest machines, and
+/// waiting, however long, is no work.
+const STUCK: u64 = 10_000_000;
 
-/// The same as the engine knows it.
+/// How the engine is to run a machine.
 pub(crate) fn run_options(options: &Options) -> RunOptions {
     RunOptions {
         threads: options.threads.max(1),
@@ -131,8 +134,11 @@ impl Session {
         let kept = options.check.then(Kept::default);
         let model = system::build(machine, &memories, kept.clone(), Agents::Host(obeyed, tell));
         let run_options = run_options(options);
-        let thread = Some(thread::spawn(move || model.run(&run_options)));
-        let (commands, over, written) = (Some(commands), None, Vec::new());
+        let (thread, over) = match thread::Builder::new().spawn(move || model.run(&run_options)) {
+            Ok(thread) => (Some(thread), None),
+            Err(error) => (None, Some(refused(&error))),
+        };
+        let (commands, written) = (Some(commands), Vec::new());
         Self {
             commands,
             ended,
@@ -207,6 +213,13 @@ impl Drop for Session {
             panic!("the machine's thread has panicked");
         }
     }
+}
+
+/// The run of a machine for which there is no thread.
+fn refused(error: &io::Error) -> Run {
+    let message = format!("the operating system refuses to start a thread for the machine: {error}");
+    let outcome = Outcome::Failed { time: Time::ZERO, context: "host".to_owned(), message };
+    Run { outcome, end: Time::ZERO, regions: Vec::new(), trace: Vec::new(), events: 0, pressure: Vec::new() }
 }
 
 /// Ranges of addresses: their starts, and their ends.
@@ -301,15 +314,11 @@ impl Host {
     }
 }
 
-/// Lets simulated time pass; a host that computes for long does not mean that the machine is stuck.
+/// Lets simulated time pass.
 async fn wait_until(at: Time, cx: &Context) {
-    loop {
-        cx.progress();
-        let next = cx.cycle_at(at.min(Time(cx.time().0 + STUCK.0 / 2)));
-        if next <= cx.now() {
-            return;
-        }
-        cx.pause(next.0 - cx.now().0).await;
+    let cycles = cx.cycle_at(at).0.saturating_sub(cx.now().0);
+    if cycles > 0 {
+        cx.pause(cycles).await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! A machine as its file says, with every number checked.
 
 use crate::{
+    bounds,
     complex::{self, Complex},
     file::{File, MachineError},
     levels::{self, Levels},
@@ -13,7 +14,7 @@ use cache::Shape;
 use dram::{RoomSpec, Timing};
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec};
-use interconnect::NetworkSpec;
+use interconnect::{NetworkSpec, Topology};
 use mem::LINE;
 use os::opencl::Costs;
 use protocol::Sharers;
@@ -275,6 +276,10 @@ impl Machine {
             let reason = format!("must be whole lines of {LINE} B");
             return Err(file.wrong("gpu.compute_unit", Some("instruction_buffer"), reason));
         }
+        if unit.instruction_buffer.0.0 < 2 * LINE as u64 {
+            let reason = format!("must be at least {} B: an instruction may lie in two lines of {LINE} B", 2 * LINE);
+            return Err(file.wrong("gpu.compute_unit", Some("instruction_buffer"), reason));
+        }
         within("gpu.dispatcher", "interval", dispatcher.interval as usize, 1 << 20)?;
         within("gpu.l2", "banks", l2.banks, MOST)?;
         within("gpu.l2", "mshrs", l2.mshrs, 1 << 20)?;
@@ -282,9 +287,15 @@ impl Machine {
         within("gpu.l2", "join_queue", l2.join_queue.unwrap_or(l2.waiting), 1 << 20)?;
         let l2_write_back_queue = l2.write_back_queue.unwrap_or(l2.mshrs.max(2));
         within("gpu.l2", "write_back_queue", l2_write_back_queue, 1 << 20)?;
-        if root.gpus > 1 && l2_write_back_queue < 2 {
+        let peers = matches!(protocol.l2, L2::Peers(_)) && root.gpus > 1;
+        let kept_back = [
+            ("write_back_queue", l2_write_back_queue, root.gpus > 1),
+            ("mshrs", l2.mshrs, peers),
+            ("ways", l2.ways, peers),
+        ];
+        if let Some((key, ..)) = kept_back.into_iter().find(|(_, value, kept_back)| *kept_back && *value < 2) {
             let reason = "must be at least 2 with several GPUs: lines of others never take the last place";
-            return Err(file.wrong("gpu.l2", Some("write_back_queue"), reason));
+            return Err(file.wrong("gpu.l2", Some(key), reason));
         }
         let interleave = l2.interleave.0.0;
         if !interleave.is_power_of_two() || interleave < LINE as u64 {
@@ -332,6 +343,7 @@ impl Machine {
                 coalescer,
                 line_slots: unit.line_slots,
                 instruction_buffer: unit.instruction_buffer.0.0,
+                limit: None,
             },
             l1v,
             l1s,
@@ -356,6 +368,7 @@ impl Machine {
             levels: protocol.levels.and(levels),
             broken: None,
         };
+        bounds::check(&machine, &file)?;
         if protocol.levels.is_some() {
             machine.check_levels(&file)?;
         }
@@ -372,6 +385,12 @@ impl Machine {
             let reason =
                 format!("a home knows {DIRECTORY} banks of second-level caches at most, those of all GPUs together");
             return Err(file.wrong("gpu.l2", Some("banks"), reason));
+        }
+        if let Some(complex) = &machine.complex {
+            let hub = NetworkSpec { topology: Topology::Crossbar, ..complex.network };
+            let banks = machine.gpus * machine.banks.count;
+            let reason = |error| format!("the hub joins the {banks} banks of all GPUs' L2 with the network: {error}");
+            hub.fits(banks + 1).map_err(|error| file.wrong("", Some("gpus"), reason(error)))?;
         }
         if let Some(complex) = &machine.complex
             && complex.stacks() + machine.gpus * machine.banks.count > DIRECTORY

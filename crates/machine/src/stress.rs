@@ -2,7 +2,7 @@
 //!
 //! Rounds of loads, stores and atomic accesses, in which everybody races with everybody for the same lines and bytes, alternate
 //! with synchronisations as at the border of a kernel. A core is two testers, one at its data cache and one that loads code, which
-//! the others write; where a machine can have its CPU's caches flushed, somebody does that now and then in the middle of it all. What is
+//! the others write; a DMA engine is one more; where a machine can have its CPU's caches flushed, somebody does that now and then in the middle of it all. What is
 //! read is compared with the golden image; that everybody comes to an end is what the engine watches. With small caches and short
 //! queues this reaches corners of a memory system in seconds that programs do not reach in hours.
 
@@ -234,6 +234,8 @@ pub(crate) enum Port {
     Data,
     /// A core's, at its instruction cache: there are only loads.
     Code,
+    /// A DMA engine's, at its first cache: there are loads and stores, in any order.
+    Engine,
 }
 
 /// Stands where a compute unit or a core stands.
@@ -333,7 +335,12 @@ impl Tester {
     /// One access to one of the lines.
     async fn access(&mut self) {
         let line = PhysAddr(u64::from(self.below(self.stress.lines as u32)) * LINE as u64);
-        match if self.port == Port::Code { 0 } else { self.below(16) } {
+        let kind = match self.port {
+            Port::Code => 0,
+            Port::Engine => self.below(15),
+            Port::Unit { .. } | Port::Data => self.below(16),
+        };
+        match kind {
             0..=7 => {
                 let bytes = Mask::range(self.below(LINE as u32) as usize, 1 + self.below(16) as usize);
                 let scope = if self.one_in(8) { mem::Scope::Device } else { mem::Scope::Group };

@@ -27,6 +27,15 @@ const FREQUENCIES: &[(&str, u64)] = &[("GHz", 1_000_000_000), ("MHz", 1_000_000)
 const TIMES: &[(&str, u64)] =
     &[("ps", 1000), ("ns", 1_000_000), ("us", 1_000_000_000), ("ms", 1_000_000_000_000), ("fs", 1)];
 
+/// Beyond these nothing is meant, and sums of them might not fit a number.
+const MOST_BYTES: u64 = 1 << 40;
+const MOST_HERTZ: u64 = 1_000_000_000_000;
+const MOST_FEMTOS: u64 = 1_000_000_000_000_000;
+
+fn within(value: u64, most: u64, written: &str) -> Result<u64, String> {
+    if value > most { Err(format!("can be {written} at most")) } else { Ok(value) }
+}
+
 /// A number with one of the units, times what the unit stands for.
 fn quantity(text: &str, units: &[(&str, u64)]) -> Result<u64, String> {
     let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
@@ -63,6 +72,7 @@ impl<'de> Deserialize<'de> for Size {
             Ok(Written::Text(text)) => quantity(&text, SIZES),
             Err(_) => Err("a size is written like \"16 KiB\"".to_owned()),
         };
+        let size = size.and_then(|bytes| within(bytes, MOST_BYTES, "1 TiB"));
         size.map(|bytes| Size(Bytes(bytes))).map_err(de::Error::custom)
     }
 }
@@ -74,6 +84,7 @@ impl<'de> Deserialize<'de> for Frequency {
         if hertz == 0 {
             return Err(de::Error::custom("a clock of 0 Hz never ticks"));
         }
+        let hertz = within(hertz, MOST_HERTZ, "1000 GHz").map_err(de::Error::custom)?;
         Ok(Frequency(Hertz(hertz)))
     }
 }
@@ -92,7 +103,8 @@ impl<'de> Deserialize<'de> for Rate {
 impl<'de> Deserialize<'de> for Duration {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from).map_err(|_| de::Error::custom("a time is written like \"5 ns\""))?;
-        quantity(&text, TIMES).map(|femtos| Duration(Time(femtos))).map_err(de::Error::custom)
+        let femtos = quantity(&text, TIMES).and_then(|femtos| within(femtos, MOST_FEMTOS, "1000 ms"));
+        femtos.map(|femtos| Duration(Time(femtos))).map_err(de::Error::custom)
     }
 }
 

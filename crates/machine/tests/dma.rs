@@ -2,8 +2,8 @@
 
 mod support;
 
-use engine::Run;
-use machine::Machine;
+use engine::{Outcome, Run};
+use machine::{Machine, Options, Stress, stress};
 use support::{WORKLOADS, good};
 
 /// Moves bytes in every way that OpenCL has.
@@ -101,4 +101,18 @@ fn the_host_works_while_bytes_are_moved() {
 fn a_copy_from_nowhere_fails_and_says_so() {
     let (out, _) = good(&machine("apu-nc-mc", "dma"), COPIES, &["nowhere"], 1);
     assert_eq!(out, "status -5\n");
+}
+
+#[test]
+fn random_accesses_of_the_engine_are_right_beside_those_of_cores_and_compute_units() {
+    let what = Stress { operations: 4_000, seed: 3, lines: 24, round: 100, outstanding: 6 };
+    for name in ["apu-c-l3", "apu-nc-mc"] {
+        let runs = [1, 2].map(|threads| {
+            let options = Options { threads, check: true, ..Options::default() };
+            stress(&machine(name, "dma"), what, &options)
+        });
+        assert_eq!(runs[0].outcome, Outcome::Finished, "{name}");
+        assert!(count(&runs[0], "dma.loads") > 50 && count(&runs[0], "dma.stores") > 50, "{name}");
+        assert!(runs[0].regions == runs[1].regions, "{name}: threads change statistics");
+    }
 }

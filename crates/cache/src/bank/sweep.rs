@@ -58,6 +58,11 @@ impl Bank {
 
     /// Whether no line is left that was to be flushed, invalidated or given up.
     pub fn is_swept(&self) -> bool {
-        self.swept == 0 && self.leaving.is_empty()
+        self.left_to_sweep() == 0
+    }
+
+    /// How many lines are left that were to be flushed, invalidated or given up.
+    pub fn left_to_sweep(&self) -> usize {
+        self.swept + self.leaving.len()
     }
 }

@@ -50,10 +50,11 @@ impl Timed {
         (program, arguments): (&Program, &[String]),
         gpu: &mut Gpu,
         (dispatch, repeat): (&Dispatch, u32),
-        threads: usize,
+        (threads, limit): (usize, Option<u64>),
         ui: &Ui,
     ) -> miette::Result<Simulated> {
-        let machine = Machine::load(system, &self.sets).into_diagnostic()?;
+        let mut machine = Machine::load(system, &self.sets).into_diagnostic()?;
+        machine.compute_unit.limit = limit;
         if machine.complex.is_some() {
             bail!("'{}' has a CPU, which launches kernels from a program: `cohesim run`", machine.name);
         }

@@ -240,9 +240,17 @@ fn files_that_are_no_gfx803_code_objects_are_refused() {
 
 #[test]
 fn an_endless_kernel_can_be_given_up() {
-    let error =
-        launch("--kernel scratch --grid 64 --group 64 --arg zero:1K --arg i32:1000000000 --limit 10000").error();
-    assert!(error.contains("no end after 10000 wavefront instructions"), "{error}");
+    for system in ["", "--system skeleton"] {
+        let endless = "--kernel scratch --grid 64 --group 64 --arg zero:1K --arg i32:1000000000 --limit 10000";
+        let error = launch(&format!("{endless} {system}")).error();
+        assert!(error.contains("no end after 10000 wavefront instructions"), "{error}");
+    }
+}
+
+#[test]
+fn more_threads_than_there_can_be_are_as_good_as_those_there_are() {
+    let one = launch(&format!("{SAXPY} --arg zero:1024 --arg f32:2 --threads 1")).result();
+    assert_eq!(launch(&format!("{SAXPY} --arg zero:1024 --arg f32:2 --threads 100000")).result(), one);
 }
 
 #[test]

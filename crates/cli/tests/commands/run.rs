@@ -130,3 +130,36 @@ fn names_of_folders_need_not_be_utf_8() {
         .expect("the command was built");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn a_file_that_is_no_program_is_refused_by_machines_with_cores_too() {
+    let folder = Folder::new("no-programs");
+    let whole = std::fs::read(guests()).expect("the guests are there");
+    let (broken, text) = (folder.file("broken"), folder.file("text"));
+    std::fs::write(&broken, &whole[..3000]).expect("the folder can be written");
+    std::fs::write(&text, "no program\n").expect("the folder can be written");
+    for (file, why) in
+        [("/bin/sh", "link it with -static"), (&broken, "this ELF file is damaged"), (&text, "not an ELF file")]
+    {
+        for threads in ["1", "3"] {
+            let error = cohesim(&["run", file, "--system", "apu-c-l3", "--threads", threads]).error();
+            assert!(error.contains("can't run '") && error.contains(why), "{error}");
+        }
+    }
+}
+
+/// Every thread of the command beside its first is refused by a stack larger than memory.
+#[test]
+fn threads_that_the_operating_system_refuses_are_done_without_or_missed_clearly() {
+    let refused = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cohesim"));
+        let output = command.args(arguments).env("RUST_MIN_STACK", (1_u64 << 62).to_string()).output();
+        let output = output.expect("the command was built");
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let stress = ["stress", "--system", "skeleton", "--operations", "500", "--threads", "4"];
+    let (code, said) = refused(&stress);
+    assert!(code == Some(0) && said.contains("every read was right"), "{said}");
+    let (code, said) = refused(&["run", "vecadd", "--system", "skeleton", "--", "--size", "tiny"]);
+    assert!(code == Some(1) && said.contains("no thread can be started"), "{said}");
+}

@@ -109,3 +109,31 @@ fn cpp_with_streams_and_exceptions() {
 fn a_handler_of_page_faults_that_gives_rights_back() {
     prints_the_same_inside("unprotect_handler.c", &[]);
 }
+
+#[test]
+fn a_program_that_waits_takes_its_time_on_cores_and_is_no_deadlock() {
+    let folder = Folder::new("sleepers");
+    let Some(program) = build("sleepers.c", &folder, "static", &["-static", "-pthread"]) else { return };
+    let run = |arguments: &[&str]| {
+        let command = ["run", &program, "--system", "apu-c-l3", "--set", "cpu.cores=2"];
+        ran(Command::new(env!("CARGO_BIN_EXE_cohesim")).args(command).args(arguments))
+    };
+    let waits = run(&[]);
+    assert_eq!(waits.code, Some(0), "{}", waits.out);
+    assert!(waits.out.starts_with("rung 1, timed out 1, slept 18 ms, now it is 12 s\n"), "{}", waits.out);
+    assert!(waits.out.contains("total time   12.0"), "the timer that was armed takes no time: {}", waits.out);
+    // A limit ends it in the middle of a sleep.
+    assert_eq!(run(&["--max-time", "1ms"]).code, Some(128 + 24));
+}
+
+#[test]
+fn a_program_that_waits_for_ever_on_cores_is_told_where_its_threads_are() {
+    let folder = Folder::new("waits-for-ever");
+    let Some(program) = build("sleepers.c", &folder, "static", &["-static", "-pthread"]) else { return };
+    let command = ["run", &program, "--system", "apu-c-l3", "--set", "cpu.cores=2", "--", "ever"];
+    let output = Command::new(env!("CARGO_BIN_EXE_cohesim")).args(command).output().expect("the command was built");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("deadlock: every thread waits, and nothing can wake one"), "{said}");
+    assert!(said.contains("thread 1000 waits for the futex at "), "{said}");
+}

@@ -1,7 +1,7 @@
 //! Programs, buffers and launches.
 
 use mem::{Bytes, VirtAddr};
-use std::sync::Arc;
+use std::{sync::Arc, thread};
 use thiserror::Error;
 
 use super::{
@@ -95,6 +95,9 @@ impl Default for Gpu {
     }
 }
 
+/// More threads than any computer has cores for.
+const MOST_THREADS: usize = 1024;
+
 impl Gpu {
     pub fn new() -> Self {
         Self::default()
@@ -123,11 +126,12 @@ impl Gpu {
     /// Runs a kernel over its grid. The arguments are those set in `dispatch`.
     pub fn launch(&mut self, program: &Program, dispatch: &Dispatch, options: Options) -> Result<Run, LaunchError> {
         let code = program.code_of(dispatch.kernel())?;
+        let options = Options { threads: options.threads.clamp(1, MOST_THREADS), ..options };
         let plan = Plan::new(dispatch, options);
         let parts = self.place_parts(program, dispatch, &plan)?;
         let job = Job { plan: &plan, dispatch, places: &parts.places, code };
         let deal = Deal::default();
-        let run = self.run_all(job, &deal, options.threads.max(1));
+        let run = self.run_all(job, &deal, options.threads);
         for base in parts.mapped {
             self.memory.unmap(base);
         }
@@ -155,9 +159,12 @@ impl Gpu {
         if threads == 1 {
             return work(0);
         }
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads as u32).map(|n| scope.spawn(move || work(n))).collect();
-            workers.into_iter().fold(Run::default(), |total, worker| {
+        thread::scope(|scope| {
+            let start = |n| thread::Builder::new().spawn_scoped(scope, move || work(n));
+            // What threads that the operating system refuses would have done, the others do.
+            let workers: Vec<_> = (1..threads as u32).map_while(|n| start(n).ok()).collect();
+            let own = work(0);
+            workers.into_iter().fold(own, |total, worker| {
                 let run = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 Run {
                     instructions: total.instructions + run.instructions,

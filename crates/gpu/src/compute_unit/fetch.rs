@@ -41,8 +41,10 @@ impl Unit {
                 lanes: 1,
             };
             if ends.code.1.try_send(Lane::Request, request, HEADER).is_err() {
+                self.refused = true;
                 return true;
             }
+            self.sent = true;
             wave.fetching = Some(line);
             self.slots.looked_at(slot);
             self.fetch_turn = slot;

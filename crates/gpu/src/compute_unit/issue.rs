@@ -10,7 +10,7 @@ use crate::{
     gather::Op,
 };
 use gcn3::{
-    error::ExecError,
+    error::{ExecError, Fault},
     exec::{Step, lds::LdsKind},
 };
 
@@ -87,6 +87,9 @@ impl Unit {
             // Stepped when everything has been answered.
             wave.waits = Some(Waits::End);
             return Ok(());
+        }
+        if let Some(limit) = spec.limit.filter(|limit| wave.wavefront.executed >= *limit) {
+            return Err(self.located(slot, Fault::Limit(limit)));
         }
         self.counts.wave_instructions.increment();
         self.counts.issued.count(1);

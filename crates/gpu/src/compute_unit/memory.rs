@@ -104,19 +104,27 @@ impl Unit {
     /// Asks for a line, if one is to be asked for, and makes the next vector access into lines; lanes take a cycle each. Says whether
     /// there is more in the next cycle.
     pub fn send(&mut self, ends: &Ends, now: u64) -> Result<bool, Box<ExecError>> {
-        if let Some(request) = self.scalar_requests.front()
-            && ends.scalar.1.try_send(Lane::Request, *request, HEADER).is_ok()
-        {
-            self.scalar_requests.pop_front();
+        if let Some(request) = self.scalar_requests.front() {
+            match ends.scalar.1.try_send(Lane::Request, *request, HEADER) {
+                Ok(()) => {
+                    self.scalar_requests.pop_front();
+                    self.sent = true;
+                }
+                Err(_) => self.refused = true,
+            }
         }
         if now >= self.lanes_sent_at {
             if let Some(Transaction { access, ask }) = self.transactions.front() {
                 let request = self.request(*access, *ask);
                 let bytes = HEADER + request.data.mask().len() as u64;
-                if ends.vector.1.try_send(Lane::Request, request, bytes).is_ok() {
-                    self.transactions.pop_front();
-                    self.counts.lines.add(request.lanes.into());
-                    self.lanes_sent_at = now + u64::from(request.lanes);
+                match ends.vector.1.try_send(Lane::Request, request, bytes) {
+                    Ok(()) => {
+                        self.transactions.pop_front();
+                        self.counts.lines.add(request.lanes.into());
+                        self.lanes_sent_at = now + u64::from(request.lanes);
+                        self.sent = true;
+                    }
+                    Err(_) => self.refused = true,
                 }
             } else if self.coalescing.front().is_some_and(|(at, _)| *at <= now) {
                 self.coalesce(now)?;
@@ -149,6 +157,7 @@ impl Unit {
             return Ok(());
         }
         self.coalescing.pop_front();
+        self.sent = true;
         access.left = asks;
         let wave = self.waves[slot].as_mut().expect("a wavefront waits for its access");
         wave.waits = None;

@@ -25,7 +25,7 @@ use crate::{
 use account::Account;
 use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, Reason, Scope, Series};
 use gcn3::error::ExecError;
-use interconnect::{HEADER, Wire};
+use interconnect::{HEADER, PATIENCE, Wire};
 use mem::{Access, Reply, Request};
 use memory::{AccessUnderWay, Transaction};
 use slots::{NEVER, Slots};
@@ -59,6 +59,8 @@ pub struct ComputeUnitSpec {
     pub line_slots: usize,
     /// Bytes of code that a wavefront has ready.
     pub instruction_buffer: u64,
+    /// Instructions that a wavefront may execute before its kernel counts as endless; none: any number. No property of hardware.
+    pub limit: Option<u64>,
 }
 
 /// Where what the lanes of a wavefront want of one line becomes one request.
@@ -153,8 +155,10 @@ struct Unit {
     fetch_turn: usize,
     account: Account,
     counts: Counts,
-    /// Whether this cycle issued something.
+    /// Whether this cycle issued something, whether it sent something or was about to, and whether a wire to a cache was full.
     issued: bool,
+    sent: bool,
+    refused: bool,
     /// To be told to the dispatcher.
     reports: Vec<Report>,
     /// Caches that have not done what the dispatcher ordered.
@@ -198,11 +202,22 @@ pub struct ComputeUnit {
     ends: Ends,
     commands: Inlet<Command>,
     reports: Outlet<Report>,
-    /// Rung when something comes in: for a unit at rest, and for one that an access without slots for its lines holds up.
-    bell: EventCount,
-    slots: EventCount,
-    /// Which of the two is rung.
-    held_up: bool,
+    /// Rung when something comes in: one for each thing that the unit can wait for.
+    bells: [EventCount; 3],
+    /// Which of them is rung.
+    waits: UnitWaits,
+    /// For how many cycles more it tries to send before it waits until there is room.
+    patience: u32,
+}
+
+/// What a unit waits for that can do nothing by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum UnitWaits {
+    ForWork,
+    /// For slots for the lines of a vector access.
+    ForSlots,
+    /// For room on the wire to one of its caches.
+    ForRoom,
 }
 
 impl ComputeUnit {
@@ -260,12 +275,18 @@ impl ComputeUnit {
             account: Account::new(&scope.scope("cycles")),
             counts,
             issued: false,
+            sent: false,
+            refused: false,
             reports: Vec::new(),
             orders: 0,
             spare: Vec::new(),
         };
-        let slots = scope.eventcount_for("line_slots", Reason::Resource);
-        Self { unit, ends, commands, reports, bell, slots, held_up: false }
+        let bells = [
+            bell,
+            scope.eventcount_for("line_slots", Reason::Resource),
+            scope.eventcount_for("room_in_caches", Reason::Resource),
+        ];
+        Self { unit, ends, commands, reports, bells, waits: UnitWaits::ForWork, patience: PATIENCE }
     }
 
     pub async fn run(mut self, cx: Context) {
@@ -276,10 +297,12 @@ impl ComputeUnit {
                     return cx.fail(message);
                 }
             }
+            let lines = self.unit.lines_under_way;
             let next = self.unit.tick(&self.ends, now);
-            if self.unit.issued {
+            if self.unit.issued || self.unit.lines_under_way < lines {
                 cx.progress();
             }
+            self.patience = if self.unit.finds_no_room() { self.patience.saturating_sub(1) } else { PATIENCE };
             for report in self.unit.reports.drain(..) {
                 self.reports.send(Lane::Reply, report, HEADER).await;
             }
@@ -287,12 +310,17 @@ impl ComputeUnit {
                 Ok(next) => next,
                 Err(error) => return cx.fail(error.to_string()),
             };
+            let next = if self.patience == 0 { self.unit.idle_until(now) } else { next };
             match next {
                 Next::Soon => cx.pause(1).await,
                 // Reporting took time.
                 _ if cx.now().0 > now || self.bell().count() > seen => {}
                 next => {
-                    self.held_up(self.unit.lacks_slots(now));
+                    self.listen(match self.patience {
+                        0 => UnitWaits::ForRoom,
+                        _ if self.unit.lacks_slots(now) => UnitWaits::ForSlots,
+                        _ => UnitWaits::ForWork,
+                    });
                     let (bell, seen) = (self.bell(), self.bell().count());
                     match next {
                         Next::At(cycle) => _ = bell.wait_for(seen + 1, cycle - now).await,
@@ -305,19 +333,24 @@ impl ComputeUnit {
 
     /// What rings when something comes in.
     fn bell(&self) -> &EventCount {
-        if self.held_up { &self.slots } else { &self.bell }
+        &self.bells[self.waits as usize]
     }
 
-    /// From now on, whatever comes in rings the bell of a unit at rest, or of one that is held up.
-    fn held_up(&mut self, held_up: bool) {
-        if held_up == self.held_up {
+    /// From now on, whatever comes in rings the bell of what the unit waits for; so does room in a cache, if it waits for that.
+    fn listen(&mut self, waits: UnitWaits) {
+        let before = std::mem::replace(&mut self.waits, waits);
+        if waits == before {
             return;
         }
-        self.held_up = held_up;
         let bell = self.bell();
         self.commands.ring(bell);
-        for from in [&self.ends.vector.0, &self.ends.scalar.0, &self.ends.code.0] {
+        for (from, to) in [&self.ends.vector, &self.ends.scalar, &self.ends.code] {
             from.ring(bell);
+            match (before, waits) {
+                (_, UnitWaits::ForRoom) => to.ring(bell),
+                (UnitWaits::ForRoom, _) => to.silence(),
+                _ => {}
+            }
         }
     }
 }
@@ -326,6 +359,7 @@ impl Unit {
     /// One cycle.
     fn tick(&mut self, ends: &Ends, now: u64) -> Result<Next, Box<ExecError>> {
         self.take_answers(ends, now)?;
+        (self.sent, self.refused) = (false, false);
         let sending = self.send(ends, now)?;
         let issued = self.issue(now)?;
         self.issued = issued;
@@ -336,6 +370,11 @@ impl Unit {
             return Ok(Next::Soon);
         }
         Ok(self.idle_until(now))
+    }
+
+    /// Whether a full wire to a cache was all it met in this cycle.
+    fn finds_no_room(&self) -> bool {
+        self.refused && !self.sent && !self.issued
     }
 
     /// Does what the dispatcher says.

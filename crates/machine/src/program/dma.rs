@@ -209,6 +209,9 @@ impl Dma {
         let mut pieces = pieces.fuse().peekable();
         while pieces.peek().is_some() || self.free.len() < self.buffers.len() {
             let answered = self.answer();
+            if answered {
+                cx.progress();
+            }
             let asked = self.pending.is_clear() && (self.write() || self.begin(&mut pieces));
             match answered || asked {
                 true => cx.pause(1).await,

@@ -5,6 +5,7 @@ use cpu::{Executed, Fetch, Touch};
 use engine::{EventCount, Time};
 use mem::{Block, LINE, LineAddr};
 use os::{
+    Tid,
     memory::{Line, Look},
     opencl::Usage,
     process::{Advanced, Driven, End, Process, SystemSpec, Totals},
@@ -33,6 +34,8 @@ pub struct Finish {
     pub totals: Totals,
     /// What the GPUs have done.
     pub usage: Usage,
+    /// Its threads, if it was interrupted: what each waits for, and where it is.
+    pub threads: Vec<(Tid, String)>,
 }
 
 /// Hardware that remembers translations, as the kernel sees it.
@@ -287,22 +290,23 @@ impl State {
     /// Notes how it ended, once.
     fn end(&mut self) {
         let Some(end) = self.driven.end().cloned() else { return };
-        self.note(end);
+        self.note(end, Vec::new());
         self.alert.advance();
     }
 
-    fn note(&mut self, end: End) {
+    fn note(&mut self, end: End, threads: Vec<(Tid, String)>) {
         let (totals, usage) = (self.driven.process().totals(), self.usage.borrow().clone());
         let mut finish = self.finish.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        finish.get_or_insert(Finish { end, totals, usage });
+        finish.get_or_insert(Finish { end, totals, usage, threads });
     }
 }
 
 impl Drop for State {
     /// A run that ends before the program does still has its totals.
     fn drop(&mut self) {
-        let time = self.driven.process().totals().time;
-        self.note(End::Interrupted { time });
+        let process = self.driven.process();
+        let (time, threads) = (process.totals().time, process.whereabouts());
+        self.note(End::Interrupted { time }, threads);
     }
 }
 

@@ -155,8 +155,7 @@ impl FirstLevel {
     }
 
     fn deal(self, scope: &Scope) {
-        let bell = scope.eventcount("arrivals");
-        scope.serve("deal", |cx| deal(self.arrivals, self.dealt_to, bell, cx));
+        scope.serve("deal", |cx| deal(self.arrivals, self.dealt_to, cx));
     }
 }
 

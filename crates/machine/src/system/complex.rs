@@ -23,7 +23,7 @@ use crate::{
     complex::{Complex, Join},
     program::{Caches, Coherent, Inside, InsideSpec, Software, SoftwareSpec, Translations},
     protocols::Roles,
-    run::Start,
+    run::{PROGRAM, Start},
     spec::{CacheSpec, Machine},
     stress::{self, Port, Stress, Tester, TesterEnd},
 };
@@ -111,12 +111,15 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
         let flusher = builder.slices();
         match cores {
             Cores::Testers(stress, ends) => {
-                builder.testers(stress, ends, tops, flusher, shooter);
+                let engine = builder.complex.dma.map(|spec| builder.engine(spec, engine));
+                builder.testers(stress, ends, (tops, flusher, engine), shooter);
             }
             Cores::Program(start, dispatchers) => {
                 let engine = builder.complex.dma.map(|spec| builder.engine(spec, engine));
                 let below = (tops, flusher, engine);
-                builder.program((start, dispatchers), below, (&stores, loader), of_gpu, shooter);
+                if !builder.program((start, dispatchers), below, (&stores, loader), of_gpu, shooter) {
+                    return partition.give_up();
+                }
             }
         }
         builder.hub(gpus);
@@ -280,13 +283,12 @@ impl Builder {
         scope.serve("control", |cx| cache.run(cx));
     }
 
-    /// Testers in the places of cores and of the front end.
+    /// Testers in the places of cores, of a DMA engine and of the front end.
     fn testers(
         &self,
         stress: Stress,
         ends: Vec<TesterEnd>,
-        tops: Vec<Top>,
-        flusher: Flusher,
+        (tops, flusher, engine): (Vec<Top>, Flusher, Option<Engine>),
         shooter: Option<Rc<Shooter>>,
     ) {
         let mut ends = ends.into_iter();
@@ -304,9 +306,14 @@ impl Builder {
             let tester = Tester::new((stress, port), node.0.into(), next(), wire, &scope);
             scope.serve("control", |cx| tester.run(cx));
         }
+        if let Some(Engine { wire, scope, .. }) = engine {
+            let number = layout.l1d(self.complex.stacks() - 1).0.into();
+            let tester = Tester::new((stress, Port::Engine), number, next(), wire, &scope);
+            scope.serve("control", |cx| tester.run(cx));
+        }
     }
 
-    /// Cores, the program on them, and the front end of the GPUs that its driver uses.
+    /// Cores, the program on them, and the front end of the GPUs that its driver uses. Says whether the program could be started.
     fn program(
         &self,
         (start, dispatchers): (Start, Vec<Vec<DispatcherEnd>>),
@@ -314,7 +321,7 @@ impl Builder {
         (stores, loader): (&Stores, Option<Reporter>),
         of_gpu: OfGpu,
         shooter: Option<Rc<Shooter>>,
-    ) {
+    ) -> bool {
         let complex = &self.complex;
         let forward = start.forward.map(Forward::new);
         let spec = InsideSpec {
@@ -326,7 +333,7 @@ impl Builder {
         };
         let inside = Inside::forwarded(spec, forward.clone());
         let finish = Arc::clone(&start.finish);
-        let Some((mut process, usage)) = start.process(&inside) else { return };
+        let Some((mut process, usage)) = start.process(&inside) else { return false };
         if let Some(forward) = &forward {
             process.space.expect_cores();
             process.fast_forward(forward);
@@ -350,7 +357,7 @@ impl Builder {
             scope.serve("pipeline", |cx| core.run(cx));
         }
         let warden = software.warden();
-        cpu.spawn("program", |cx| warden.run(cx));
+        cpu.spawn(PROGRAM, |cx| warden.run(cx));
         let gpus = dispatchers.into_iter().enumerate().map(|(gpu, units)| {
             let scope = self.scopes.gpu.scope(("gpu", gpu)).scope("dispatcher");
             let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
@@ -366,6 +373,7 @@ impl Builder {
         let caches: Rc<dyn Caches> = if complex.flushes() { Rc::new(flusher) } else { Rc::new(Coherent) };
         let front_end = inside.front_end(gpus.collect(), caches, &scope);
         scope.serve("control", |cx| front_end.run(cx));
+        true
     }
 
     /// The last-level cache; gives who can have it flushed.
@@ -463,8 +471,7 @@ impl Builder {
                 });
             }
         }
-        let bell = scope.eventcount("arrivals");
-        scope.serve("deal", |cx| deal(vec![from], dealt_to, bell, cx));
+        scope.serve("deal", |cx| deal(vec![from], dealt_to, cx));
     }
 
     fn network(self) {

@@ -361,7 +361,8 @@ impl Leads {
             Self::Conductor(stress, groups, _) => {
                 let of_cores =
                     ["core", "code"].into_iter().flat_map(|name| (0..cores).map(move |core| format!("{name}{core}")));
-                let names = std::iter::once("front_end".to_owned()).chain(of_cores);
+                let engine = machine.complex.as_ref().and_then(|complex| complex.dma).map(|_| "dma".to_owned());
+                let names = std::iter::once("front_end".to_owned()).chain(of_cores).chain(engine);
                 let links = names.map(|name| stress::link(model, &name, machine.wires.dispatcher));
                 let (ends, testers) = links.unzip();
                 groups.push(ends);

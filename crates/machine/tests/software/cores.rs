@@ -143,7 +143,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     let run = model.run(&RunOptions::default());
     assert_eq!(run.outcome, Outcome::Finished);
     let finish: Option<Finish> = finish.lock().expect("nobody panics while he holds it").take();
-    let Finish { end, totals, usage } = finish.expect("a run that ended has an end");
+    let Finish { end, totals, usage, .. } = finish.expect("a run that ended has an end");
     Ran { end, out: out.text(), totals, kernels: usage.kernels }
 }
 

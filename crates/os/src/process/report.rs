@@ -1,11 +1,19 @@
 //! What to say about a process that did not end by itself.
 
 use super::{End, Process, State, What};
-use crate::signal::{Detail, SigInfo, Signal};
+use crate::{
+    Tid,
+    signal::{Detail, SigInfo, Signal},
+};
 use x86::Memory;
 
 impl Process {
     pub(super) fn deadlock(&self) -> End {
+        End::Deadlock { threads: self.whereabouts() }
+    }
+
+    /// What each thread waits for, and where it is: address and function.
+    pub fn whereabouts(&self) -> Vec<(Tid, String)> {
         let threads = self.threads.iter().map(|thread| {
             let what = match thread.state {
                 State::Running | State::Retrying => "its turn".into(),
@@ -16,10 +24,10 @@ impl Process {
             let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
             (thread.tid, format!("{what}, at {place}{name}"))
         });
-        End::Deadlock { threads: threads.collect() }
+        threads.collect()
     }
 
-    fn describe(&self, thread: crate::Tid, what: What) -> String {
+    fn describe(&self, thread: Tid, what: What) -> String {
         match what {
             What::Futex { address, .. } => match self.symbols.name(address) {
                 Some(name) => format!("the futex at {address:#x} ({name})"),

@@ -179,10 +179,15 @@ impl<M: Explore> Walk<'_, M> {
         thread::scope(|scope| {
             let mut parts = batch.chunks(batch.len().div_ceil(threads));
             let own = parts.next().unwrap_or_default();
-            let others: Vec<_> = parts.map(|states| scope.spawn(move || part(states))).collect();
+            // What threads that the operating system refuses would have done, this one does.
+            let start = |states| thread::Builder::new().spawn_scoped(scope, move || part(states)).map_err(|_| states);
+            let others: Vec<_> = parts.map(start).collect();
             let mut all = part(own);
             for other in others {
-                all.extend(other.join().expect("a model does not panic"));
+                match other {
+                    Ok(other) => all.extend(other.join().expect("a model does not panic")),
+                    Err(states) => all.extend(part(states)),
+                }
             }
             all
         })

@@ -15,9 +15,9 @@ use protocol::mesi::l1::L1D;
 
 /// A DMA engine that is to be.
 pub(super) struct Engine {
-    spec: DmaSpec,
-    wire: Wire<Reply, Request>,
-    scope: Scope,
+    pub spec: DmaSpec,
+    pub wire: Wire<Reply, Request>,
+    pub scope: Scope,
 }
 
 impl Engine {

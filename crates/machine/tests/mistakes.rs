@@ -85,3 +85,22 @@ fn everybody_on_the_network_of_a_cpu_counts_for_what_it_can_join() {
     let said = crossbar(20, "iommu").err().expect("there are too many").to_string();
     assert!(said.ends_with("a switch has 43 ports, and can have 42 at most"), "{said}");
 }
+
+#[test]
+fn resources_too_small_to_run_with_are_refused_with_the_reason() {
+    let said = refused(&["gpu.compute_unit.instruction_buffer=64 B"]);
+    assert!(said.ends_with("must be at least 128 B: an instruction may lie in two lines of 64 B"), "{said}");
+    for key in ["mshrs", "ways", "write_back_queue"] {
+        let said = refused(&["protocol=hmg", "gpus=2", &format!("gpu.l2.{key}=1")]);
+        assert!(said.contains(&format!("[gpu.l2] {key}: must be at least 2 with several GPUs")), "{said}");
+    }
+}
+
+#[test]
+fn more_than_can_be_wired_is_refused_with_the_reason() {
+    let said = Machine::load("apu4-c-l3", &["gpus=7".to_owned()]).err().expect("it is wrong").to_string();
+    assert!(said.contains("gpus: the hub joins the 56 banks of all GPUs' L2 with the network"), "{said}");
+    assert!(refused(&["gpu.arrays=300"]).contains("an element has 250 neighbours at most"));
+    let said = refused(&["gpu.l2.size=512 GiB"]);
+    assert!(said.contains("[gpu.l2] size: all caches of a machine can hold 4 GiB together"), "{said}");
+}

@@ -1,0 +1,56 @@
+//! Every number of every machine file, set to what nobody means: it is refused, or the machine can be built.
+
+use machine::{File, Machine, Options, Stress, shipped, stress};
+
+/// Whether a value is a number, and how one with its unit is written.
+fn unit(value: &str) -> Option<&str> {
+    let end = value.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(value.len());
+    let unit = value[end..].trim();
+    (end > 0 && ["", "B", "KiB", "MiB", "GiB", "Hz", "GHz", "MHz", "ns", "us", "ms", "GB/s"].contains(&unit))
+        .then_some(unit)
+}
+
+/// The changes that set each number of a machine to 0, 1, and numbers that are far too large.
+fn changes(name: &str) -> Vec<String> {
+    let parameters = File::load(name, &[]).unwrap().parameters();
+    let numbers = parameters.iter().filter_map(|parameter| Some((parameter, unit(&parameter.value)?)));
+    let keys = numbers.map(|(parameter, unit)| match parameter.section.as_str() {
+        "" => (parameter.key.clone(), unit.to_owned()),
+        section => (format!("{section}.{}", parameter.key), unit.to_owned()),
+    });
+    keys.flat_map(|(key, unit)| [0, 1, 1 << 31, i64::MAX].map(|value| format!("{key}={value}{unit}"))).collect()
+}
+
+#[test]
+fn every_number_of_every_machine_is_bounded() {
+    for name in shipped() {
+        let (mut huge, mut all) = (0, 0);
+        for change in changes(name) {
+            let loaded = Machine::load(name, std::slice::from_ref(&change));
+            all += 1;
+            if change.contains("9223372036854775807") && !change.starts_with("cpu.core.jitter_seed") {
+                huge += 1;
+                let refused = loaded.err().unwrap_or_else(|| panic!("{name} is built with {change}")).to_string();
+                assert!(refused.starts_with(&format!("--set {change}: ")), "{refused}");
+            }
+        }
+        assert!(huge > 60 && all > 4 * 60, "{name} has {huge} numbers");
+    }
+}
+
+#[test]
+fn a_machine_whose_numbers_are_accepted_can_be_built() {
+    let nothing = Stress { operations: 0, seed: 1, lines: 1, round: 1, outstanding: 1 };
+    // One of each family; the larger ones differ in numbers only.
+    for name in ["skeleton", "mini-halcone", "mini-nmoesi", "apu-c-l3"] {
+        for change in changes(name) {
+            let mut changes = vec![change.clone()];
+            if name == "apu-c-l3" && !change.starts_with("cpu.cores") {
+                changes.push("cpu.cores=2".to_owned());
+            }
+            let Ok(machine) = Machine::load(name, &changes) else { continue };
+            let run = stress(&machine, nothing, &Options::default());
+            assert_eq!(run.outcome.to_string(), "finished", "{name} with {change}");
+        }
+    }
+}

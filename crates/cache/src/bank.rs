@@ -161,6 +161,15 @@ pub struct Bank {
 }
 
 impl Bank {
+    /// The lines that have something under way, each with the name of its state, in order.
+    pub fn under_way(&self) -> Vec<(LineAddr, &'static str)> {
+        let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
+        lines.sort_unstable();
+        let state = |line| self.line(self.find(line), line).state as usize;
+        let busy = lines.into_iter().map(|line| (line, state(line))).filter(|(_, state)| !self.at_rest[*state]);
+        busy.map(|(line, state)| (line, self.spec.controller.table().states[state])).collect()
+    }
+
     /// `history`: how many steps are kept to be told if the protocol turns out to have a hole.
     pub fn new(spec: BankSpec, history: usize, scope: &Scope) -> Self {
         let table = spec.controller.table();

@@ -20,7 +20,7 @@ use crate::{
     front::{self, Front},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Ready, RoundRobin, Scope};
-use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane};
+use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane, name_of};
 use mem::{Access, Block, LINE, Reply, Request, Seen, stamp_of};
 use orders::{Answer, Fence, Order};
 use owned::Owned;
@@ -201,7 +201,28 @@ impl Cache {
         self
     }
 
+    /// Tells a report on a run that does not get on what this cache waits for.
+    fn explain(&self, cx: &Context) {
+        self.to.explain(cx);
+        self.top.iter().flat_map(|top| &top.wires).for_each(|(.., replies)| replies.explain(cx));
+        for (line, state) in self.bank.under_way() {
+            let home = self.homes.of(line);
+            if home != self.me {
+                cx.needs(format!("line {:#x}, which is in state {state}", line.0), name_of(home));
+            }
+        }
+        if let Some(order) = &self.order
+            && order.awaited > 0
+        {
+            self.homes
+                .nodes
+                .iter()
+                .for_each(|node| cx.needs("an order for all lines to be carried out", name_of(*node)));
+        }
+    }
+
     pub async fn run(mut self, cx: Context) {
+        cx.known_as(name_of(self.me));
         loop {
             let (seen, now) = (self.bell.count(), cx.now().0);
             let (left, cycle) = (self.bank.left_to_sweep(), self.cycle(&cx));
@@ -211,7 +232,12 @@ impl Cache {
             match cycle {
                 Ok(true) => cx.pause(1).await,
                 Ok(false) if self.free_at > now => _ = self.bell.wait_for(seen + 1, self.free_at - now).await,
-                Ok(false) => self.bell.next().await,
+                Ok(false) => {
+                    let next = self.bell.count() + 1;
+                    while self.bell.rest(next).await {
+                        self.explain(&cx);
+                    }
+                }
                 Err(hole) => return cx.fail(hole.to_string()),
             }
         }

@@ -12,7 +12,7 @@ use crate::{
     room::RoomSpec,
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
-use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, lane};
+use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, lane, name_of};
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, stamp_of};
 use protocol::{Controller, Impossible, Kind, Msg, Node, Place, Stamps};
 use std::{cell::Cell, collections::VecDeque, rc::Rc};
@@ -96,6 +96,7 @@ pub struct Sides {
 }
 
 pub struct Memory {
+    me: Node,
     home: Home,
     beside: Option<(Beside, Home)>,
     watcher: Option<Watcher>,
@@ -151,6 +152,7 @@ impl Memory {
             (beside, Home::new(beside.controller, place, spec.channel, store.clone(), spec.history))
         });
         Self {
+            me: spec.me,
             home: Home::new(spec.controller, place, spec.channel, store, spec.history).with_room(spec.room),
             beside,
             watcher: None,
@@ -190,11 +192,15 @@ impl Memory {
 
     pub async fn run(mut self, cx: Context) {
         let mut messages = 0;
+        cx.known_as(name_of(self.me));
         loop {
             match self.next() {
                 Ok(Next::Nothing) => {
                     messages = 0;
-                    self.bell.next().await;
+                    let next = self.bell.count() + 1;
+                    while self.bell.rest(next).await {
+                        self.ways.explain(&cx);
+                    }
                     continue;
                 }
                 Ok(Next::Waits) => {}

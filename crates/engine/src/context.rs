@@ -1,14 +1,14 @@
 //! What a context can do: its handle, and the places it builds in.
 
 use crate::{
-    core::{Control, Core, request},
+    core::{Control, Core, Need, request},
     credits::Credits,
     energy::Energy,
     eventcount::{EventCount, Reason},
     journal::{Journal, Pen},
     link::{LinkReceiver, LinkSender},
     name::{Label, Name},
-    port::{Inlet, Outlet, PortSpec},
+    port::{Inlet, Lane, Outlet, PortSpec},
     queue::Queue,
     stats::{Counter, Histogram, Level, Matrix, Phases, Rate, Series},
     time::{Cycles, Time},
@@ -231,6 +231,34 @@ impl Context {
     #[inline]
     pub fn progress(&self) {
         self.scope.core.shared.progress.set(self.time());
+    }
+
+    /// Gives this context a name beside its path, by which others can say that they need something of it.
+    pub fn known_as(&self, name: impl Into<String>) {
+        self.scope.core.shared.aliases.borrow_mut().push((name.into(), self.scope.name));
+    }
+
+    /// Says that it is this context that advances an eventcount.
+    pub fn provides(&self, eventcount: &EventCount) {
+        eventcount.0.expected.set(self.scope.name);
+    }
+
+    /// Tells a report on a run that does not get on what this context waits for, and who could provide it: the path of a context,
+    /// or [another name](Context::known_as) of one. To be called when [`EventCount::rest`] says `true`.
+    pub fn needs(&self, what: impl Into<String>, from: impl Into<String>) {
+        self.need(what.into(), vec![from.into()], None);
+    }
+
+    /// The same of something that whoever takes what is sent in a lane could provide.
+    pub fn needs_of_receiver<T>(&self, what: impl Into<String>, outlet: &Outlet<T>, lane: Lane) {
+        let room = outlet.credits(lane).room();
+        let receiver = room.0.expected.get();
+        let from = if receiver == Name::ROOT { Vec::new() } else { vec![self.scope.core.shared.path(receiver)] };
+        self.need(what.into(), from, room.0.wire.get());
+    }
+
+    fn need(&self, what: String, from: Vec<String>, wire: Option<u32>) {
+        self.scope.core.shared.needs.borrow_mut().push(Need { context: self.scope.name, what, from, wire });
     }
 
     /// Says that so many more pieces of work are to be done, for whoever watches the run ([`Monitor`](crate::Monitor)).

@@ -216,6 +216,16 @@ impl Moment {
     pub(crate) const NEVER: Moment = Moment { who: Name::ROOT, domain: NO_DOMAIN, cycle: 0 };
 }
 
+/// What a context needs to get on.
+pub(crate) struct Need {
+    pub(crate) context: Name,
+    pub(crate) what: String,
+    /// Who could provide it: a path or another name of a context, or who last took from an outlet.
+    pub(crate) from: Vec<String>,
+    /// The wire on which he gives credits back, if it is a link.
+    pub(crate) wire: Option<u32>,
+}
+
 /// What a model asks of the run, to be done at the end of the window.
 pub(crate) enum Control {
     /// Start another region of the statistics.
@@ -252,6 +262,11 @@ pub(crate) struct Shared {
     /// The ends of links that lie here.
     pub(crate) ends: RefCell<LinkEnds>,
     pub(crate) recorder: Option<Recorder>,
+    /// Whether contexts are being asked what they need, and what they have told.
+    pub(crate) explaining: Cell<bool>,
+    pub(crate) needs: RefCell<Vec<Need>>,
+    /// Other names of contexts.
+    pub(crate) aliases: RefCell<Vec<(String, Name)>>,
     /// The builder of this partition has given up: nothing is to run.
     pub(crate) abandoned: Cell<bool>,
     /// A run without links obeys [`Control`] at once, as no other partition is there to wait for.
@@ -276,6 +291,9 @@ impl Shared {
             written: RefCell::default(),
             ends: RefCell::default(),
             recorder,
+            explaining: Cell::new(false),
+            needs: RefCell::default(),
+            aliases: RefCell::default(),
             abandoned: Cell::new(false),
             alone,
         })

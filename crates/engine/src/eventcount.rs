@@ -54,6 +54,8 @@ pub(crate) struct Inner {
     pub(crate) expected: Cell<Name>,
     /// The wire of a link that advances it, if one does.
     pub(crate) wire: Cell<Option<u32>>,
+    /// Whether those who wait here can be asked what they need.
+    pub(crate) explains: Cell<bool>,
 }
 
 /// A moment taken down. Field by field: copied as a whole it would go through memory in pieces of other sizes, which the
@@ -108,6 +110,7 @@ impl EventCount {
             recent: [const { Record::new() }; 4],
             expected: Cell::new(Name::ROOT),
             wire: Cell::new(None),
+            explains: Cell::new(false),
         });
         register(&core.shared, &inner);
         EventCount(inner)
@@ -139,6 +142,14 @@ impl EventCount {
     #[inline]
     pub fn next(&self) -> Wait<'_> {
         self.wait(self.count() + 1)
+    }
+
+    /// Waits until the count is at least `value`, as [`wait`](EventCount::wait) does, and says `false` then. It says `true` when a
+    /// report on a run that does not get on is made: the context should tell what it [needs](crate::Context::needs), if anything,
+    /// and wait again. `while bell.rest(value).await { self.explain(&cx) }` does so.
+    #[inline]
+    pub fn rest(&self, value: u64) -> Rest<'_> {
+        Rest { wait: self.wait(value), asked: self.0.core.shared.explaining.get() }
     }
 
     /// Waits until the count is at least `value`, but no longer than `limit` cycles. Says whether the count got there.
@@ -334,6 +345,30 @@ impl Drop for Wait<'_> {
         if self.waiter != NOBODY {
             give_up(&self.eventcount.0, self.waiter);
         }
+    }
+}
+
+/// The future of [`EventCount::rest`].
+#[must_use = "a wait does nothing unless it is awaited"]
+pub struct Rest<'a> {
+    wait: Wait<'a>,
+    /// Whether the report that is being made has been told already.
+    asked: bool,
+}
+
+impl Future for Rest<'_> {
+    type Output = bool;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut PollContext<'_>) -> Poll<bool> {
+        let inner = &self.wait.eventcount.0;
+        if !self.asked && inner.core.shared.explaining.get() {
+            inner.withdraw(self.wait.waiter);
+            self.wait.waiter = NOBODY;
+            return Poll::Ready(true);
+        }
+        inner.explains.set(true);
+        Pin::new(&mut self.wait).poll(context).map(|()| false)
     }
 }
 

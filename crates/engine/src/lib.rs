@@ -76,7 +76,7 @@ pub use arbiter::RoundRobin;
 pub use context::{Context, Pause, Scope, Settle};
 pub use credits::Credits;
 pub use energy::Energy;
-pub use eventcount::{EventCount, Reason, Wait, WaitFor};
+pub use eventcount::{EventCount, Reason, Rest, Wait, WaitFor};
 pub use journal::{Auditor, Entry, Journal, Pen};
 pub use link::{LinkReceiver, LinkSender, LinkSpec};
 pub use model::{ClockId, Headway, Model, Monitor, Outcome, Run, RunOptions};

@@ -18,7 +18,8 @@ use crate::{
 };
 use std::{
     cell::{Cell, RefCell},
-    rc::Rc,
+    collections::BTreeMap,
+    rc::{Rc, Weak},
     sync::{Arc, Mutex},
 };
 
@@ -263,10 +264,40 @@ impl Partition {
         }
     }
 
+    /// Asks those who can tell what they need; gives their contexts, with what each waits for and since when.
+    fn explanations(&self) -> BTreeMap<Name, Time> {
+        let mut asked = BTreeMap::new();
+        let mut domains = self.domains.borrow_mut();
+        let eventcounts: Vec<_> = self.shared.eventcounts.borrow().iter().filter_map(Weak::upgrade).collect();
+        self.shared.explaining.set(true);
+        for eventcount in eventcounts.into_iter().filter(|eventcount| eventcount.explains.get()) {
+            let domain = domains.iter_mut().find(|domain| domain.core.index == eventcount.core.index);
+            let domain = domain.expect("an eventcount belongs to a domain of its partition");
+            for waiter in eventcount.waiters() {
+                asked.insert(domain.name_of(waiter.id), domain.core.clock.edge(waiter.since));
+                domain.explain(waiter.id);
+            }
+        }
+        self.shared.explaining.set(false);
+        asked
+    }
+
     /// Who waits here, and who could wake others elsewhere.
     pub(crate) fn knowledge(&self) -> Knowledge {
         let path_of = |name: Name| (name != Name::ROOT).then(|| self.shared.path(name));
-        let mut waiting = Vec::new();
+        let asked = self.explanations();
+        let needs = self.shared.needs.take().into_iter().map(|need| Waiting {
+            context: self.shared.path(need.context),
+            on: need.what,
+            held_up: true,
+            explained: true,
+            since: asked.get(&need.context).copied().unwrap_or(Time::ZERO),
+            wakers: need.from,
+            advances: 0,
+            last_advances: Vec::new(),
+            wire: need.wire,
+        });
+        let mut waiting: Vec<Waiting> = needs.collect();
         for eventcount in self.shared.eventcounts.borrow().iter().filter_map(|eventcount| eventcount.upgrade()) {
             let waiters = eventcount.waiters();
             if waiters.is_empty() {
@@ -284,21 +315,27 @@ impl Partition {
             let domain = domains.iter().find(|domain| domain.core.index == eventcount.core.index);
             let domain = domain.expect("an eventcount belongs to a domain of its partition");
             for waiter in waiters {
+                let name = domain.name_of(waiter.id);
+                // Who was asked what he needs has told it; else he is at rest, and nobody's rest is anybody's fault.
+                let since = asked.get(&name).copied();
                 waiting.push(Waiting {
-                    context: self.shared.path(domain.name_of(waiter.id)),
+                    context: self.shared.path(name),
                     on: self.shared.path(eventcount.name),
                     held_up: Waiting::held_up(domain.slot(waiter.id).server, eventcount.reason),
-                    since: domain.core.clock.edge(waiter.since),
-                    wakers: wakers.clone(),
+                    explained: false,
+                    since: since.unwrap_or_else(|| domain.core.clock.edge(waiter.since)),
+                    wakers: if since.is_some() { Vec::new() } else { wakers.clone() },
                     advances,
                     last_advances: last_advances.clone(),
-                    wire: eventcount.wire.get(),
+                    wire: eventcount.wire.get().filter(|_| since.is_none()),
                 });
             }
         }
         let ends = self.shared.ends.borrow();
         let bringers = ends.bringers.iter().filter_map(|(wire, who)| Some((*wire, path_of(who.get())?)));
-        Knowledge { waiting, bringers: bringers.collect() }
+        let aliases = self.shared.aliases.borrow();
+        let aliases = aliases.iter().map(|(alias, name)| (alias.clone(), self.shared.path(*name)));
+        Knowledge { waiting, bringers: bringers.collect(), aliases: aliases.collect() }
     }
 
     /// The trace taken here, each event with the time at which it was taken down.

@@ -137,6 +137,10 @@ impl<T> Outlet<T> {
         }
     }
 
+    pub(crate) fn credits(&self, lane: Lane) -> &Credits {
+        &self.room[lane as usize]
+    }
+
     /// How many items can be sent in `lane` without waiting.
     pub fn free(&self, lane: Lane) -> u64 {
         self.wire.collect_credits();

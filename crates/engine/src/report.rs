@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt};
 pub struct Waiting {
     /// The path of the context.
     pub context: String,
-    /// The path of the eventcount it waits for.
+    /// What it waits for: the path of an eventcount, or what it told itself.
     pub on: String,
     /// Whether it is held up: it should end but does not, or it waits for room or an answer. A server that has nothing
     /// to do is not.
@@ -22,6 +22,9 @@ pub struct Waiting {
     pub advances: u64,
     /// The last advances, the newest last: when and by whom.
     pub last_advances: Vec<(Time, String)>,
+    /// Whether it told what it needs itself.
+    #[serde(default)]
+    pub explained: bool,
     /// The wire of a link that brings what it waits for.
     #[serde(skip)]
     pub(crate) wire: Option<u32>,
@@ -39,6 +42,8 @@ pub(crate) struct Knowledge {
     pub(crate) waiting: Vec<Waiting>,
     /// The wires that start there and who puts mail on each.
     pub(crate) bringers: Vec<(u32, String)>,
+    /// Other names of contexts, and their paths.
+    pub(crate) aliases: Vec<(String, String)>,
 }
 
 /// Who waits for what when a run does not get on.
@@ -56,8 +61,10 @@ impl WaitReport {
     pub(crate) fn new(time: Time, knowledge: Vec<Knowledge>) -> WaitReport {
         let mut bringers: BTreeMap<u32, Vec<String>> = BTreeMap::new();
         let mut waiting = Vec::new();
+        let mut aliases = BTreeMap::new();
         for mut partition in knowledge {
             waiting.append(&mut partition.waiting);
+            aliases.extend(partition.aliases);
             for (wire, who) in partition.bringers {
                 bringers.entry(wire).or_default().push(who);
             }
@@ -65,6 +72,11 @@ impl WaitReport {
         for waits in &mut waiting {
             let over_a_link = waits.wire.and_then(|wire| bringers.get(&wire));
             waits.wakers.extend(over_a_link.into_iter().flatten().cloned());
+            for waker in &mut waits.wakers {
+                if let Some(path) = aliases.get(waker) {
+                    waker.clone_from(path);
+                }
+            }
             waits.wakers.sort();
             waits.wakers.dedup();
         }
@@ -73,16 +85,18 @@ impl WaitReport {
         WaitReport { time, waiting, circle }
     }
 
-    /// Whether anybody is held up: if not, all is well.
+    /// Whether anybody is held up: if not, all is well. What a server tells that is missing is no trouble by itself.
     pub fn anybody_held_up(&self) -> bool {
-        self.waiting.iter().any(|waits| waits.held_up)
+        self.waiting.iter().any(|waits| waits.held_up && !waits.explained)
     }
 }
 
 /// Finds contexts that wait for each other in a circle, through somebody who is held up. The first in the order of paths.
 fn circle(waiting: &[Waiting]) -> Vec<String> {
-    let wakers: BTreeMap<&str, &[String]> =
-        waiting.iter().map(|waits| (waits.context.as_str(), waits.wakers.as_slice())).collect();
+    let mut wakers: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
+    for waits in waiting {
+        wakers.entry(&waits.context).or_default().extend(&waits.wakers);
+    }
     let mut done = std::collections::BTreeSet::new();
     for start in waiting.iter().filter(|waits| waits.held_up) {
         // A depth-first walk: `path` is the way from `start`, with the place in each one's list of wakers.
@@ -117,12 +131,16 @@ impl fmt::Display for WaitReport {
             writeln!(f, "  {waits}")?;
         }
         if self.circle.is_empty() {
-            return write!(f, "no circle: somebody ended or rests without doing what the others wait for");
+            return write!(
+                f,
+                "no circle: a context that others wait for has ended, or is at rest and does not provide it"
+            );
         }
         writeln!(f, "the circle, each waiting for the next:")?;
         writeln!(f, "  {} -> {}", self.circle.join(" -> "), self.circle[0])?;
         write!(f, "last events on it:")?;
-        for waits in self.waiting.iter().filter(|waits| self.circle.contains(&waits.context)) {
+        let on_it = |waits: &&Waiting| self.circle.contains(&waits.context) && !waits.explained;
+        for waits in self.waiting.iter().filter(on_it) {
             for (time, by) in &waits.last_advances {
                 write!(f, "\n  {time}: {by} advanced {}", waits.on)?;
             }
@@ -138,7 +156,8 @@ impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} waits for {} since {}", self.context, self.on, self.since)?;
         match self.wakers.as_slice() {
-            [] => write!(f, "; nobody is known who could wake it"),
+            [] => write!(f, "; no context is known that could provide it"),
+            wakers if self.explained => write!(f, "; could be provided by {}", wakers.join(", ")),
             wakers => write!(f, "; could be woken by {}", wakers.join(", ")),
         }
     }
@@ -157,6 +176,7 @@ mod tests {
             context: context.to_owned(),
             on: format!("{context}.room"),
             held_up: true,
+            explained: false,
             since: Time::ZERO,
             wakers: wakers.iter().map(|who| who.to_string()).collect(),
             advances: 0,
@@ -181,8 +201,9 @@ mod tests {
     fn who_brings_mail_over_a_link_is_found_in_another_partition() {
         let mut a = waits("a", &[]);
         a.wire = Some(7);
-        let here = Knowledge { waiting: vec![a], bringers: vec![] };
-        let there = Knowledge { waiting: vec![waits("b", &["a"])], bringers: vec![(7, "b".to_owned())] };
+        let here = Knowledge { waiting: vec![a], ..Knowledge::default() };
+        let bringers = vec![(7, "b".to_owned())];
+        let there = Knowledge { waiting: vec![waits("b", &["a"])], bringers, ..Knowledge::default() };
         let report = WaitReport::new(Time::nanos(5), vec![here, there]);
         assert_eq!(report.circle, ["a", "b"]);
         assert!(report.to_string().contains("a waits for a.room since 0 fs; could be woken by b"), "{report}");

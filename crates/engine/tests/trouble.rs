@@ -77,7 +77,7 @@ fn a_server_at_rest_is_no_deadlock_but_a_context_that_should_end_is() {
     });
     let Outcome::Deadlock(report) = waiting.outcome else { panic!("{}", waiting.outcome) };
     assert_eq!(report.circle, [""; 0]);
-    assert!(report.to_string().contains("nobody is known who could wake it"), "{report}");
+    assert!(report.to_string().contains("no context is known that could provide it"), "{report}");
 }
 
 #[test]
@@ -225,6 +225,55 @@ fn a_model_whose_builder_gives_up_does_not_run() {
         });
         let run = model.run(&RunOptions { threads, ..RunOptions::default() });
         assert_eq!((run.outcome, run.events), (Outcome::Stopped, 0));
+    }
+}
+
+#[test]
+fn a_context_that_rests_tells_what_it_needs_and_of_whom() {
+    for threads in [1, 2] {
+        let mut model = Model::new();
+        let clock = model.clock(Hertz::giga(1));
+        let spec = LinkSpec { latency: Time::nanos(5), capacity: 4, bytes_per_cycle: None };
+        let (asks, asked) = model.link::<u32>("asks", spec);
+        // Each serves the other and, in the middle of that, asks for something in return.
+        model.partition(move |partition| {
+            let scope = partition.scope(clock);
+            let (outlet, bell) = (scope.sender(asks), scope.scope("cache").eventcount("work"));
+            scope.scope("cache").serve("control", async move |cx| {
+                cx.known_as("node 1");
+                outlet.send(Lane::Request, 7, 8).await;
+                let seen = bell.count();
+                while bell.rest(seen + 1).await {
+                    cx.needs("line 0x40", "node 2");
+                }
+            });
+            scope.spawn("client", async |cx| cx.scope().eventcount("answer").next().await);
+        });
+        model.partition(move |partition| {
+            let scope = partition.scope(clock);
+            let (inlet, bell) = (scope.receiver(asked), scope.scope("memory").eventcount("work"));
+            let idle = scope.eventcount("idle");
+            scope.scope("memory").serve("control", async move |cx| {
+                cx.known_as("node 2");
+                inlet.recv(Lane::Request).await;
+                while bell.rest(1).await {
+                    cx.needs("an acknowledgement", "node 1");
+                }
+            });
+            scope.serve("at_rest", async move |_| while idle.rest(1).await {});
+        });
+        let run = model.run(&RunOptions { threads, ..RunOptions::default() });
+        let Outcome::Deadlock(report) = run.outcome else { panic!("{}", run.outcome) };
+        assert_eq!(report.circle, ["cache.control", "memory.control"]);
+        let text = report.to_string();
+        assert!(
+            text.contains("cache.control waits for line 0x40 since 0 fs; could be provided by memory.control"),
+            "{text}"
+        );
+        assert!(
+            text.contains("memory.control waits for an acknowledgement since 5 ns; could be provided by cache.control"),
+            "{text}"
+        );
     }
 }
 

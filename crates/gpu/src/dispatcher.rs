@@ -121,11 +121,12 @@ impl Dispatcher {
 
     pub async fn run(mut self, cx: Context) {
         let mut launches = 0;
+        cx.provides(&self.done);
         loop {
             let launch = match self.work.recv().await {
                 Work::Launch(launch) => *launch,
                 Work::Flush => {
-                    self.order_below(Access::Flush).await;
+                    self.order_below(Access::Flush, &cx).await;
                     self.done.advance();
                     continue;
                 }
@@ -136,11 +137,11 @@ impl Dispatcher {
             launches += 1;
             cx.pause(if launches == 1 { self.spec.first_launch } else { self.spec.launch }).await;
             if self.spec.invalidate {
-                self.order(Access::Invalidate, mem::Scope::Device).await;
+                self.order(Access::Invalidate, mem::Scope::Device, &cx).await;
                 match launch.forget {
                     Forget::Nothing => {}
-                    Forget::Shared => self.order_below(Access::Invalidate).await,
-                    Forget::Everything => self.order(Access::Invalidate, mem::Scope::System).await,
+                    Forget::Shared => self.order_below(Access::Invalidate, &cx).await,
+                    Forget::Everything => self.order(Access::Invalidate, mem::Scope::System, &cx).await,
                 }
             }
             self.tell_all(Command::Launched).await;
@@ -148,9 +149,9 @@ impl Dispatcher {
                 return cx.fail(message);
             }
             // Everything must have left the first caches before the shared ones below are told.
-            self.order(Access::Flush, mem::Scope::Device).await;
+            self.order(Access::Flush, mem::Scope::Device, &cx).await;
             if launch.share.1 == 1 {
-                self.order_below(Access::Flush).await;
+                self.order_below(Access::Flush, &cx).await;
             }
             self.kernel_cycles.record(cx.now().0 - start);
             self.done.advance();
@@ -174,7 +175,7 @@ impl Dispatcher {
                 let free = (0..count).map(|n| (turn + n) % count);
                 let taken = free.into_iter().find_map(|unit| Some((unit, self.units[unit].books.take(&needs)?)));
                 let Some((unit, simds)) = taken else {
-                    self.bell.wait(seen + 1).await;
+                    self.rest(seen + 1, cx).await;
                     continue;
                 };
                 let start = Command::Start { running: Arc::clone(running), index, simds: simds.clone() };
@@ -193,7 +194,21 @@ impl Dispatcher {
             if self.under_way == 0 {
                 return Ok(());
             }
-            self.bell.wait(seen + 1).await;
+            self.rest(seen + 1, cx).await;
+        }
+    }
+
+    /// Waits for reports of compute units.
+    async fn rest(&self, value: u64, cx: &Context) {
+        while self.bell.rest(value).await {
+            for unit in &self.units {
+                let what = match unit.running.len() {
+                    0 if self.orders == 0 => continue,
+                    0 => "its caches to carry out an order".to_owned(),
+                    workgroups => format!("{workgroups} workgroups to end"),
+                };
+                cx.needs_of_receiver(what, &unit.commands, Lane::Request);
+            }
         }
     }
 
@@ -222,28 +237,28 @@ impl Dispatcher {
     }
 
     /// Has every unit tell its caches, and waits until all have done it.
-    async fn order(&mut self, access: Access, scope: mem::Scope) {
+    async fn order(&mut self, access: Access, scope: mem::Scope, cx: &Context) {
         self.orders = self.units.len();
         self.tell_all(Command::Order { access, scope }).await;
-        self.await_orders().await;
+        self.await_orders(cx).await;
     }
 
     /// Has the shared caches told, by way of one unit.
-    async fn order_below(&mut self, access: Access) {
+    async fn order_below(&mut self, access: Access, cx: &Context) {
         self.orders = 1;
         let order = Command::Order { access, scope: mem::Scope::System };
         self.units[0].commands.send(Lane::Request, order, HEADER).await;
-        self.await_orders().await;
+        self.await_orders(cx).await;
     }
 
-    async fn await_orders(&mut self) {
+    async fn await_orders(&mut self, cx: &Context) {
         loop {
             let seen = self.bell.count();
             self.hear();
             if self.orders == 0 {
                 return;
             }
-            self.bell.wait(seen + 1).await;
+            self.rest(seen + 1, cx).await;
         }
     }
 }

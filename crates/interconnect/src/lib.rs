@@ -17,4 +17,4 @@ pub use flit_link::{FlitLinkSpec, flit_link};
 pub use freight::{Freight, NetworkError, Station};
 pub use network::{NetworkSpec, Topology, network};
 pub use reporter::Reporter;
-pub use wire::{HEADER, PATIENCE, Packet, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane};
+pub use wire::{HEADER, PATIENCE, Packet, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane, name_of};

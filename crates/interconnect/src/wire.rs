@@ -1,6 +1,6 @@
 //! What travels between caches, what it weighs, and how it is sent without holding the sender up.
 
-use engine::{EventCount, Inlet, Lane, Outlet, Scope};
+use engine::{Context, EventCount, Inlet, Lane, Outlet, Scope};
 use mem::{Atomic, LINE, LineAddr};
 use protocol::{Msg, Node};
 use std::{
@@ -41,6 +41,11 @@ pub struct Wire<In, Out> {
     pub to: Outlet<Out>,
 }
 
+/// The name by which elements know the context of a node ([`Context::known_as`]).
+pub fn name_of(node: Node) -> String {
+    format!("node {}", node.0)
+}
+
 /// The bytes that a message puts on a wire.
 pub fn bytes(msg: &Msg<LINE>) -> u64 {
     HEADER + msg.data.mask().len() as u64
@@ -79,8 +84,13 @@ pub struct Sender<T> {
 
 struct Backlog<T> {
     items: RefCell<VecDeque<(T, u64)>>,
+    /// Whether its context waits for room for an item.
+    is_sending: Cell<bool>,
     work: EventCount,
 }
+
+/// The names of the contexts that send what did not fit, by lane.
+const SENDERS: [&str; 3] = ["send_request", "send_reply", "send_coherence"];
 
 impl<T: 'static> Sender<T> {
     /// `bell` is rung whenever a lane has become clear.
@@ -90,9 +100,9 @@ impl<T: 'static> Sender<T> {
     }
 
     fn start(&self, lane: Lane) -> Rc<Backlog<T>> {
-        let name = ["send_request", "send_reply", "send_coherence"][lane as usize];
+        let name = SENDERS[lane as usize];
         let work = self.scope.scope(name).eventcount("work");
-        let backlog = Rc::new(Backlog { items: RefCell::default(), work });
+        let backlog = Rc::new(Backlog { items: RefCell::default(), is_sending: Cell::new(false), work });
         let (own, outlet) = (Rc::clone(&backlog), self.outlet.clone());
         let (pending, bell) = (self.pending.clone(), self.bell.clone());
         self.scope.serve(name, |_| async move {
@@ -100,7 +110,9 @@ impl<T: 'static> Sender<T> {
                 let next = own.items.borrow_mut().pop_front();
                 match next {
                     Some((item, bytes)) => {
+                        own.is_sending.set(true);
                         outlet.send(lane, item, bytes).await;
+                        own.is_sending.set(false);
                         pending.0.set(pending.0.get() - 1);
                     }
                     None => {
@@ -111,6 +123,16 @@ impl<T: 'static> Sender<T> {
             }
         });
         backlog
+    }
+
+    /// Tells a report on a run that does not get on for which wires the element waits: by the contexts that wait for room on them.
+    pub fn explain(&self, cx: &Context) {
+        for (backlog, name) in self.lanes.iter().zip(SENDERS) {
+            if backlog.get().is_some_and(|backlog| backlog.is_sending.get()) {
+                let sender = format!("{}.{name}", self.scope.path());
+                cx.needs("room on a wire for what it has to send", sender);
+            }
+        }
     }
 
     /// The wire itself, for an element that can wait until there is room.
@@ -186,6 +208,11 @@ impl<T: 'static> Router<T> {
         });
         let senders = senders.collect();
         Self { senders, routes: routes.into(), lifts_requests: false, era: 0 }
+    }
+
+    /// Tells a report on a run that does not get on for which wires the element waits.
+    pub fn explain(&self, cx: &Context) {
+        self.senders.iter().for_each(|sender| sender.explain(cx));
     }
 
     /// Whether a way leads to a node.

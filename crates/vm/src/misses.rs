@@ -38,6 +38,11 @@ impl Misses {
         Misses { slots: vec![None; count], under_way: scope.level("misses_under_way") }
     }
 
+    /// How many pages are being looked up.
+    pub fn count(&self) -> usize {
+        self.slots.iter().flatten().count()
+    }
+
     /// Whether the page of an address is being looked up, and under which number.
     pub fn find(&self, asid: Asid, address: VirtAddr) -> Search {
         let page = address.align_down(PageSize::Small.bytes());

@@ -142,8 +142,20 @@ impl Mmu {
             }
             match more {
                 true => cx.pause(1).await,
-                false => self.bell.wait(seen + 1).await,
+                false => {
+                    while self.bell.rest(seen + 1).await {
+                        self.explain(&cx);
+                    }
+                }
             }
+        }
+    }
+
+    /// Tells a report on a run that does not get on what this unit waits for.
+    fn explain(&self, cx: &Context) {
+        self.below.explain(cx);
+        if self.misses.count() > 0 {
+            cx.needs_of_receiver(format!("{} translations", self.misses.count()), self.below.outlet(), Lane::Request);
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Order {
     /// What is still to be done, the next thing first.
     stages: VecDeque<Stage>,
     /// So many have not answered.
-    awaited: usize,
+    pub awaited: usize,
     /// The latest time that has been heard of.
     pub(super) time: Stamp,
 }

@@ -22,7 +22,7 @@ mod units;
 
 use crate::{CoreSpec, Executed, Program, predictor::Predictor};
 use account::{Account, Counts};
-use engine::{Context, EventCount, Inlet, Reason, Scope};
+use engine::{Context, EventCount, Inlet, Lane, Reason, Scope};
 use interconnect::{Pending, Sender, Wire};
 use mem::{Reply, Request};
 pub use memory::thread_of;
@@ -157,8 +157,13 @@ impl Core {
                 Some(cycle) if self.pipeline.in_flight == 0 && !self.rings_bell => cx.pause(cycle - now).await,
                 Some(cycle) if self.rings_bell => _ = self.bell.wait_for(rung + 1, cycle - now).await,
                 Some(cycle) => _ = self.answers.wait_for(answered + 1, cycle - now).await,
-                None if self.rings_bell => self.bell.wait(rung + 1).await,
-                None => self.answers.wait(answered + 1).await,
+                None => {
+                    let (bell, value) =
+                        if self.rings_bell { (&self.bell, rung + 1) } else { (&self.answers, answered + 1) };
+                    while bell.rest(value).await {
+                        self.pipeline.explain(&cx);
+                    }
+                }
             }
         }
     }
@@ -192,6 +197,17 @@ impl Pipeline {
         self.decode(now);
         self.fetch(rung, now, cx.time());
         self.account.cycle(&self.threads, self.committed_now || self.dispatched_now);
+    }
+
+    /// Tells a report on a run that does not get on what this core waits for.
+    fn explain(&self, cx: &Context) {
+        for (_, sender) in [&self.data, &self.code] {
+            sender.explain(cx);
+            if self.in_flight > 0 {
+                let what = format!("answers, {} of all its requests", self.in_flight);
+                cx.needs_of_receiver(what, sender.outlet(), Lane::Request);
+            }
+        }
     }
 
     /// The first cycle after this one in which something happens by itself.

@@ -324,10 +324,34 @@ impl ComputeUnit {
                     let (bell, seen) = (self.bell(), self.bell().count());
                     match next {
                         Next::At(cycle) => _ = bell.wait_for(seen + 1, cycle - now).await,
-                        _ => bell.wait(seen + 1).await,
+                        _ => {
+                            while bell.rest(seen + 1).await {
+                                self.explain(&cx);
+                            }
+                        }
                     }
                 }
             }
+        }
+    }
+
+    /// Tells a report on a run that does not get on what this unit waits for.
+    fn explain(&self, cx: &Context) {
+        let waves = self.unit.waves.iter().flatten();
+        let scalar = waves.clone().filter(|wave| wave.scalar > 0).count();
+        let code = waves.filter(|wave| wave.fetching.is_some()).count();
+        let caches = [
+            (self.unit.lines_under_way, "answers of its vector cache", &self.ends.vector.1),
+            (scalar, "wavefronts' answers of its scalar cache", &self.ends.scalar.1),
+            (code, "lines of code", &self.ends.code.1),
+            (self.unit.orders, "orders to be carried out by its caches", &self.ends.vector.1),
+        ];
+        if self.waits == UnitWaits::ForSlots && self.unit.lines_under_way == 0 {
+            let slots = self.unit.spec.line_slots;
+            cx.needs(format!("slots for more lines of one vector access than it has ({slots})"), cx.scope().path());
+        }
+        for (count, what, cache) in caches.into_iter().filter(|(count, ..)| *count > 0) {
+            cx.needs_of_receiver(format!("{count} {what}"), cache, Lane::Request);
         }
     }
 

@@ -24,17 +24,14 @@ fn changes(name: &str) -> Vec<String> {
 #[test]
 fn every_number_of_every_machine_is_bounded() {
     for name in shipped() {
-        let (mut huge, mut all) = (0, 0);
-        for change in changes(name) {
+        let meant = |change: &String| change.contains("9223372036854775807") && !change.contains("jitter_seed");
+        let huge: Vec<String> = changes(name).into_iter().filter(meant).collect();
+        assert!(huge.len() > 60, "{name} has {} numbers", huge.len());
+        for change in huge {
             let loaded = Machine::load(name, std::slice::from_ref(&change));
-            all += 1;
-            if change.contains("9223372036854775807") && !change.starts_with("cpu.core.jitter_seed") {
-                huge += 1;
-                let refused = loaded.err().unwrap_or_else(|| panic!("{name} is built with {change}")).to_string();
-                assert!(refused.starts_with(&format!("--set {change}: ")), "{refused}");
-            }
+            let refused = loaded.err().unwrap_or_else(|| panic!("{name} is built with {change}")).to_string();
+            assert!(refused.starts_with(&format!("--set {change}: ")), "{refused}");
         }
-        assert!(huge > 60 && all > 4 * 60, "{name} has {huge} numbers");
     }
 }
 

@@ -39,6 +39,16 @@ fn a_workload_is_right_with_explicit_copies_and_refuses_pointers_that_the_machin
     assert_eq!(with("none").code, Some(2), "there is no fine-grained shared memory");
 }
 
+/// A probe of a line that is being flushed comes after the flush then.
+#[test]
+fn a_kernel_comes_to_its_end_in_a_hierarchy_of_memories_with_a_long_way_to_its_second_level_cache() {
+    for latency in ["46 ns", "500 ns"] {
+        let far = format!("wires.l1_l2.latency={latency}");
+        let Ran { code, out } = tiny("histogram", "mini-nmoesi", &["--set", &far]);
+        assert!(code == Some(0) && out.contains(": right"), "{latency}: {out}");
+    }
+}
+
 /// Those that launch once, often, with atomic accesses, with barriers, and with control flow that diverges.
 const HANDFUL: [&str; 5] = ["matmul", "bitonic-sort", "histogram", "reduction", "bfs"];
 

@@ -39,7 +39,7 @@ const LIMIT: u64 = 20_000;
 fn run(case: &mut Case) -> Result<Did, String> {
     let built_in = &workloads::ALL[case.random.below(workloads::ALL.len())];
     let mut file = if case.random.one_in(2) { case.random.pick(&OBJECTS).to_vec() } else { built_in.object.to_vec() };
-    let count = 1 + case.random.below(6);
+    let count = 1 + case.random.below(3);
     let damages = (0..count).map(|_| case.random.bits()).collect();
     let damages: Vec<u64> = case.steps(damages);
     case.note(&format!("{} bytes, damaged by {} steps", file.len(), damages.len()));

@@ -150,7 +150,7 @@ fn inside(cohesim: &Path, program: &Program, options: &[String], folder: &Path) 
     command.current_dir(folder).args(["run", &program.path, "--json"]).args(options).args(program.tail(folder));
     let mut ended = limited::run(&mut command, CPU_LIMIT, WALL_LIMIT)?;
     let report: Option<serde_json::Value> = serde_json::from_str(&ended.out).ok();
-    if let Some(output) = report.as_ref().and_then(|report| report["output"].as_str()) {
+    if let Some(output) = report.as_ref().and_then(|report| report["stdout"].as_str()) {
         ended.out = output.to_owned();
     }
     Ok(ended)

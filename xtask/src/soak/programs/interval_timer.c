@@ -11,7 +11,7 @@ static void tick(int signal) { ticks++; }
 int main(void) {
     struct sigaction action = {.sa_handler = tick};
     sigaction(SIGALRM, &action, NULL);
-    struct itimerval every = {{0, 500}, {0, 300}};
+    struct itimerval every = {{0, 80}, {0, 60}};
     setitimer(ITIMER_REAL, &every, NULL);
     while (ticks < 3) pause();
     puts("three ticks while it waited");

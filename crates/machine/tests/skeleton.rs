@@ -208,7 +208,8 @@ fn without_invalidation(change: impl Fn(&mut Gpu, VirtAddr, &Kernel)) -> Outcome
         }
         let memory = &sums.gpu.memory;
         mirror::push(&mut session, &regions, |address, bytes| memory.read(address, bytes).is_ok());
-        let launch = Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at: Time::ZERO };
+        let launch =
+            Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at: Time::ZERO, warm_up: false };
         if session.launch(launch).is_err() {
             break;
         }

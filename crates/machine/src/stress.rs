@@ -107,6 +107,8 @@ pub(crate) struct Conductor {
     groups: Vec<Vec<(Outlet<Command>, Inlet<Read>)>>,
     /// Whether a GPU may hold copies that another has made stale.
     stale_copies: bool,
+    /// Whether what one GPU writes may lie in another's cache, which is its home.
+    homes_in_caches: bool,
     observer: Option<Reporter>,
 }
 
@@ -114,13 +116,13 @@ impl Conductor {
     pub fn new(
         stress: Stress,
         testers: Vec<Vec<ConductorEnd>>,
-        stale_copies: bool,
+        (stale_copies, homes_in_caches): (bool, bool),
         observer: Option<Reporter>,
         scope: &Scope,
     ) -> Self {
         let place = |ConductorEnd(commands, reports)| (scope.sender(commands), scope.receiver(reports));
         let groups = testers.into_iter().map(|testers| testers.into_iter().map(place).collect()).collect();
-        Self { stress, groups, stale_copies, observer }
+        Self { stress, groups, stale_copies, homes_in_caches, observer }
     }
 
     pub async fn run(self, cx: Context) {
@@ -130,6 +132,10 @@ impl Conductor {
             self.tell(Command::Play, usize::MAX).await;
             self.order(Access::Flush, mem::Scope::Device, usize::MAX).await;
             self.order(Access::Flush, mem::Scope::System, 1).await;
+            if self.homes_in_caches {
+                // A home may have flushed before a write of another GPU arrived there.
+                self.order(Access::Flush, mem::Scope::System, 1).await;
+            }
             if let Some(observer) = &self.observer {
                 observer.tell(LineAddr(0), Seen::Synchronised);
             }

@@ -169,3 +169,12 @@ fn every_read_is_right_where_a_cache_has_several_ports() {
         assert_eq!(run.outcome, Outcome::Finished, "{protocol}");
     }
 }
+
+#[test]
+fn what_is_in_flight_to_a_home_in_another_gpu_s_cache_reaches_memory_too() {
+    for latency in ["100 ns", "2 us"] {
+        let wire = format!("wires.l2_memory.latency={latency}");
+        let changes = [SMALL, &[wire.as_str()]].concat();
+        assert_eq!(run_lines("mini-hmg", &changes, 3, 2_000, 1).outcome, Outcome::Finished, "{latency}");
+    }
+}

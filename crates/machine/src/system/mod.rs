@@ -394,6 +394,7 @@ impl Leads {
 fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts) {
     let (spec, unit) = (machine.dispatcher, machine.compute_unit);
     let stale_copies = machine.gpus > 1 && !machine.protocol.coherent;
+    let homes_in_caches = machine.gpus > 1 && matches!(machine.protocol.l2, L2::Peers(_));
     let timed = machine.protocol.timed;
     parts.add(0, move |root| {
         let host = root.scope("host");
@@ -413,7 +414,7 @@ fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts
             }
             Leads::Program(..) => {}
             Leads::Conductor(stress, gpus, message) => {
-                let conductor = Conductor::new(stress, gpus, stale_copies, observer, &host);
+                let conductor = Conductor::new(stress, gpus, (stale_copies, homes_in_caches), observer, &host);
                 host.spawn("conductor", |cx| async {
                     match message {
                         Some(read) => conductor.pass(read).await,

@@ -205,19 +205,19 @@ pub struct ComputeUnit {
     /// Rung when something comes in: one for each thing that the unit can wait for.
     bells: [EventCount; 3],
     /// Which of them is rung.
-    waits: UnitWaits,
+    waits: WaitsFor,
     /// For how many cycles more it tries to send before it waits until there is room.
     patience: u32,
 }
 
 /// What a unit waits for that can do nothing by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum UnitWaits {
-    ForWork,
+enum WaitsFor {
+    Work,
     /// For slots for the lines of a vector access.
-    ForSlots,
+    Slots,
     /// For room on the wire to one of its caches.
-    ForRoom,
+    Room,
 }
 
 impl ComputeUnit {
@@ -286,7 +286,7 @@ impl ComputeUnit {
             scope.eventcount_for("line_slots", Reason::Resource),
             scope.eventcount_for("room_in_caches", Reason::Resource),
         ];
-        Self { unit, ends, commands, reports, bells, waits: UnitWaits::ForWork, patience: PATIENCE }
+        Self { unit, ends, commands, reports, bells, waits: WaitsFor::Work, patience: PATIENCE }
     }
 
     pub async fn run(mut self, cx: Context) {
@@ -317,9 +317,9 @@ impl ComputeUnit {
                 _ if cx.now().0 > now || self.bell().count() > seen => {}
                 next => {
                     self.listen(match self.patience {
-                        0 => UnitWaits::ForRoom,
-                        _ if self.unit.lacks_slots(now) => UnitWaits::ForSlots,
-                        _ => UnitWaits::ForWork,
+                        0 => WaitsFor::Room,
+                        _ if self.unit.lacks_slots(now) => WaitsFor::Slots,
+                        _ => WaitsFor::Work,
                     });
                     let (bell, seen) = (self.bell(), self.bell().count());
                     match next {
@@ -346,7 +346,7 @@ impl ComputeUnit {
             (code, "lines of code", &self.ends.code.1),
             (self.unit.orders, "orders to be carried out by its caches", &self.ends.vector.1),
         ];
-        if self.waits == UnitWaits::ForSlots && self.unit.lines_under_way == 0 {
+        if self.waits == WaitsFor::Slots && self.unit.lines_under_way == 0 {
             let slots = self.unit.spec.line_slots;
             cx.needs(format!("slots for more lines of one vector access than it has ({slots})"), cx.scope().path());
         }
@@ -361,7 +361,7 @@ impl ComputeUnit {
     }
 
     /// From now on, whatever comes in rings the bell of what the unit waits for; so does room in a cache, if it waits for that.
-    fn listen(&mut self, waits: UnitWaits) {
+    fn listen(&mut self, waits: WaitsFor) {
         let before = std::mem::replace(&mut self.waits, waits);
         if waits == before {
             return;
@@ -371,8 +371,8 @@ impl ComputeUnit {
         for (from, to) in [&self.ends.vector, &self.ends.scalar, &self.ends.code] {
             from.ring(bell);
             match (before, waits) {
-                (_, UnitWaits::ForRoom) => to.ring(bell),
-                (UnitWaits::ForRoom, _) => to.silence(),
+                (_, WaitsFor::Room) => to.ring(bell),
+                (WaitsFor::Room, _) => to.silence(),
                 _ => {}
             }
         }

@@ -14,6 +14,8 @@ pub struct Program {
     pub code: Option<i32>,
     /// Whether it is shown a folder to write to, `/out`.
     pub writes: bool,
+    /// Whether it prints what the order of accesses decides: then its exit code says whether that is right.
+    pub varies: bool,
     /// Whether it needs host and GPU to share memory finely.
     pub shares: bool,
 }
@@ -62,6 +64,7 @@ pub fn all(root: &Path, folder: &Path) -> Result<Vec<Program>, String> {
         arguments: words(arguments),
         code: Some(0),
         writes: false,
+        varies: name == "litmus",
         shares: false,
     };
     let mut all = Vec::new();
@@ -70,7 +73,7 @@ pub fn all(root: &Path, folder: &Path) -> Result<Vec<Program>, String> {
         build(root, source, flags, &folder.join(&name))?;
         let (writes, shares) = (name == "write_files", name == "svm_list");
         let (path, arguments) = (format!("./{name}"), words(arguments));
-        all.push(Program { name, path, arguments, code: Some(code), writes, shares });
+        all.push(Program { name, path, arguments, code: Some(code), writes, varies: false, shares });
     }
     all.extend(workloads::ALL.iter().map(|workload| built_in(workload.name, &["--size", "tiny"])));
     for program in workloads::CPU_PROGRAMS {

@@ -136,7 +136,9 @@ fn a_program_that_waits_for_ever_on_cores_is_told_where_its_threads_are() {
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("deadlock: every thread waits, and nothing can wake one"), "{said}");
     assert!(said.contains("thread 1000 waits for the futex at "), "{said}");
+}
 
+#[test]
 fn a_thread_that_works_for_the_driver_wakes_those_that_wait_for_it() {
     // In time, the thread that serves the driver does the last copy of a read while the program's own thread waits for it.
     let folder = Folder::new("pipeline_in_time");

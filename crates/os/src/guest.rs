@@ -132,7 +132,11 @@ pub enum Answer {
     Return(u64),
     /// The thread waits. The same call is made again, with the same arguments, after another thread's trap has returned, or
     /// when `until` has come ([`Time::NEVER`]: only the former).
-    Wait { until: Time },
+    Wait {
+        until: Time,
+        /// Commands have got further by this call all the same: other threads that wait look again.
+        moved: bool,
+    },
     /// Nothing has been done: bytes that the call reads have not come yet from a device ([`GuestMemory::is_waiting`]). It is made
     /// again when they have.
     Away,

@@ -9,6 +9,7 @@ mod programs;
 use crate::{diff_programs, guests::Scratch, limited};
 use programs::{Program, Words};
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::Command,
     sync::{
@@ -61,7 +62,14 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
     println!("soak: {} programs run without time in {} s", chosen.len(), start.elapsed().as_secs());
 
-    let runs = chosen.len() * plan.systems.len();
+    let pairs: Vec<(usize, &String)> =
+        (0..chosen.len()).flat_map(|place| plan.systems.iter().map(move |system| (place, system))).collect();
+    let pairs: Vec<(usize, &String)> =
+        pairs.into_iter().filter(|(place, system)| !chosen[*place].shares || shares(system)).collect();
+    let runs = pairs.len();
+    if runs == 0 {
+        return Err("none of these programs runs on any of these machines".to_owned());
+    }
     let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
@@ -71,12 +79,13 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
             next.fetch_sub(1, Ordering::Relaxed);
             return;
         }
-        let (program, system) = (chosen[place / plan.systems.len()], &plan.systems[place % plan.systems.len()]);
-        let Ok(expected) = &expected[place / plan.systems.len()] else { continue };
+        let (place, system) = pairs[place];
+        let program = chosen[place];
+        let Ok(expected) = &expected[place] else { continue };
         let begun = Instant::now();
         let options = options(system, round);
         let told = match inside(&plan.cohesim, program, &options, &folder) {
-            Ok(ended) if ended.code == expected.code && ended.out == expected.out => None,
+            Ok(ended) if ended.code == expected.code && (program.varies || ended.out == expected.out) => None,
             Ok(ended) => Some(format!("{}\nwithout time: {}", ended.told(), expected.told())),
             Err(error) => Some(error),
         };
@@ -84,7 +93,12 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
         let seconds = begun.elapsed().as_secs_f64();
         println!("{:5} round {} {system} {}: {verdict} ({seconds:.1} s)", number + 1, round + 1, program.name);
         if let Some(told) = told {
-            let how = format!("cohesim run {} {} {}", program.path, options.join(" "), program.tail(&folder).join(" "));
+            let how = format!(
+                "cohesim run {} {} {}",
+                program.path,
+                options.join(" "),
+                program.tail(&folder.join("out")).join(" ")
+            );
             let text = format!("{} on {system}: {told}\n  {how}", program.name);
             println!("{text}");
             failures.lock().unwrap_or_else(PoisonError::into_inner).push(text);
@@ -131,6 +145,11 @@ fn parse(arguments: &[String], root: &Path) -> Result<Plan, String> {
     Ok(Plan { time: Duration::from_secs(60 * minutes), cohesim, jobs, only, systems })
 }
 
+/// Whether host and GPU of a machine use the same bytes at a time.
+fn shares(system: &str) -> bool {
+    system.starts_with("apu-c") || system.starts_with("apu4-c")
+}
+
 /// How a machine is run in a round.
 fn options(system: &str, round: usize) -> Vec<String> {
     let mut words = vec!["--system".to_owned(), system.to_owned(), "--check".to_owned()];
@@ -146,9 +165,15 @@ fn options(system: &str, round: usize) -> Vec<String> {
 
 /// Runs a program inside cohesim, and keeps what the program printed: what is told of the machine stands beside that in the report.
 fn inside(cohesim: &Path, program: &Program, options: &[String], folder: &Path) -> Result<limited::Ended, String> {
+    // Runs at a time have a folder each to write to.
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let out = folder.join(format!("out{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     let mut command = Command::new(cohesim);
-    command.current_dir(folder).args(["run", &program.path, "--json"]).args(options).args(program.tail(folder));
-    let mut ended = limited::run(&mut command, CPU_LIMIT, WALL_LIMIT)?;
+    command.current_dir(folder).args(["run", &program.path, "--json"]).args(options).args(program.tail(&out));
+    let ended = limited::run(&mut command, CPU_LIMIT, WALL_LIMIT);
+    fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    let mut ended = ended?;
     let report: Option<serde_json::Value> = serde_json::from_str(&ended.out).ok();
     if let Some(output) = report.as_ref().and_then(|report| report["stdout"].as_str()) {
         ended.out = output.to_owned();
@@ -158,10 +183,10 @@ fn inside(cohesim: &Path, program: &Program, options: &[String], folder: &Path) 
 
 impl Program {
     /// What follows the options: mounts and the program's own arguments.
-    fn tail(&self, folder: &Path) -> Words {
+    fn tail(&self, out: &Path) -> Words {
         let mut words = Words::new();
         if self.writes {
-            words.extend(["--mount".to_owned(), format!("{}:/out:rw", folder.join("out").display())]);
+            words.extend(["--mount".to_owned(), format!("{}:/out:rw", out.display())]);
         }
         if !self.arguments.is_empty() {
             words.push("--".to_owned());

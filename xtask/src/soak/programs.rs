@@ -14,6 +14,10 @@ pub struct Program {
     pub code: Option<i32>,
     /// Whether it is shown a folder to write to, `/out`.
     pub writes: bool,
+    /// Whether it prints what the order of accesses decides: then its exit code says whether that is right.
+    pub varies: bool,
+    /// Whether it needs host and GPU to share memory finely.
+    pub shares: bool,
 }
 
 /// Sources, further flags for the compiler, arguments, exit code.
@@ -51,7 +55,6 @@ const OPENCL: &[&str] = &["-Lsdk", "-lOpenCL", "-pthread", "-lm"];
 /// Every program; those of GUESTS are built in `folder`.
 pub fn all(root: &Path, folder: &Path) -> Result<Vec<Program>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    fs::create_dir_all(folder.join("out")).map_err(failed)?;
     let input: Vec<u8> = (0..20_000_u32).map(|n| (n * n >> 3) as u8).collect();
     fs::write(folder.join("input"), input).map_err(failed)?;
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Words>();
@@ -61,13 +64,16 @@ pub fn all(root: &Path, folder: &Path) -> Result<Vec<Program>, String> {
         arguments: words(arguments),
         code: Some(0),
         writes: false,
+        varies: name == "litmus",
+        shares: false,
     };
     let mut all = Vec::new();
     for &(source, flags, arguments, code) in GUESTS {
         let name = Path::new(source).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         build(root, source, flags, &folder.join(&name))?;
-        let writes = name == "write_files";
-        all.push(Program { path: format!("./{name}"), name, arguments: words(arguments), code: Some(code), writes });
+        let (writes, shares) = (name == "write_files", name == "svm_list");
+        let (path, arguments) = (format!("./{name}"), words(arguments));
+        all.push(Program { name, path, arguments, code: Some(code), writes, varies: false, shares });
     }
     all.extend(workloads::ALL.iter().map(|workload| built_in(workload.name, &["--size", "tiny"])));
     for program in workloads::CPU_PROGRAMS {

@@ -137,3 +137,19 @@ fn a_program_that_waits_for_ever_on_cores_is_told_where_its_threads_are() {
     assert!(said.contains("deadlock: every thread waits, and nothing can wake one"), "{said}");
     assert!(said.contains("thread 1000 waits for the futex at "), "{said}");
 }
+
+#[test]
+fn a_thread_that_works_for_the_driver_wakes_those_that_wait_for_it() {
+    // In time, the thread that serves the driver does the last copy of a read while the program's own thread waits for it.
+    let folder = Folder::new("pipeline_in_time");
+    let sdk = format!("-L{ROOT}/sdk");
+    let flags = ["-static", &sdk, "-lOpenCL", "-lpthread", "-lm"];
+    let Some(program) = build("pipeline_events.c", &folder, "static", &flags) else { return };
+    let expected = inside(&program, &[]);
+    assert_eq!(expected.code, Some(0), "{}", expected.out);
+    for system in ["r9nano", "apu-nc-mc"] {
+        let ran = ran(Command::new(env!("CARGO_BIN_EXE_cohesim")).args(["run", &program, "--system", system]));
+        assert_eq!(ran.code, Some(0), "{system}: {}", ran.out);
+        assert!(ran.out.starts_with(&expected.out), "{system}: {}", ran.out);
+    }
+}

@@ -236,7 +236,12 @@ impl Process {
                 self.retry(|what| what == What::Driver);
                 Ok(Flow::Return(value))
             }
-            Answer::Wait { until } => Ok(Flow::Wait(Wait { what: What::Driver, deadline: until })),
+            Answer::Wait { until, moved } => {
+                if moved {
+                    self.retry(|what| what == What::Driver);
+                }
+                Ok(Flow::Wait(Wait { what: What::Driver, deadline: until }))
+            }
             Answer::Away => Err(Errno::EFAULT),
         }
     }

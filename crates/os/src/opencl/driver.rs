@@ -216,7 +216,7 @@ impl Driver {
         if let Some(work) = pending.work.take() {
             self.finish_work(work, now);
         }
-        self.pump(guest, now);
+        let moved = self.pump(guest, now);
         let next = pending.actions.pop_front().or_else(|| {
             let work = self.work.pop_front()?;
             let action = work.action.clone();
@@ -237,7 +237,7 @@ impl Driver {
             let _ = record.set_token(guest, token);
             self.waiting.insert(thread, self.describe_wait(record.function, &pending.outcome.until));
             self.calls.insert(token, pending);
-            return Answer::Wait { until: Time::NEVER };
+            return Answer::Wait { until: Time::NEVER, moved };
         }
         self.waiting.remove(&thread);
         let result = self.end(pending, guest);
@@ -324,7 +324,7 @@ impl Trap for Driver {
         if let Some(until) = self.entering.get(&token).copied() {
             if now < until {
                 return match record.set_token(guest, token) {
-                    Ok(()) => Answer::Wait { until },
+                    Ok(()) => Answer::Wait { until, moved: false },
                     Err(_) => Answer::Return(abi::REFUSED),
                 };
             }

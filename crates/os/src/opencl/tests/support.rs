@@ -183,7 +183,7 @@ impl Program {
         let args = [record, abi::VERSION, 0, 0, 0, 0];
         match self.driver.trap(args, Tid(1), &mut self.memory, self.now) {
             Answer::Return(answer) => Some(answer),
-            Answer::Wait { until } => {
+            Answer::Wait { until, .. } => {
                 self.until = until;
                 None
             }

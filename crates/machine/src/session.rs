@@ -88,6 +88,8 @@ pub(crate) struct Host {
     pub gpus: Vec<(Queue<gpu::Work>, EventCount)>,
     /// Whether a GPU may hold copies that another has made stale.
     pub stale_copies: bool,
+    /// Whether what one GPU writes may lie in another's cache, which is its home.
+    pub homes_in_caches: bool,
     /// Whether acquires go by logical time, of which a host that writes to memory knows nothing.
     pub timed: bool,
     pub observer: Option<Reporter>,
@@ -290,8 +292,13 @@ impl Host {
             for &gpu in &chosen {
                 self.gpus[gpu].1.wait(given[gpu]).await;
             }
-            if self.gpus.len() > 1 {
-                // What one wrote may lie with another that is its home.
+            let flushes = match (self.gpus.len(), self.homes_in_caches) {
+                (1, _) => 0,
+                (_, false) => 1,
+                // What one GPU wrote gets to its home, and from there to memory.
+                (_, true) => 2,
+            };
+            for _ in 0..flushes {
                 for (gpu, given) in self.gpus.iter().zip(&mut given) {
                     gpu.0.send(Work::Flush).await;
                     *given += 1;

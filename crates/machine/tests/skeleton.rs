@@ -383,7 +383,9 @@ fn what_the_host_writes_between_kernels_is_what_the_next_one_reads() {
 
 #[test]
 fn several_gpus_see_what_the_others_wrote_in_the_kernel_before() {
-    for protocol in ["wb_nc", "wt_nc"] {
+    // Where caches are homes of lines, what is in flight to them over a long wire must reach memory too.
+    let cases = [("wb_nc", "5 ns"), ("wt_nc", "5 ns"), ("hmg", "5 ns"), ("hmg", "2 us")];
+    for (protocol, latency) in cases {
         let mut sums = Sums::new();
         let (a, b, c) = (sums.vector(|n| n as f32), sums.vector(|_| 1.0), sums.vector(|_| 0.0));
         // Each workgroup of 64 floats goes to the next of three GPUs; sums of other lengths shift who does what.
@@ -392,9 +394,10 @@ fn several_gpus_see_what_the_others_wrote_in_the_kernel_before() {
             sums.add([c, b, a], count);
         }
         let protocol = format!("protocol={protocol}");
-        let changes = [protocol.as_str(), "gpus=3", "gpu.units_per_array=2", "gpu.l2.banks=2"];
+        let wire = format!("wires.l2_memory.latency={latency}");
+        let changes = [protocol.as_str(), wire.as_str(), "gpus=3", "gpu.units_per_array=2", "gpu.l2.banks=2"];
         let finished = sums.run(&changes, 2, true);
-        assert_eq!(finished.run.outcome, Outcome::Finished);
+        assert_eq!(finished.run.outcome, Outcome::Finished, "{protocol}, {latency}");
         assert_eq!(floats(&finished, a, 960), (0..960).map(|n| n as f32 + 6.0).collect::<Vec<_>>());
     }
 }

@@ -409,7 +409,7 @@ fn front_part(machine: &Machine, leads: Leads, report: Report, parts: &mut Parts
                     (launches, done)
                 });
                 let gpus = gpus.collect();
-                let front = Host { commands, ended, gpus, stale_copies, timed, observer };
+                let front = Host { commands, ended, gpus, stale_copies, homes_in_caches, timed, observer };
                 host.spawn("commands", |cx| front.run(cx));
             }
             Leads::Program(..) => {}

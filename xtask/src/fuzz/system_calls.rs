@@ -464,17 +464,27 @@ mod tests {
     }
 
     #[test]
-    fn many_calls_succeed() {
-        let mut random = Random::new(3);
+    fn most_calls_are_made_and_many_succeed() {
+        const COUNT: usize = 60;
         let paths = [b"/dev/zero".to_vec(), b"/dev/null".to_vec()];
-        let calls: Vec<Call> = (0..200).map(|place| call(place, paths.len(), &mut random)).collect();
-        let calls: Vec<Call> = calls.into_iter().filter(|call| ![11, 13, 59, 60, 231].contains(&call.number)).collect();
-        let guest = Guest::new(program(&calls, &paths, 3));
-        let (_, mut process) = guest::functional(&guest).expect("it is a program");
-        let mut results = vec![0; 8 * 200];
-        process.space.read(VirtAddr(RESULTS), &mut results).expect("its data is there");
-        let is_good = |result: &&[u8; 8]| (1..1 << 47).contains(&i64::from_le_bytes(**result));
-        let good = results.as_chunks::<8>().0.iter().filter(is_good).count();
-        assert!(good > 10, "{good} calls returned something");
+        let (mut made, mut good) = (0, 0);
+        for seed in 1..=20 {
+            let mut random = Random::new(seed);
+            let calls: Vec<Call> = (0..COUNT).map(|place| call(place, paths.len(), &mut random)).collect();
+            let guest = Guest { instructions: 200_000, ..Guest::new(program(&calls, &paths, seed)) };
+            let (ended, mut process) = guest::functional(&guest).expect("it is a program");
+            let mut results = vec![0; 8 * COUNT];
+            // A program may have unmapped what it noted there.
+            if process.space.read(VirtAddr(RESULTS), &mut results).is_ok() {
+                let results = results.as_chunks::<8>().0.iter().map(|result| i64::from_le_bytes(*result));
+                let before = made;
+                results.filter(|result| *result != 0).for_each(|result| {
+                    made += 1;
+                    good += usize::from(result > 0);
+                });
+                println!("seed {seed}: {} calls noted, then {}", made - before, ended.end);
+            }
+        }
+        assert!(made > 20 * COUNT / 3 && good > 60, "{made} calls returned an error or a number, {good} a number");
     }
 }

@@ -285,7 +285,7 @@ mod tests {
             let seen = Seen { idle_until: Some(until), ..seen(0, (0, 0), Time::micros(3)) };
             seen.message(Rates::default(), Duration::from_secs(4))
         };
-        assert_eq!(idle(Time::micros(2000)), "3 us simulated, idle until 2000 us");
+        assert_eq!(idle(Time::micros(2000)), "3 us simulated, idle until 2 ms");
         assert_eq!(idle(Time::nanos(3001)), "3 us simulated");
     }
 

@@ -102,5 +102,5 @@ fn arguments(kernel: &Kernel, buffer: VirtAddr) -> Vec<ArgumentValue> {
         ArgumentKind::DynamicLds => ArgumentValue::Local(256),
         _ => ArgumentValue::Pointer(buffer),
     };
-    kernel.explicit_arguments().map(|argument| value(&argument.kind, argument.size.min(4096) as u32)).collect()
+    kernel.explicit_arguments().map(|argument| value(&argument.kind, argument.size.min(4096))).collect()
 }

@@ -55,7 +55,7 @@ const OPENCL: &[&str] = &["-Lsdk", "-lOpenCL", "-pthread", "-lm"];
 /// Every program; those of GUESTS are built in `folder`.
 pub fn all(root: &Path, folder: &Path) -> Result<Vec<Program>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let input: Vec<u8> = (0..20_000_u32).map(|n| (n * n >> 3) as u8).collect();
+    let input: Vec<u8> = (0..20_000_u32).map(|n| ((n * n) >> 3) as u8).collect();
     fs::write(folder.join("input"), input).map_err(failed)?;
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Words>();
     let built_in = |name: &str, arguments: &[&str]| Program {

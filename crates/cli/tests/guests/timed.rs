@@ -116,7 +116,6 @@ fn a_time_limit_ends_a_program_on_cores_too() {
 fn options_of_other_modes_are_refused() {
     for (arguments, message) in [
         (&["run", "vecadd", "--gpus", "4"][..], "--gpus is for runs without time"),
-        (&["run", "vecadd", "--functional", "--check"], "cannot be used with"),
         (&["run", "vecadd", "--functional", "--fast-forward", "kernel:2"], "cannot be used with"),
         (&["run", "vecadd", "--fast-forward", "kernel:0"], "kernels are counted from 1"),
         (&["run", "vecadd", "--fast-forward", "half"], "write kernel:N, roi or instructions:N"),

@@ -19,8 +19,8 @@ const SHORT: u64 = 1 << 14;
 /// Of what is done at once.
 const WIDE: u64 = 1 << 10;
 
-/// Bytes that all caches of a machine can hold together: the simulator has the data of all of them in memory.
-const CACHES: u64 = 1 << 32;
+/// Bytes that all caches of a machine can hold together: the simulator has all of them in memory, some 200 bytes for each line of 64.
+const CACHES: u64 = 1 << 29;
 /// Elements that a cache or a memory can be wired to. Ways out have a number of 8 bits.
 const NEIGHBOURS: usize = 250;
 
@@ -88,7 +88,7 @@ pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> 
             "gpu",
             "arrays",
             ways(arrays) + gpus,
-            "a bank of the L2 is wired to the arrays, memory and those of other GPUs",
+            "a bank of the L2 is wired to the arrays, memory and those of other GPUs (gpu.arrays and gpus)",
         ),
         ("gpu.l2", "banks", ways(banks.count), "an array is wired to each bank of the L2"),
         ("", "gpus", gpus, "a channel of memory is wired to each GPU"),

@@ -373,7 +373,10 @@ impl Machine {
             machine.check_levels(&file)?;
         }
         if Layout::new(&machine).count() > MOST {
-            let reason = format!("compute units, cores, caches and channels can be {MOST} together");
+            let reason = format!(
+                "compute units, cores, caches and channels can be {MOST} together (gpus, gpu.arrays, gpu.units_per_array, \
+                 gpu.l2.banks, cpu.cores)"
+            );
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
         }
         let l2_is_directory = machine.complex.is_some() || machine.levels.is_some();
@@ -382,8 +385,9 @@ impl Machine {
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
         }
         if matches!(protocol.l2, L2::Peers(_)) && machine.gpus * machine.banks.count > DIRECTORY {
-            let reason =
-                format!("a home knows {DIRECTORY} banks of second-level caches at most, those of all GPUs together");
+            let reason = format!(
+                "a home knows {DIRECTORY} banks of second-level caches at most, those of all GPUs together (gpus)"
+            );
             return Err(file.wrong("gpu.l2", Some("banks"), reason));
         }
         if let Some(complex) = &machine.complex {
@@ -395,8 +399,9 @@ impl Machine {
         if let Some(complex) = &machine.complex
             && complex.stacks() + machine.gpus * machine.banks.count > DIRECTORY
         {
-            let reason =
-                format!("the directory knows {DIRECTORY} second-level caches at most, those of the GPU included");
+            let reason = format!(
+                "the directory knows {DIRECTORY} second-level caches at most, those of GPUs (gpus, gpu.l2.banks) included"
+            );
             return Err(file.wrong("cpu", Some("cores"), reason));
         }
         Ok(machine)
@@ -437,8 +442,10 @@ impl Machine {
             () if self.levels.is_none() => {
                 "makes memories of GPUs levels above the host's: a section [gpu.memory] must say how"
             }
-            () if self.gpus > 32 => "can tell 32 GPUs apart",
-            () if self.compute_units() + 2 * self.arrays > 64 => "can tell 64 first-level caches of a GPU apart",
+            () if self.gpus > 32 => "can tell 32 GPUs apart (gpus)",
+            () if self.compute_units() + 2 * self.arrays > 64 => {
+                "can tell 64 first-level caches of a GPU apart (gpu.arrays, gpu.units_per_array)"
+            }
             () => return Ok(()),
         };
         Err(file.wrong("", Some("protocol"), format!("{} {reason}", self.protocol.name)))

@@ -102,5 +102,5 @@ fn more_than_can_be_wired_is_refused_with_the_reason() {
     assert!(said.contains("gpus: the hub joins the 56 banks of all GPUs' L2 with the network"), "{said}");
     assert!(refused(&["gpu.arrays=300"]).contains("an element has 250 neighbours at most"));
     let said = refused(&["gpu.l2.size=512 GiB"]);
-    assert!(said.contains("[gpu.l2] size: all caches of a machine can hold 4 GiB together"), "{said}");
+    assert!(said.contains("[gpu.l2] size: all caches of a machine can hold 512 MiB together"), "{said}");
 }

@@ -27,7 +27,11 @@ struct Sums {
 
 impl Sums {
     fn new() -> Self {
-        let object = CodeObject::parse(VECADD).expect("the committed code object is sound");
+        Self::of(VECADD)
+    }
+
+    fn of(object: &[u8]) -> Self {
+        let object = CodeObject::parse(object).expect("the committed code object is sound");
         let mut gpu = Gpu::new();
         let program = gpu.load(&object).expect("it can be loaded");
         Self { gpu, object, program, dispatches: Vec::new() }
@@ -312,6 +316,26 @@ fn an_access_outside_of_what_was_allocated_names_the_lane() {
     let Outcome::Failed { message, .. } = sums.run(&[], 1, false).run.outcome else { panic!("it must fail") };
     assert!(message.contains("kernel 'vecadd', workgroup (0, 0, 0), wavefront 0, lane 0"), "{message}");
     assert!(message.contains("a store of 4 bytes at 0x40, where nothing is mapped"), "{message}");
+}
+
+#[test]
+fn a_jump_out_of_the_code_fails_with_its_place() {
+    let sums = Sums::new();
+    let code = sums.program.code_of(sums.object.kernel("vecadd").expect("it is there")).expect("it is loaded");
+    let mut first = [0; 16];
+    sums.gpu.memory.read(VirtAddr(code.start()), &mut first).expect("it is loaded");
+    let at = VECADD.windows(16).position(|bytes| bytes == first).expect("the file holds the code");
+    // s_branch by so many words, forward and back.
+    for words in [0x7000_u16, 0x9000] {
+        let mut object = VECADD.to_vec();
+        object[at..at + 4].copy_from_slice(&(0xbf82_0000 | u32::from(words)).to_le_bytes());
+        let mut sums = Sums::of(&object);
+        let vectors = [sums.vector(|_| 0.0), sums.vector(|_| 0.0), sums.vector(|_| 0.0)];
+        sums.add(vectors, GROUP);
+        let outcome = sums.run(&[], 1, true).run.outcome;
+        let Outcome::Failed { message, .. } = outcome else { panic!("it must fail: {outcome}") };
+        assert!(message.contains("kernel 'vecadd', workgroup (0, 0, 0), wavefront 0"), "{message}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::{
         state::{CODE, CODE_BYTES, EXIT_POINTER, SCRATCH, SCRATCH_BYTES, State},
     },
 };
+use iced_x86::{Mnemonic, OpKind, Register as IcedRegister};
 use machine::Machine;
 use os::End;
 use std::sync::OnceLock;
@@ -61,7 +62,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
         let mut choices = Choices::new(case.seed, number);
         let steps = catalogue.sequence(&mut choices);
         let start = State::random(&mut choices);
-        Some(Sequence { code: encode(&steps)?, steps, start })
+        (!steps.iter().any(may_cross_lines)).then_some(Sequence { code: encode(&steps)?, steps, start })
     };
     let sequences = (0..count).filter_map(sequence).collect();
     let sequences: Vec<Sequence> = case.steps(sequences);
@@ -87,6 +88,23 @@ fn run(case: &mut Case) -> Result<Did, String> {
         Err(Failed::Wrong(error)) => Err(error),
         Err(Failed::Refused(error)) => Err(format!("it is refused: {error}")),
     }
+}
+
+/// Whether an instruction may lock bytes of two lines, which programs may do without time and not on cores.
+fn may_cross_lines(step: &Step) -> bool {
+    let instruction = &step.instruction;
+    let in_memory = (0..instruction.op_count()).any(|operand| instruction.op_kind(operand) == OpKind::Memory);
+    if !in_memory || !instruction.has_lock_prefix() && instruction.mnemonic() != Mnemonic::Xchg {
+        return false;
+    }
+    let base = match instruction.memory_base() {
+        IcedRegister::None => 0,
+        // The register that no instruction writes.
+        IcedRegister::R15 | IcedRegister::R15D => SCRATCH + 0x400,
+        _ => return true,
+    };
+    let address = base.wrapping_add(instruction.memory_displacement64());
+    instruction.memory_index() != IcedRegister::None || address % 64 + instruction.memory_size().size() as u64 > 64
 }
 
 /// A core that is sometimes short of everything, and whose order of accesses is shaken.

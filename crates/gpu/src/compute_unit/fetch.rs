@@ -65,10 +65,10 @@ impl Unit {
             wave.code = (line, line);
         }
         wave.code.0 = wave.code.0.max(line.min(wave.code.1));
-        let end = self.groups[wave.group].as_ref()?.running.kernel().code.end();
-        self.slots.has_code[slot] = wave.has_code(end);
+        let code = &self.groups[wave.group].as_ref()?.running.kernel().code;
+        self.slots.has_code[slot] = wave.has_code(code);
         let full = wave.code.1 - wave.code.0 >= self.spec.instruction_buffer;
-        (!full && wave.code.1 < end).then_some(wave.code.1)
+        (!full && wave.code.1 < code.end() && !wave.is_lost(code)).then_some(wave.code.1)
     }
 
     /// A line of code has come.
@@ -80,9 +80,9 @@ impl Unit {
         if wave.fetching.take() == Some(wave.code.1) {
             wave.code.1 += LINE_BYTES;
         }
-        let end = self.groups[wave.group].as_ref().map_or(0, |group| group.running.kernel().code.end());
+        let group = self.groups[wave.group].as_ref().expect("a wavefront belongs to a workgroup");
         self.slots.look_at(slot);
-        self.slots.has_code[slot] = wave.has_code(end);
+        self.slots.has_code[slot] = wave.has_code(&group.running.kernel().code);
         if wave.waits == Some(Waits::Code) && self.slots.has_code[slot] {
             wave.waits = None;
             wave.ready_at = wave.ready_at.max(now + 1);

@@ -62,7 +62,7 @@ impl Unit {
         let Some(wave) = &self.waves[slot] else { return };
         let running = &self.groups[wave.group].as_ref().expect("a wavefront belongs to a workgroup").running;
         self.slots.category[slot] = running.briefs.at(wave.wavefront.pc).category;
-        self.slots.has_code[slot] = wave.has_code(running.kernel().code.end());
+        self.slots.has_code[slot] = wave.has_code(&running.kernel().code);
         self.slots.note(slot, wave);
         if wave.fetching.is_none() {
             self.slots.look_at(slot);

@@ -2,6 +2,7 @@
 
 use super::{Report, Running, Unit};
 use gcn3::{
+    code::Code,
     error::{ExecError, Fault, Place},
     exec::Group,
     wave::Wavefront,
@@ -69,10 +70,16 @@ impl Wave {
         self.vector.is_empty() && self.scalar == 0
     }
 
-    /// Whether the instruction at its program counter is there; one may be eight bytes long.
-    pub fn has_code(&self, end_of_code: u64) -> bool {
+    /// Whether the instruction at its program counter is there; one may be eight bytes long. Outside of the code there is nothing to wait
+    /// for: it goes on, and fails.
+    pub fn has_code(&self, code: &Code) -> bool {
         let pc = self.wavefront.pc;
-        self.code.0 <= pc && (pc + 8).min(end_of_code) <= self.code.1
+        self.is_lost(code) || self.code.0 <= pc && (pc + 8).min(code.end()) <= self.code.1
+    }
+
+    /// Whether it has jumped out of the code.
+    pub fn is_lost(&self, code: &Code) -> bool {
+        !(code.start()..code.end()).contains(&self.wavefront.pc)
     }
 }
 

@@ -23,7 +23,7 @@ pub const TARGET: Target = Target {
     about: "damaged code objects, read, disassembled and launched",
     share: 2,
     chunk: 200,
-    quick: 300,
+    quick: 1500,
     run,
 };
 

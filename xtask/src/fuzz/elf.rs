@@ -19,7 +19,7 @@ pub const TARGET: Target = Target {
     about: "damaged and generated program files, without time and on machines",
     share: 2,
     chunk: 100,
-    quick: 150,
+    quick: 600,
     run,
 };
 

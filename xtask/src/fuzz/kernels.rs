@@ -15,7 +15,7 @@ pub const TARGET: Target = Target {
     about: "generated OpenCL kernels on machines, compared with a run without time (clang-19 is needed)",
     share: 3,
     chunk: 5,
-    quick: 12,
+    quick: 30,
     run,
 };
 

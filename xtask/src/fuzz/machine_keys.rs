@@ -23,7 +23,7 @@ pub const TARGET: Target = Target {
     about: "shipped machines with keys changed to legal, extreme and wrong values",
     share: 6,
     chunk: 50,
-    quick: 120,
+    quick: 600,
     run,
 };
 

@@ -24,7 +24,7 @@ pub const TARGET: Target = Target {
     about: "random system calls of a program that is shown a folder, and must not get out of it",
     share: 2,
     chunk: 200,
-    quick: 300,
+    quick: 1500,
     run,
 };
 

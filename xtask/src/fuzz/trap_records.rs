@@ -18,7 +18,7 @@ pub const TARGET: Target = Target {
     about: "records of OpenCL calls with handles and arguments of all kinds",
     share: 2,
     chunk: 200,
-    quick: 250,
+    quick: 1500,
     run,
 };
 

@@ -27,7 +27,7 @@ pub const TARGET: Target = Target {
     about: "generated instructions on a core in time, compared with a run without time",
     share: 2,
     chunk: 50,
-    quick: 60,
+    quick: 250,
     run,
 };
 

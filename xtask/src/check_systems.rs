@@ -1,4 +1,4 @@
-//! Runs the programs of M2S-CGM (`003_07d33ec44b25be67.txt`, chapter 4) on its four systems, every read checked, in one thread and in
+//! Runs the programs of M2S-CGM (`[giles chapter 4]`) on its four systems, every read checked, in one thread and in
 //! two: is every result right, and are the statistics the same byte for byte?
 
 use crate::guests::Scratch;

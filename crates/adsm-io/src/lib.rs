@@ -1,4 +1,4 @@
-//! `LD_PRELOAD=libadsm_io.so`: I/O and bulk operations on shared objects (`004_8a0710c761bcf477.txt`, 4.4).
+//! `LD_PRELOAD=libadsm_io.so`: I/O and bulk operations on shared objects (`[gmac 4.4]`).
 //!
 //! A system call that meets a closed page fails with EFAULT unless userfaultfd serves faults inside the kernel, and one that
 //! has begun can't be started again. So `read`, `write` and their like go through a buffer of this library, and the copy between

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{fmt, path::PathBuf, str::FromStr};
 
-/// How host and accelerator are kept alike (`004_8a0710c761bcf477.txt`, 4.3).
+/// How host and accelerator are kept alike (`[gmac 4.3]`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// Everything goes over on a call and comes back on a return.

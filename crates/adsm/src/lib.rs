@@ -1,7 +1,7 @@
 //! One pointer for CPU and GPU.
 //!
 //! A program allocates shared objects, calls kernels on them and touches the results; data moves when it must and only then. This
-//! is asymmetric distributed shared memory (Gelado et al., ASPLOS 2010, `004_8a0710c761bcf477.txt`) made for today: the CPU does
+//! is asymmetric distributed shared memory (Gelado et al., ASPLOS 2010, `[gmac]`) made for today: the CPU does
 //! all the work of coherence, the device none.
 //!
 //! ```

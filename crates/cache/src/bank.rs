@@ -5,7 +5,7 @@
 //! write-back queue is full. Messages about one line keep their order: all but the first stand in its join queue. Those that
 //! wait are tried again when what held them up has changed. Answers never wait, so whatever is under way comes to its end.
 //! Each of these queues has an end; a request that finds one full stays with its sender, and holds that up
-//! (`003_07d33ec44b25be67.txt`, 3.2.5.1), or in protocols that can refuse requests is refused.
+//! (`[giles 3.2.5.1]`), or in protocols that can refuse requests is refused.
 //!
 //! A line takes up a way as long as its protocol says so ([`takes_room`](protocol::Controller::takes_room)). One that was given up and only waits
 //! for its write-back to land, or that was written through without having been here, is kept aside: that is the write-back

@@ -2,7 +2,7 @@
 //!
 //! What instructions do is said in `x86` alone. A [`Core`] asks a [`Program`] for them, one after the other in the order of
 //! the program, and finds out how long they take: an out-of-order pipeline of six stages over the caches of code and data
-//! (`003_07d33ec44b25be67.txt`, 3.2.2). So a load takes its value when it is fetched and a store is performed when it has been
+//! (`[giles 3.2.2]`). So a load takes its value when it is fetched and a store is performed when it has been
 //! committed, which is an execution that total store order allows; wrong paths are not run, they cost the time in
 //! which nothing is fetched.
 #![forbid(unsafe_code)]

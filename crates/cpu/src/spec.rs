@@ -1,6 +1,6 @@
 //! What a core has of everything.
 //!
-//! Width and reorder buffer are the paper's (`003_07d33ec44b25be67.txt`, Table 4.1). It says nothing of the rest; those
+//! Width and reorder buffer are the paper's (`[giles Table 4.1]`). It says nothing of the rest; those
 //! values are Multi2Sim's, whose core the paper's is, with two exceptions. Its queue of loads and stores is one; here each has
 //! its own of that size. Its additions take two cycles and its logic one; here they are one class, and take one.
 

@@ -1,4 +1,4 @@
-//! The mesh of `003_07d33ec44b25be67.txt`, Fig. 2.1: eighteen cores and two memory controllers on a fabric of switches,
+//! The mesh of `[giles]`, Fig. 2.1: eighteen cores and two memory controllers on a fabric of switches,
 //! each switch written like algorithm 2.10.
 //!
 //! Run it with `cargo run --release -p cohesim-engine --example mesh -- [THREADS [REQUESTS]]`. The result is the same for any

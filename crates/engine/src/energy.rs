@@ -1,4 +1,4 @@
-//! Energy, as `003_07d33ec44b25be67.txt` section 2.3.2 accounts for it: a passive part that goes with time and an active
+//! Energy, as `[giles]` section 2.3.2 accounts for it: a passive part that goes with time and an active
 //! part that goes with what an element does, added up for any part of the system by its path
 //! ([`Statistics::energy`](crate::Statistics::energy)).
 //!

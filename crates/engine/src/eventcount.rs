@@ -1,7 +1,7 @@
 //! Eventcounts: how one context tells another that something has happened.
 //!
 //! An eventcount counts advances and never goes back (Reed and Kanodia's, as KnightSim uses them:
-//! `003_07d33ec44b25be67.txt`, algorithms 2.5 and 2.6). A context waits until the count reaches a value; if it already
+//! `[giles]`, algorithms 2.5 and 2.6). A context waits until the count reaches a value; if it already
 //! has, the wait is over at once, so no wake-up can be lost. Several contexts may wait for one eventcount: an advance
 //! wakes those it satisfies, in the order in which they began to wait, and they run in the same cycle.
 

@@ -3,7 +3,7 @@
 //! Hardware is written the way it works: one [`Context`] per element, an `async` function that waits for work, does it,
 //! and [pauses](Context::pause) for as long as that takes. While it pauses nobody else gets its service, so occupancy and
 //! contention come by themselves. Contexts tell each other what has happened through [`EventCount`]s, [`Queue`]s and
-//! ports. The idea is KnightSim's (`003_07d33ec44b25be67.txt`, chapter 2); its stacks are replaced by state machines
+//! ports. The idea is KnightSim's (`[giles chapter 2]`); its stacks are replaced by state machines
 //! that the compiler makes of `async` functions.
 //!
 //! ```

@@ -1,6 +1,6 @@
 //! How busy the engine itself was: how many contexts ran, and how many at one time.
 //!
-//! That is what Table 2.1 of `003_07d33ec44b25be67.txt` counts (2.6.2). It says how well a model can be run in parallel, and nothing
+//! That is what Table 2.1 of `[giles]` counts (2.6.2). It says how well a model can be run in parallel, and nothing
 //! about what is modelled: it is no statistic.
 
 use crate::Time;

@@ -2,7 +2,7 @@
 //!
 //! Messages go along their row first, then along their column. So no circle of messages can wait for each other, and those of
 //! one lane between two nodes stay in order. (The paper has rings; that its switches make up meshes too is said with Fig. 2.1 of
-//! `003_07d33ec44b25be67.txt`.)
+//! `[giles]`.)
 
 use crate::{
     freight::{Directory, Freight, NetworkError, Station},

@@ -1,4 +1,4 @@
-//! A ring of four-port switches (`003_07d33ec44b25be67.txt`, 3.2.5.2): East and West lead to the neighbours, North and South to elements.
+//! A ring of four-port switches (`[giles 3.2.5.2]`): East and West lead to the neighbours, North and South to elements.
 //!
 //! Messages take the shorter way, East if both are as short, and never turn round; so those of one lane between two nodes stay
 //! in order, and each direction is a ring of places of its own, of which one is always free (see `switch`).

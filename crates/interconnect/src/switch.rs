@@ -1,4 +1,4 @@
-//! A switch of the on-die network (`003_07d33ec44b25be67.txt`, 3.2.5.2, Fig. 3.7 and 3.8): ports with a queue for each lane on both sides,
+//! A switch of the on-die network (`[giles 3.2.5.2, Fig. 3.7 and 3.8]`): ports with a queue for each lane on both sides,
 //! a crossbar, and a table of routes.
 //!
 //! Each time it runs, the crossbar links inputs to outputs: each input sends one message at most, of one lane, and each output

@@ -12,7 +12,7 @@ use std::{
 /// In a `Flush`, an `Invalidate` and the `Done` that answers it: all lines of the cache.
 pub const WHOLE: LineAddr = LineAddr(u64::MAX);
 
-/// What a packet has besides its bytes: command, address, route (`003_07d33ec44b25be67.txt`, 3.2.5.2).
+/// What a packet has besides its bytes: command, address, route (`[giles 3.2.5.2]`).
 pub const HEADER: u64 = 8;
 
 /// For how many cycles an element that finds a wire full tries again, before it waits until there is room. Most wires are full

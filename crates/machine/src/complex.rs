@@ -1,5 +1,5 @@
 //! A CPU beside the GPU, as a machine file says: `[cpu]` with its caches, and `[system]`, what CPU and GPU share
-//! (`003_07d33ec44b25be67.txt`, Fig. 3.2).
+//! (`[giles Fig. 3.2]`).
 
 use crate::{
     file::{File, MachineError},

@@ -1,5 +1,5 @@
 //! Memories of GPUs that are levels above the host's, as a machine file says in `[gpu.memory]`: each holds blocks of it
-//! (UMH, `000_c62b95978e2a8887.txt`, 5).
+//! (UMH, `[umh]`, 5).
 
 use crate::{
     file::{File, MachineError},

@@ -1,5 +1,5 @@
 //! What translation takes, as a machine file says: `[cpu.mmu]` of each core, `[gpu.mmu]` of each compute unit, and `[system.iommu]`,
-//! whom compute units ask (`003_07d33ec44b25be67.txt`, 3.2.4 and 3.2.7).
+//! whom compute units ask (`[giles 3.2.4 and 3.2.7]`).
 
 use crate::{
     file::{File, MachineError},

@@ -1,4 +1,4 @@
-//! Machines with more elements than small numbers can name: up to 128 cores beside a GPU (`003_07d33ec44b25be67.txt`, Table 2.1).
+//! Machines with more elements than small numbers can name: up to 128 cores beside a GPU (`[giles Table 2.1]`).
 
 use engine::Outcome;
 use machine::{Machine, Options, Stress, stress};

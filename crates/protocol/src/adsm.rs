@@ -1,6 +1,6 @@
 //! Asymmetric distributed shared memory: the host keeps accelerator memory and its own copy alike, the accelerator does nothing.
 //!
-//! GMAC's protocols (`004_8a0710c761bcf477.txt`, 4.3, Fig. 6), from the host's side, for an object or a block of one. Fig. 6
+//! GMAC's protocols (`[gmac 4.3, Fig. 6]`), from the host's side, for an object or a block of one. Fig. 6
 //! shows three states; the others here are transfers under way: `Sending` on a call, `Fetching` on a return, `ReadFault` and
 //! `WriteFault` while a page fault brings a block back, `Rolling` while the oldest dirty block is sent early. Between call and
 //! return the program leaves shared objects alone, as release consistency asks of it: those cells are `x`.

@@ -1,4 +1,4 @@
-//! M2S-CGM's worked examples (`003_07d33ec44b25be67.txt`, Fig. 3.11 and the text of 3.2.6.3), message by message.
+//! M2S-CGM's worked examples (`[giles Fig. 3.11 and the text of 3.2.6.3]`), message by message.
 
 use protocol::{
     Kind, Node,

@@ -1,4 +1,4 @@
-//! What the checker finds where M2S-CGM's text or tables (`003_07d33ec44b25be67.txt`, 3.2.6) are taken at their word, or where a cell
+//! What the checker finds where M2S-CGM's text or tables (`[giles 3.2.6]`) are taken at their word, or where a cell
 //! of ours is made the obvious, hasty one. `docs/protocols.md` tells the same in words.
 
 use protocol::{

@@ -1,4 +1,4 @@
-//! The I/O memory management unit: a shared TLB over walkers (`002_b647e612215b4d79.txt`, 2 and Table 1; `003_07d33ec44b25be67.txt`,
+//! The I/O memory management unit: a shared TLB over walkers (`[vcache]`, 2 and Table 1; `[giles]`,
 //! 3.2.4 and 3.2.7), which first-level TLBs ask over wires with their latency.
 
 use crate::{

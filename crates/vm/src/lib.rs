@@ -1,4 +1,4 @@
-//! Translation in time (`003_07d33ec44b25be67.txt`, 3.2.7; `002_b647e612215b4d79.txt`, 2 and 3).
+//! Translation in time (`[giles 3.2.7; `[vcache]`, 2 and 3]`).
 //!
 //! What an address means is known before a request is made: a requester's `Request` carries the virtual and the physical address.
 //! What is modelled here is what it takes hardware to find that out, and that it finds the same.

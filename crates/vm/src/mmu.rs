@@ -1,5 +1,5 @@
-//! The memory management unit between requesters and their caches (`003_07d33ec44b25be67.txt`, 3.2.7, Fig. 3.12; the TLB of a compute
-//! unit in `002_b647e612215b4d79.txt`, 2).
+//! The memory management unit between requesters and their caches (`[giles]`, 3.2.7, Fig. 3.12; the TLB of a compute
+//! unit in `[vcache]`, 2).
 //!
 //! It has a port for each requester, with a first-level TLB: instructions and data of a core, vector and scalar memory of a compute
 //! unit. A request whose page is in the TLB goes on in the cycle in which it came. One that misses waits, while the page is asked

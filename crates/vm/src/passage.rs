@@ -1,10 +1,10 @@
-//! Where virtually addressed caches end (`003_07d33ec44b25be67.txt`, 3.2.4 and 3.2.7): what comes down is translated in passing, and
+//! Where virtually addressed caches end (`[giles 3.2.4 and 3.2.7]`): what comes down is translated in passing, and
 //! what goes up is translated back.
 //!
 //! A request from above is translated by asking below, each of them, as an IOMMU's bandwidth is what matters here. Those for one page
 //! stay in order; others pass them. Answers and probes of lines that are held above are about pages that a request has
 //! brought here before: those are kept, both ways, without limit. Two pages of the program that are one of memory would be held
-//! twice above: that needs the forward-backward table of `002_b647e612215b4d79.txt`, 4, and is refused here.
+//! twice above: that needs the forward-backward table of `[vcache]`, 4, and is refused here.
 
 use crate::{
     Mistranslation, PageSize, Shootdown, Translate, Translated, TranslationId,

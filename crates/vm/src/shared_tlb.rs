@@ -1,5 +1,5 @@
 //! A TLB that several share: the second level of a core, or the TLB of an IOMMU, "a second-level shared GPU TLB"
-//! (`002_b647e612215b4d79.txt`, 3).
+//! (`[vcache 3]`).
 //!
 //! What limits it is how many look-ups it can do in a cycle: whoever comes when they are used up waits in its wire, and is served in
 //! turn. Misses for one page are one question below.

@@ -1,4 +1,4 @@
-//! A TLB: translations by address space and page, in sets of ways (`003_07d33ec44b25be67.txt`, Fig. 3.13). No time.
+//! A TLB: translations by address space and page, in sets of ways (`[giles Fig. 3.13]`). No time.
 //!
 //! Pages of both sizes share the sets; a look-up tries each size that is there. What is read-only in it may have become writable
 //! since: who wants to write forgets such an entry and looks it up anew, as a processor does on the fault that follows.

@@ -1,4 +1,4 @@
-//! Page-table walkers: so many at a time, behind a queue (`003_07d33ec44b25be67.txt`, 3.2.7; `002_b647e612215b4d79.txt`, 2 and Table 1).
+//! Page-table walkers: so many at a time, behind a queue (`[giles 3.2.7; `[vcache]`, 2 and Table 1]`).
 //!
 //! A walker reads the entries of the tables level by level, each a load of 8 bytes by physical address on the wire to whatever
 //! it is connected to: a core's cache, a cache of its own, memory. A page-walk cache of upper levels lets it begin lower. Or it takes a

@@ -1,7 +1,7 @@
 //! Programs for the CPU alone: OpenMP versions of six workloads, and litmus tests of the memory model.
 //!
 //! The OpenMP versions (`src/NAME/NAME_omp.c`) compute the same from the same inputs as their workloads do with a GPU, for
-//! comparisons between the two and of speedups by threads (`003_07d33ec44b25be67.txt`, 3.3.1 and 3.4.2). All of them are
+//! comparisons between the two and of speedups by threads (`[giles 3.3.1 and 3.4.2]`). All of them are
 //! one static program file of glibc and libgomp, the litmus tests another one of musl; both run natively too. `cargo
 //! xtask guests` builds them.
 

@@ -1,6 +1,6 @@
 //! What is asked of an accelerator.
 //!
-//! The paper's accelerator abstraction layer (`004_8a0710c761bcf477.txt`, 4.1, Fig. 5): memory, copies, kernels, waiting; no
+//! The paper's accelerator abstraction layer (`[gmac 4.1, Fig. 5]`): memory, copies, kernels, waiting; no
 //! coherence of any kind. Uploads are asynchronous and land in the order in which they were asked for; a kernel starts after
 //! every upload and every copy between devices asked for before it.
 

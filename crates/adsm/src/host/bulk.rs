@@ -1,4 +1,4 @@
-//! Bulk operations that need not go through page faults (`004_8a0710c761bcf477.txt`, 4.4).
+//! Bulk operations that need not go through page faults (`[gmac 4.4]`).
 //!
 //! Whole blocks that are set or overwritten go straight to the device, as if a kernel had written them, and are not fetched
 //! first; what is only partly overwritten is opened here like any touched block.

@@ -1,6 +1,6 @@
 //! Release on a kernel call, acquire on its return.
 //!
-//! The paper's consistency model (`004_8a0710c761bcf477.txt`, 3.3): a call releases the objects that the kernel uses to the
+//! The paper's consistency model (`[gmac 3.3]`): a call releases the objects that the kernel uses to the
 //! accelerator, a synchronisation acquires them back. What the kernel only reads stays readable here: the transfer that the
 //! paper admits to (4.3, last paragraph) is not made.
 //!

@@ -1,7 +1,7 @@
 //! The dirty queue of rolling-update, and transfers that have not landed yet.
 //!
 //! At most so many runs of blocks are dirty; one more, and the oldest goes to the device while the program works on
-//! (`004_8a0710c761bcf477.txt`, 4.3, the dotted line of Fig. 6). It stays readable. A store to it waits until it has landed.
+//! (`[gmac 4.3, the dotted line of Fig. 6]`). It stays readable. A store to it waits until it has landed.
 
 use super::{Host, access::unlock, lock};
 use crate::{

@@ -1,4 +1,4 @@
-//! Which device runs a kernel: the paper's kernel scheduler (`004_8a0710c761bcf477.txt`, 4.1, Fig. 5).
+//! Which device runs a kernel: the paper's kernel scheduler (`[gmac 4.1, Fig. 5]`).
 //!
 //! Any device may run any kernel, since blocks follow it; only memory that CPU and one device physically share can't. Devices that
 //! are lost are passed over as long as there is another.

@@ -1,6 +1,6 @@
 //! What is asked of the operating system: memory that can be seen twice, and a word when somebody touches it.
 //!
-//! The paper's OS abstraction layer (`004_8a0710c761bcf477.txt`, 4.1, Fig. 5). A shared object's host copy is an anonymous file
+//! The paper's OS abstraction layer (`[gmac 4.1, Fig. 5]`). A shared object's host copy is an anonymous file
 //! mapped twice: the program's view, whose pages are opened and closed, and a second, always open view that transfers use.
 
 mod backing;

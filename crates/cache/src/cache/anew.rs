@@ -1,4 +1,4 @@
-//! Logical time starts anew where it has run over (`001_ee2ca955019e5896.txt`, 3.2.6).
+//! Logical time starts anew where it has run over (`[halcone 3.2.6]`).
 //!
 //! A home whose times have come to their end starts anew by itself and tells the caches over it, behind all answers from before; they forget every
 //! lease and tell the caches over them in turn. So to each cache whatever it is answered is from before or from after, and

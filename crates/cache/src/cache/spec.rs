@@ -20,7 +20,7 @@ pub struct CacheSpec {
     /// travels with probes.
     pub lifts_requests: bool,
     /// Whether a load that must see what others than the requester's group write claims the line first: a store of nothing brings
-    /// together whatever was written (`000_c62b95978e2a8887.txt`, 4.2).
+    /// together whatever was written (`[umh 4.2]`).
     pub claims: bool,
 }
 

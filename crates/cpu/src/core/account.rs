@@ -1,6 +1,6 @@
 //! Where each cycle of a core went, and what is counted.
 //!
-//! As in the paper (`003_07d33ec44b25be67.txt`, 3.2.2), the reorder buffer tells: if nothing enters it and nothing leaves it
+//! As in the paper (`[giles 3.2.2]`), the reorder buffer tells: if nothing enters it and nothing leaves it
 //! because a load at its head waits for memory, that is a read stall; because stores wait for memory, a write
 //! stall. The paper asks for the buffer to be full; here it may also be another queue that is, or fetch that waits for the same
 //! load. Nothing in it, and nothing to come, is a fetch stall. Every cycle has one reason, so that they add up.

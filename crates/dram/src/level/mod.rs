@@ -1,5 +1,5 @@
 //! A memory that is a level of a hierarchy: a GPU's, which holds blocks of the host's, or the host's itself (UMH,
-//! `000_c62b95978e2a8887.txt`, 5). What it does is the affair of its protocol's directory and store ([`directory`]); this adds time.
+//! `[umh]`, 5). What it does is the affair of its protocol's directory and store ([`directory`]); this adds time.
 //!
 //! A context takes one message at a time: answers first, then messages that waited here, then new ones, in turn. The directory answers
 //! by itself what needs no bytes; every line that is read or written is an access of the memory behind it. **Answers are always

@@ -1,4 +1,4 @@
-//! The five collaborative programs of the dissertation (`003_07d33ec44b25be67.txt`, 3.3.2), as studies 2 and 3 run them: on the
+//! The five collaborative programs of the dissertation (`[giles 3.3.2]`), as studies 2 and 3 run them: on the
 //! machine of Table 4.1, with part of the work for threads of the CPU.
 //!
 //! The paper does not give problem sizes; it took those with the largest speedup (4.4.1).

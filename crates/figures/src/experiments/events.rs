@@ -1,5 +1,5 @@
 //! Table 2.1 of the dissertation on CPU-GPU collaboration, of the engine here: how many events a simulated cycle has, and what
-//! one takes (`003_07d33ec44b25be67.txt`, 2.6.2).
+//! one takes (`[giles 2.6.2]`).
 //!
 //! As in the paper the program's parallel section counts; what an event takes is of the whole run. An event is a context that runs
 //! once. Those of the paper run in every cycle of their element, those here only when there is something to do.

@@ -1,5 +1,5 @@
 //! Study 1 of the dissertation on CPU-GPU collaboration: what a shared last-level cache and coherence between CPU and GPU do to
-//! programs that were written without them (`003_07d33ec44b25be67.txt`, 4.3).
+//! programs that were written without them (`[giles 4.3]`).
 
 use super::RODINIA;
 use crate::{Experiment, Job, Options, Plan, Results, Row};

@@ -1,5 +1,5 @@
 //! Study 2 of the dissertation on CPU-GPU collaboration: how much of the work the CPU should do, with how many threads
-//! (`003_07d33ec44b25be67.txt`, 4.4).
+//! (`[giles 4.4]`).
 
 use super::collaborative::{self, PROGRAMS, Setting};
 use crate::{Experiment, Options, Plan, Results, Row, mean};

@@ -1,5 +1,5 @@
 //! Study 3 of the dissertation on CPU-GPU collaboration: bandwidth, the GPU's clock, the coalescer and the latency of switches
-//! (`003_07d33ec44b25be67.txt`, 4.5, Figs. 4.13 to 4.16).
+//! (`[giles 4.5, Figs. 4.13 to 4.16]`).
 //!
 //! A switch keeps a link for one cycle and can't for less: "negligible latency" is a crossbar of such, one switch between any two
 //! instead of up to five of two cycles each.

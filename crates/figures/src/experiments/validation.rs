@@ -1,5 +1,5 @@
 //! The validation of the dissertation on CPU-GPU collaboration: how much faster OpenMP programs get with more threads, simulated
-//! and on a real computer (`003_07d33ec44b25be67.txt`, 3.4.2, Fig. 3.14).
+//! and on a real computer (`[giles 3.4.2, Fig. 3.14]`).
 //!
 //! The paper's real computer had four cores; a comparison with one that has fewer, or that others use, says little.
 

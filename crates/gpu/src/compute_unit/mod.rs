@@ -69,7 +69,7 @@ pub enum Coalescer {
     /// In the compute unit, of all lanes at once.
     Unit,
     /// In the vector cache: each lane asks for itself, one a cycle, and what waits there for a line gets it together
-    /// (`003_07d33ec44b25be67.txt`, 3.2.4).
+    /// (`[giles 3.2.4]`).
     Cache,
 }
 

@@ -1,4 +1,4 @@
-//! Two sides that meet in memory only: a CPU and GPUs whose requests go past its caches (`003_07d33ec44b25be67.txt`, 4.2).
+//! Two sides that meet in memory only: a CPU and GPUs whose requests go past its caches (`[giles 4.2]`).
 //!
 //! Each side is coherent in itself and knows nothing of the other, so there are three images: what each side sees, and what memory holds.
 //! A line that a side fetches is in its image what memory holds then; a write changes the image of the writer's side; a line that

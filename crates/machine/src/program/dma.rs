@@ -1,4 +1,4 @@
-//! A DMA engine: it copies and fills memory so that no core has to (`003_07d33ec44b25be67.txt`, 4.1, names direct memory access as one
+//! A DMA engine: it copies and fills memory so that no core has to (`[giles]`, 4.1, names direct memory access as one
 //! way in which data gets to a GPU; how, it leaves open).
 //!
 //! The driver writes a descriptor and goes on. The engine reads that, then the lines that are to be copied, writes each where it

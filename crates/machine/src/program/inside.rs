@@ -3,7 +3,7 @@
 //! A kernel's addresses are the process's: each launch brings the pages it can reach into memory and takes their places along
 //! ([`gpu::AddressMap`]). Nothing is copied behind the program's back; copies that a policy asks for are done by the library in
 //! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. What a machine without coherence needs around a
-//! kernel, its front end orders (4.1 and 4.2 of `003_07d33ec44b25be67.txt`): the caches of the CPU are flushed before a kernel, of
+//! kernel, its front end orders (4.1 and 4.2 of `[giles]`): the caches of the CPU are flushed before a kernel, of
 //! what the host has handed over since the last one, as M2S-CGM does it buffer by buffer; and after it, of what the kernel
 //! reached, where its stores lie in the CPU's last-level cache.
 

@@ -1,4 +1,4 @@
-//! The CPU and what it shares with the GPU (`003_07d33ec44b25be67.txt`, Fig. 3.2): cores with two levels of caches, a last-level cache in
+//! The CPU and what it shares with the GPU (`[giles Fig. 3.2]`): cores with two levels of caches, a last-level cache in
 //! slices with the directory, a network, the GPU's hub, the system agent and the channels of memory. All of it is one partition.
 //!
 //! ```text

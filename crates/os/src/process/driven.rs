@@ -7,7 +7,7 @@
 //!
 //! The kernel has one lock. Who enters it holds it until all that the kernel wrote for him has been performed: no other
 //! agent can enter before, and no thread that was woken can run. System calls, faults and interrupts take the time that
-//! [`SystemSpec`] says (`003_07d33ec44b25be67.txt`, 3.2.1, 3.2.2, 3.2.7).
+//! [`SystemSpec`] says (`[giles 3.2.1, 3.2.2, 3.2.7]`).
 //!
 //! A locked access that crosses the border of a line ends in SIGBUS, as under Linux with fatal split-lock detection.
 

@@ -1,4 +1,4 @@
-//! G-TSC: coherence by the logical time of compute units (`001_ee2ca955019e5896.txt`, 2.2).
+//! G-TSC: coherence by the logical time of compute units (`[halcone 2.2]`).
 //!
 //! Each compute unit has a time, `warpts`. Its requests carry it, and each answer brings the time at which the access took place, to
 //! which the unit goes on. The home of a line gives it out on a lease that lasts beyond the reader's time, and a write takes place

@@ -1,4 +1,4 @@
-//! HALCONE: coherence of many GPUs over one memory by logical time (`001_ee2ca955019e5896.txt`, 3.2, algorithms 1-5).
+//! HALCONE: coherence of many GPUs over one memory by logical time (`[halcone 3.2, algorithms 1-5]`).
 //!
 //! Nobody is told to forget a line. Memory gives it out on a lease of logical time, a write is given a time after every lease
 //! that was given out before, and a cache reads a line only until its own time has passed the lease's end. [`halcone_l1`] and [`halcone_l2`]

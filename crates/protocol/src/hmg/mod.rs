@@ -1,4 +1,4 @@
-//! HMG: the second-level caches of several GPUs kept coherent by a home for each line (`001_ee2ca955019e5896.txt`, 4.1, 4.2, 6).
+//! HMG: the second-level caches of several GPUs kept coherent by a home for each line (`[halcone 4.1, 4.2, 6]`).
 //!
 //! A line's address says which GPU's L2 is its home. That L2 writes back to memory and knows which other L2s may hold the line. The
 //! others hold copies and write through to the home, which tells the holders to forget theirs and does not wait until they have: a

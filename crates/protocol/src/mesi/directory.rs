@@ -1,6 +1,6 @@
 //! The directory: in the shared last-level cache, or at the memory controller where there is none.
 //!
-//! Tables 3.4 and 3.5 of `003_07d33ec44b25be67.txt`: [`l3`] and [`mc`]. The paper's substates that say who asks are events here: `...Owner` is a request by the
+//! Tables 3.4 and 3.5 of `[giles]`: [`l3`] and [`mc`]. The paper's substates that say who asks are events here: `...Owner` is a request by the
 //! only one who holds the line (the paper's `M_Owned` and `E_Owned`), the plain event one by anybody else (`M_Held`, `E_Held`).
 //!
 //! - `M`: newer than memory, and nobody above holds the line. `M_Held` and `E_Held`: one does, to write.

@@ -1,6 +1,6 @@
 //! The GPU's second-level cache: a directory of the vector caches above it, and to the directory below just one more core.
 //!
-//! Table 3.7 of `003_07d33ec44b25be67.txt`. As in [`directory`](super::directory), the paper's `M_Owned` and `E_Owned` are the events
+//! Table 3.7 of `[giles]`. As in [`directory`](super::directory), the paper's `M_Owned` and `E_Owned` are the events
 //! `...Owner`: the only one above who holds the line asks. Toward the directory below it does what [`l2`](super::l2) does.
 //!
 //! - `M`: the node has the line to write, and nobody above holds it. `M_Held`, `E_Held`: one vector cache does.

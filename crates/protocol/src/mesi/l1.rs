@@ -1,6 +1,6 @@
 //! The first-level caches: what the tables of a CPU's instruction and data caches and a GPU's vector cache mean.
 //!
-//! Tables 3.1, 3.2 and 3.6 of `003_07d33ec44b25be67.txt`: [`l1i`], [`l1d`], [`l1v`]. The paper's columns come first; the others are what
+//! Tables 3.1, 3.2 and 3.6 of `[giles]`: [`l1i`], [`l1d`], [`l1v`]. The paper's columns come first; the others are what
 //! its text says, or leaves out, about everything else that can arrive. `I_Get` and `I_GetX` wait for an answer, `..._Retry` have been refused
 //! and sit in the retry queue. `I_WB_Writable` sits in the write-back queue and can be taken back from there;
 //! `I_WB_Non_Writable` has left it and is not acknowledged yet, so whatever is asked meanwhile is coalesced: it waits.

@@ -1,4 +1,4 @@
-//! A CPU core's instruction cache: table 3.1 of `003_07d33ec44b25be67.txt`. What its labels mean is told in [`l1`](super::l1).
+//! A CPU core's instruction cache: table 3.1 of `[giles]`. What its labels mean is told in [`l1`](super::l1).
 //!
 //! A load here is the paper's fetch. A line is shared or it is not there.
 

@@ -1,4 +1,4 @@
-//! The vector cache of a GPU's compute unit: table 3.6 of `003_07d33ec44b25be67.txt`. What its labels mean is told in
+//! The vector cache of a GPU's compute unit: table 3.6 of `[giles]`. What its labels mean is told in
 //! [`l1`](super::l1). There is no upgrade: a store to a shared line gives the line up and asks for it anew.
 
 use crate::protocol;

@@ -1,6 +1,6 @@
 //! A CPU core's second-level cache.
 //!
-//! Table 3.3 of `003_07d33ec44b25be67.txt`: above it the core's data and instruction caches, below it the directory. Its first part
+//! Table 3.3 of `[giles]`: above it the core's data and instruction caches, below it the directory. Its first part
 //! has the paper's columns; the others are its part in the directory's transactions (3.2.6.3). It keeps no record of what the
 //! data cache above holds and asks it each time (`CoreFlush`, `Downgrade`, `Inval`); of the instruction cache it knows whether
 //! it has fetched the line since it was last told to give it up.

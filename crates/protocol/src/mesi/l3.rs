@@ -1,4 +1,4 @@
-//! The shared last-level cache with its directory: tables 3.4 and 3.5 of `003_07d33ec44b25be67.txt`. What its labels mean is told in
+//! The shared last-level cache with its directory: tables 3.4 and 3.5 of `[giles]`. What its labels mean is told in
 //! [`directory`](super::directory).
 
 use crate::protocol;

@@ -1,4 +1,4 @@
-//! MESI for a CPU and a GPU on one chip, with a directory: M2S-CGM (`003_07d33ec44b25be67.txt`, 3.2.6).
+//! MESI for a CPU and a GPU on one chip, with a directory: M2S-CGM (`[giles 3.2.6]`).
 //!
 //! A core has first-level caches ([`l1`]) over a second-level cache ([`l2`]), which is one of those that the [`directory`] knows.
 //! The paper's tables say what a request does; here they also say what every answer, forward, invalidation, eviction and

@@ -1,5 +1,5 @@
 //! NMOESI under a unified memory hierarchy: caches, memories of GPUs and the host's memory as levels of one hierarchy (UMH,
-//! `000_c62b95978e2a8887.txt`, 4 and 5, Table II).
+//! `[umh]`, 4 and 5, Table II).
 //!
 //! A cache ([`l1`], [`wt`], [`l2`]) asks the one below it for a line to read (`Get`) or to write (`GetX`). The memory of a GPU is a cache of
 //! blocks of several lines: its directory is [`smd`], its bytes are a [`store`]. The host's memory is the same with [`hmd`]. A store that need not be

@@ -1,4 +1,4 @@
-//! The cores of a CPU: what they executed, and where their cycles went (`003_07d33ec44b25be67.txt`, 3.2.2).
+//! The cores of a CPU: what they executed, and where their cycles went (`[giles 3.2.2]`).
 
 use super::{
     caches::{self, CacheLevel},

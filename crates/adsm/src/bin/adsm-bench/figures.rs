@@ -1,4 +1,4 @@
-//! `--figure`: the paper's figures of its evaluation (`004_8a0710c761bcf477.txt`, section 5), re-run.
+//! `--figure`: the paper's figures of its evaluation (`[gmac 5]`), re-run.
 //!
 //! - Figs. 7, 8 and 10: every program in every way: time over explicit copies, bytes moved, where the time goes.
 //! - Fig. 9: the stencil in cubes of several sizes, by block size.

@@ -1,5 +1,5 @@
 //! The programs: streaming, sparse updates, a 3-D stencil with source and output to disk, and own versions of the Parboil kinds
-//! (`004_8a0710c761bcf477.txt`, Table 2).
+//! (`[gmac Table 2]`).
 //!
 //! A round makes its inputs on the CPU, runs kernels, and takes the results in. Its digest must not depend on how data is shared.
 

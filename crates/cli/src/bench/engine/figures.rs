@@ -1,4 +1,4 @@
-//! The measurements as tables, and as the figures of the thesis (`003_07d33ec44b25be67.txt`, 2.6.3 and 2.6.4).
+//! The measurements as tables, and as the figures of the thesis (`[giles 2.6.3 and 2.6.4]`).
 
 use super::{Figure, Report, SIZES, Single, parallel::Parallel};
 use std::fmt::Write;

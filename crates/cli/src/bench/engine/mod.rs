@@ -1,6 +1,6 @@
 //! `cohesim bench engine`: the event engine beside three rivals, and in parallel.
 //!
-//! The experiments are those of `003_07d33ec44b25be67.txt` section 2.6: contexts that do next to nothing and run again one
+//! The experiments are those of `[giles]` section 2.6: contexts that do next to nothing and run again one
 //! cycle later (the cost of the engine alone), contexts that wake each other, and contexts with work in parallel. All
 //! engines run in one process, one after the other in each round; ratios are taken within a round, where a busy machine slows
 //! all of them alike, and the medians over the rounds are reported. Single-threaded experiments count the processor time of

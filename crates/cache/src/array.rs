@@ -4,7 +4,7 @@
 //! and go one by one, as the protocol and the wires know them; only when the tag goes do all of them.
 
 use crate::replacement::{History, Replacement, Victims};
-use mem::{Bytes, LINE, LineAddr};
+use mem::{Bytes, LINE, LineAddr, PhysAddr, Share};
 use protocol::Line;
 
 /// The shape of a cache, or of one of several banks. Made by [`Shape::new`], which checks it.
@@ -15,9 +15,8 @@ pub struct Shape {
     /// Sectors of a line.
     sectors: usize,
     replacement: Replacement,
-    banks: u64,
-    /// So many bytes go to one bank before it is the next one's turn.
-    interleave: u64,
+    /// The addresses whose lines may lie here.
+    share: Share,
 }
 
 impl Shape {
@@ -40,7 +39,7 @@ impl Shape {
             return Err(format!("{size} in {ways} ways make {sets} sets; their number must be a power of two"));
         }
         let (sectors, replacement) = ((line.0 / LINE as u64) as usize, Replacement::Lru);
-        Ok(Self { sets, ways, sectors, replacement, banks: 1, interleave: LINE as u64 })
+        Ok(Self { sets, ways, sectors, replacement, share: Share::ALL })
     }
 
     /// The same with another policy.
@@ -51,9 +50,9 @@ impl Shape {
         Ok(Self { replacement, ..self })
     }
 
-    /// The same as one of `banks` over which addresses are dealt, `interleave` bytes at a time.
-    pub fn of_banks(self, banks: usize, interleave: u64) -> Self {
-        Self { banks: banks as u64, interleave, ..self }
+    /// The shape of a bank that holds lines of some addresses only.
+    pub fn of_share(self, share: Share) -> Self {
+        Self { share, ..self }
     }
 
     /// The bytes that it holds.
@@ -63,14 +62,7 @@ impl Shape {
 
     /// The address of a line as this bank numbers its bytes.
     fn inside(&self, line: LineAddr) -> u64 {
-        match self.banks {
-            1 => line.0,
-            _ if self.banks.is_power_of_two() && self.interleave.is_power_of_two() => {
-                let (bits, banks) = (self.interleave.trailing_zeros(), self.banks.trailing_zeros());
-                (line.0 >> (bits + banks) << bits) | (line.0 & (self.interleave - 1))
-            }
-            _ => line.0 / (self.interleave * self.banks) * self.interleave + line.0 % self.interleave,
-        }
+        self.share.inside(PhysAddr(line.0)).0
     }
 
     /// The set of a line, and its sector.
@@ -201,12 +193,13 @@ impl Array {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mem::Stride;
 
     #[test]
     fn lines_that_are_dealt_over_banks_fill_every_set_of_each() {
         for banks in [16, 12] {
-            let shape = Shape::new(Bytes(1024), 4).unwrap().of_banks(banks, 128);
-            let round = 128 * banks as u64;
+            let shape = Shape::new(Bytes(1024), 4).unwrap().of_share(Share::of(Stride::of(128), 0, banks));
+            let round = 128 * banks;
             let addresses = [0, 64, round, round + 64, 2 * round];
             assert_eq!(addresses.map(|address| shape.place(LineAddr(address)).0), [0, 1, 2, 3, 0]);
         }

@@ -19,7 +19,7 @@ mod spec;
 mod sweep;
 mod waiting;
 
-pub use spec::{BankSpec, Homes};
+pub use spec::BankSpec;
 use waiting::slots;
 
 use crate::array::{Array, Way};
@@ -351,12 +351,12 @@ impl Bank {
 
     /// Whether a line's home is a peer.
     fn is_away(&self, line: LineAddr) -> bool {
-        !self.spec.peers.is_empty() && self.spec.peers.contains(&self.spec.below.of(line))
+        !self.spec.peers.is_empty() && self.spec.peers.contains(self.spec.below.of(line.0))
     }
 
     /// Where this bank stands for a line.
     fn place(&self, line: LineAddr) -> Place {
-        Place { me: self.spec.me, below: self.spec.below.of(line), above: self.spec.above }
+        Place { me: self.spec.me, below: *self.spec.below.of(line.0), above: self.spec.above }
     }
 
     fn find(&self, line: LineAddr) -> Where {

@@ -16,12 +16,12 @@ mod spec;
 pub use spec::{Acquire, Atomics, CacheSpec, Recalled, Requesters, Watcher};
 
 use crate::{
-    bank::{Bank, Homes, LineWatcher, Offer},
+    bank::{Bank, LineWatcher, Offer},
     front::{self, Front},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Ready, RoundRobin, Scope};
 use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane, name_of};
-use mem::{Access, Block, LINE, Reply, Request, Seen, stamp_of};
+use mem::{Access, Block, Interleave, LINE, Reply, Request, Seen, stamp_of};
 use orders::{Answer, Fence, Order};
 use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps};
@@ -55,8 +55,10 @@ pub struct Cache {
     from: Vec<Inlet<Packet>>,
     ready: Ready,
     to: Router<Packet>,
-    /// Everybody who is asked; how often each has started logical time anew; and the caches above, which are told so.
-    homes: Homes,
+    /// Whom this cache asks about a line, and all of them; how often each has started logical time anew; and the caches above,
+    /// which are told so.
+    homes: Interleave<Node>,
+    below: Vec<Node>,
     eras: Vec<u32>,
     above: Vec<Node>,
     meet: Atomics,
@@ -106,8 +108,9 @@ impl Cache {
         let me = spec.bank.me;
         let (bell, pending) = (scope.eventcount("work"), Pending::default());
         let homes = spec.bank.below.clone();
+        let below: Vec<Node> = homes.owners().copied().collect();
         let nodes = neighbours.to.iter().flat_map(|(nodes, _)| nodes.iter().copied());
-        let is_above = |node: &Node| !homes.nodes.contains(node) && !spec.bank.peers.contains(node);
+        let is_above = |node: &Node| !below.contains(node) && !spec.bank.peers.contains(node);
         let caches_above = nodes.filter(is_above).collect();
         let above = scope.scope("above");
         let wires = requesters.into_iter().enumerate().map(|(number, (node, wire))| {
@@ -146,8 +149,9 @@ impl Cache {
             from: neighbours.from,
             ready,
             to,
-            eras: vec![0; homes.nodes.len()],
+            eras: vec![0; below.len()],
             homes,
+            below,
             above: caches_above,
             meet: spec.atomics,
             acquire: spec.acquire,
@@ -459,7 +463,7 @@ impl Cache {
             }
             return Ok(taken);
         } else if coherence.is_none() && from.front(Lane::Request).is_some_and(|packet| packet.atomic.is_some()) {
-            let here = self.meet == Atomics::Here && !self.peers.contains(&self.homes.of(msg.line));
+            let here = self.meet == Atomics::Here && !self.peers.contains(self.homes.of(msg.line.0));
             let queue = if here { &mut self.atomics } else { &mut self.passing };
             if queue.len() == ATOMICS {
                 return Ok(false);

@@ -12,6 +12,6 @@ pub mod front;
 pub mod replacement;
 
 pub use array::Shape;
-pub use bank::{Bank, BankSpec, Homes, LineWatcher};
+pub use bank::{Bank, BankSpec, LineWatcher};
 pub use cache::{Acquire, Atomics, Cache, CacheSpec, Recalled, Requesters, Watcher};
 pub use replacement::Replacement;

@@ -3,7 +3,7 @@
 use crate::{Mapping, Scheduler, Standard, Tally};
 use engine::{Context, Counter, Cycles, EventCount, Lane, Level, Outlet, Scope};
 use interconnect::Packet;
-use mem::{LINE, PhysAddr};
+use mem::{LINE, PhysAddr, Stride};
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
@@ -120,8 +120,8 @@ impl Dram {
 
     /// The channel of an address, and where the address lies in it.
     fn channel(&self, address: PhysAddr) -> (&Channel, PhysAddr) {
-        let (line, channels) = (address.0 / LINE as u64, self.channels.len() as u64);
-        (&self.channels[(line % channels) as usize], PhysAddr(line / channels * LINE as u64))
+        let (inside, channel) = Stride::of(LINE as u64).split(address.0, self.channels.len() as u64);
+        (&self.channels[channel as usize], PhysAddr(inside))
     }
 
     /// Whether an access to this address has room, be it a read or a write.

@@ -5,10 +5,10 @@
 //! again after each step of that line; an answer is never made to wait.
 
 use crate::{
-    Channel, Store,
+    Store,
     room::{Room, RoomSpec},
 };
-use mem::{Atomic, Block, LINE, LineAddr, PhysAddr};
+use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Share};
 use protocol::{Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamp, Stamps, Step, Table, step};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -42,7 +42,8 @@ pub struct Home {
     controller: &'static dyn Controller<LINE>,
     table: &'static Table,
     place: Place,
-    channel: Channel,
+    /// The addresses that belong here.
+    share: Share,
     store: Store,
     /// Lines of which something is known, without their bytes; only looked up.
     known: FxHashMap<LineAddr, Line<LINE>>,
@@ -67,7 +68,7 @@ impl Home {
     pub fn new(
         controller: &'static dyn Controller<LINE>,
         place: Place,
-        channel: Channel,
+        share: Share,
         store: Store,
         history: usize,
     ) -> Self {
@@ -76,7 +77,7 @@ impl Home {
             controller,
             table,
             place,
-            channel,
+            share,
             store,
             known: FxHashMap::default(),
             room: None,
@@ -197,7 +198,7 @@ impl Home {
     }
 
     fn inside(&self, line: LineAddr) -> PhysAddr {
-        self.channel.inside(PhysAddr(line.0))
+        self.share.inside(PhysAddr(line.0))
     }
 
     /// One step of the protocol; `None` if the table makes the message wait.
@@ -272,8 +273,7 @@ mod tests {
 
     fn home(controller: &'static dyn Controller<LINE>) -> Home {
         let place = Place { me: ME, below: ME, above: Node(0) };
-        let channel = Channel { number: 0, of: 1, interleave: 4096 };
-        Home::new(controller, place, channel, Store::default(), 8)
+        Home::new(controller, place, Share::ALL, Store::default(), 8)
     }
 
     fn say(home: &mut Home, from: u16, kind: Kind, line: LineAddr, data: Block<LINE>) -> Option<Served> {
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn where_there_is_room_for_one_line_another_has_it_forgotten_and_starts_after_its_lease() {
-        let room = RoomSpec { sets: 1, ways: 1, block: LINE as u64, memories: 1, interleave: 4096 };
+        let room = RoomSpec { sets: 1, ways: 1, block: LINE as u64, share: Share::ALL };
         let mut home = home(&halcone::Tsu::PAPER).with_room(Some(room));
         let lease = |served: Served| served.sends[0].stamps;
         say(&mut home, 0, Kind::Read, LINE_0, Block::EMPTY).unwrap();

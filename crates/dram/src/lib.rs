@@ -1,7 +1,6 @@
 //! Memories in time: homes of lines, and DRAM behind them.
 #![forbid(unsafe_code)]
 
-mod channel;
 mod device;
 mod dram;
 mod home;
@@ -14,8 +13,8 @@ mod room;
 mod scheduler;
 mod standard;
 pub mod standards;
+mod store;
 
-pub use channel::{Channel, Store};
 pub use dram::{DramSpec, Order, Page};
 pub use home::{Changed, Home, Served, Touched};
 pub use level::{Access, Directory, Extent, Level, LevelSpec};
@@ -24,3 +23,4 @@ pub use memory::{Beside, FixedSpec, Memory, MemorySpec, Sides, Timing, Watcher};
 pub use room::RoomSpec;
 pub use scheduler::{MOST_BANKS, Scheduler, Tally};
 pub use standard::{Standard, Timings};
+pub use store::Store;

@@ -6,14 +6,14 @@
 //! cache that has no room for them may be waiting for an answer of this memory.
 
 use crate::{
-    channel::{Channel, Store},
     dram::{Dram, DramSpec},
     home::{Changed, Home, Served, Touched},
     room::RoomSpec,
+    store::Store,
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, lane, name_of};
-use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, stamp_of};
+use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, Share, stamp_of};
 use protocol::{Controller, Impossible, Kind, Msg, Node, Place, Stamps};
 use std::{cell::Cell, collections::VecDeque, rc::Rc};
 
@@ -27,7 +27,8 @@ pub struct MemorySpec {
     pub above: Node,
     /// Others above, whom another protocol keeps coherent among themselves: its side of the home, and their numbers.
     pub beside: Option<Beside>,
-    pub channel: Channel,
+    /// The addresses that belong to it.
+    pub share: Share,
     pub timing: Timing,
     /// Room for what is known of lines beside their bytes; none: for all of them.
     pub room: Option<RoomSpec>,
@@ -100,7 +101,7 @@ pub struct Memory {
     home: Home,
     beside: Option<(Beside, Home)>,
     watcher: Option<Watcher>,
-    channel: Channel,
+    share: Share,
     pace: Pace,
     dram: Option<Dram>,
     askers: Vec<Inlet<Packet>>,
@@ -149,14 +150,14 @@ impl Memory {
         let place = Place { me: spec.me, below: spec.me, above: spec.above };
         let beside = spec.beside.map(|beside| {
             let place = Place { above: beside.first, ..place };
-            (beside, Home::new(beside.controller, place, spec.channel, store.clone(), spec.history))
+            (beside, Home::new(beside.controller, place, spec.share, store.clone(), spec.history))
         });
         Self {
             me: spec.me,
-            home: Home::new(spec.controller, place, spec.channel, store, spec.history).with_room(spec.room),
+            home: Home::new(spec.controller, place, spec.share, store, spec.history).with_room(spec.room),
             beside,
             watcher: None,
-            channel: spec.channel,
+            share: spec.share,
             pace,
             dram,
             turns: RoundRobin::new(above.from.len()),
@@ -273,7 +274,7 @@ impl Memory {
     }
 
     fn inside(&self, line: LineAddr) -> PhysAddr {
-        self.channel.inside(PhysAddr(line.0))
+        self.share.inside(PhysAddr(line.0))
     }
 
     fn offer(&mut self, packet: Packet) -> Result<Next, Box<Impossible>> {

@@ -1,6 +1,6 @@
 //! Where blocks lie of which not all have room: sets of ways, the least recently used block first to go.
 
-use mem::LineAddr;
+use mem::{LineAddr, PhysAddr, Share};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -12,9 +12,8 @@ pub struct RoomSpec {
     pub ways: usize,
     /// Bytes of a block.
     pub block: u64,
-    /// Blocks are dealt over so many memories, so many bytes in turn.
-    pub memories: u64,
-    pub interleave: u64,
+    /// The addresses whose blocks may lie here.
+    pub share: Share,
 }
 
 pub struct Room {
@@ -40,9 +39,8 @@ impl Room {
     }
 
     fn set(&self, block: LineAddr) -> usize {
-        let RoomSpec { sets, block: bytes, memories, interleave, .. } = self.spec;
-        let inside = block.0 / (interleave * memories) * interleave + block.0 % interleave;
-        (inside / bytes) as usize & (sets - 1)
+        let RoomSpec { sets, block: bytes, share, .. } = self.spec;
+        (share.inside(PhysAddr(block.0)).0 / bytes) as usize & (sets - 1)
     }
 
     fn ways_of(&self, block: LineAddr) -> std::ops::Range<usize> {
@@ -120,7 +118,7 @@ impl Room {
 mod tests {
     use super::*;
 
-    const SPEC: RoomSpec = RoomSpec { sets: 2, ways: 2, block: 256, memories: 1, interleave: 4096 };
+    const SPEC: RoomSpec = RoomSpec { sets: 2, ways: 2, block: 256, share: Share::ALL };
 
     fn block(number: u64) -> LineAddr {
         LineAddr(number * 256)

@@ -1,9 +1,9 @@
 //! Memories in a machine: when their answers come, and that nothing holds up what must get through.
 
-use dram::{Channel, DramSpec, FixedSpec, Memory, MemorySpec, Store, Timing, standards};
+use dram::{DramSpec, FixedSpec, Memory, MemorySpec, Store, Timing, standards};
 use engine::{Cycles, Hertz, Lane, LinkSpec, Model, Outcome, Run, RunOptions, Time};
 use interconnect::{Packet, Side, Wire};
-use mem::{Block, LINE, LineAddr, PhysAddr};
+use mem::{Block, LINE, LineAddr, PhysAddr, Share};
 use protocol::{Controller, Kind, Msg, Node, memory, mesi::directory};
 
 const MEMORY: Node = Node(9);
@@ -45,13 +45,12 @@ fn run(
             above.from.push(scope.receiver(down));
             above.to.push((vec![script.node], scope.sender(up)));
         }
-        let channel = Channel { number: 0, of: 1, interleave: 4096 };
         let spec = MemorySpec {
             controller,
             me: MEMORY,
             above: Node(0),
             beside: None,
-            channel,
+            share: Share::ALL,
             timing,
             room: None,
             history: 8,

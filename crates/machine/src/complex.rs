@@ -4,7 +4,7 @@
 use crate::{
     file::{File, MachineError},
     network,
-    spec::{Banks, CacheSpec, at_least_one, l1, wire},
+    spec::{Banks, CacheSpec, at_least_one, l1, stride, wire},
     translation::{self, CoreMmu, GpuMmu},
     units::{Duration, Frequency, Size},
 };
@@ -12,7 +12,7 @@ use cache::Shape;
 use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers};
 use engine::{Cycles, Hertz, LinkSpec, Time};
 use interconnect::NetworkSpec;
-use mem::LINE;
+use mem::{LINE, Stride};
 use os::process::SystemSpec;
 use serde::Deserialize;
 
@@ -64,6 +64,11 @@ impl Complex {
     /// Who has private caches over the last-level cache: cores, an IOMMU that reads page tables, and a DMA engine as the last.
     pub fn stacks(&self) -> usize {
         stacks(self.cores, self.gpu_mmu, self.dma)
+    }
+
+    /// How lines are dealt over the slices of the last-level cache.
+    pub fn slices(&self) -> Banks {
+        Banks { count: self.slices, interleave: Stride::of(LINE as u64) }
     }
 
     /// Whether caches are flushed at the borders of kernels: where CPU and GPU meet only in memory, and where they use
@@ -174,11 +179,7 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
     }
     at_least_one(file, "system", "slices", system.slices)?;
     at_least_one(file, "system", "channels", system.channels)?;
-    let interleave = system.interleave.0.0;
-    if !interleave.is_power_of_two() || interleave < LINE as u64 {
-        let reason = format!("must be a power of two, and a line of {LINE} B at least");
-        return Err(file.wrong("system", Some("interleave"), reason));
-    }
+    let interleave = stride(file, "system", system.interleave)?;
     let join = match system.join.as_str() {
         "l3" => Join::LastLevel,
         "memory" => Join::Memory,
@@ -190,7 +191,7 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
         other => return Err(file.no_choice("system", "memory", other, &["shared", "copied"])),
     };
     let mut l3 = l1(file, "cpu.l3")?;
-    l3.shape = l3.shape.of_banks(system.slices, LINE as u64);
+    l3.shape = l3.shape.of_share(Banks { count: system.slices, interleave: Stride::of(LINE as u64) }.share(0));
     let engine = dma(file)?;
     let dma = match system.copies.as_str() {
         "core" => None,

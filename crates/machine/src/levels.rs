@@ -4,7 +4,7 @@
 use crate::{
     file::{File, MachineError},
     memory,
-    spec::{at_least_one, wire},
+    spec::{Banks, at_least_one, wire},
     units::Size,
 };
 use dram::{RoomSpec, Timing};
@@ -44,7 +44,7 @@ struct GpuMemoryFile {
 }
 
 /// `None` if the file says nothing about them. Of each GPU; lines are dealt over `banks`.
-pub fn levels(file: &mut File, banks: usize, interleave: u64) -> Result<Option<Levels>, MachineError> {
+pub fn levels(file: &mut File, banks: Banks) -> Result<Option<Levels>, MachineError> {
     let path = "gpu.memory";
     if !file.has(path) {
         return Ok(None);
@@ -57,11 +57,11 @@ pub fn levels(file: &mut File, banks: usize, interleave: u64) -> Result<Option<L
     if !block.is_power_of_two() || !(1..=64).contains(&(block / LINE as u64)) {
         return Err(file.wrong(path, Some("block"), format!("must be 1, 2, 4, .. or 64 lines of {LINE} B")));
     }
-    if block > interleave {
+    if block > banks.interleave.bytes() {
         let reason = "a block lies behind one bank of the L2: it can't be longer than `interleave` there";
         return Err(file.wrong(path, Some("block"), reason));
     }
-    let blocks = size.0.0 / banks.max(1) as u64 / block;
+    let blocks = size.0.0 / banks.count as u64 / block;
     if blocks > MOST_BLOCKS {
         let reason = format!("behind each bank of the L2 lie {blocks} blocks of {block} B; {MOST_BLOCKS} are the most");
         return Err(file.wrong(path, Some("size"), reason));
@@ -73,6 +73,6 @@ pub fn levels(file: &mut File, banks: usize, interleave: u64) -> Result<Option<L
         );
         return Err(file.wrong(path, Some("size"), reason));
     }
-    let room = RoomSpec { sets, ways, block, memories: banks as u64, interleave };
+    let room = RoomSpec { sets, ways, block, share: banks.share(0) };
     Ok(Some(Levels { room, timing, peer_transfer, wire }))
 }

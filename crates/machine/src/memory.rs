@@ -1,7 +1,10 @@
 //! Memory as a machine file says: `[memory]` names its kind, `[memory.fixed]` and `[memory.dram]` have the parameters of each; so does
 //! `[gpu.memory]`, where GPUs have memories that are levels above it.
 
-use crate::file::{File, MachineError};
+use crate::{
+    file::{File, MachineError},
+    spec::Banks,
+};
 use dram::{BadMapping, DramSpec, FixedSpec, MOST_BANKS, Mapping, Order, Page, RoomSpec, Standard, Timing, standards};
 use engine::Cycles;
 use mem::LINE;
@@ -46,7 +49,7 @@ struct TsuFile {
 }
 
 /// The time-stamp unit behind each bank of an L2, in `[memory.tsu]`; none: one that knows every line.
-pub fn tsu(file: &mut File, banks: usize, interleave: u64) -> Result<Option<RoomSpec>, MachineError> {
+pub fn tsu(file: &mut File, banks: Banks) -> Result<Option<RoomSpec>, MachineError> {
     let path = "memory.tsu";
     if !file.has(path) {
         return Ok(None);
@@ -58,7 +61,7 @@ pub fn tsu(file: &mut File, banks: usize, interleave: u64) -> Result<Option<Room
         let reason = format!("{entries} in {ways} ways must make sets whose number is a power of two");
         return Err(file.wrong(path, Some("entries"), reason));
     }
-    Ok(Some(RoomSpec { sets, ways, block: LINE as u64, memories: banks as u64, interleave }))
+    Ok(Some(RoomSpec { sets, ways, block: LINE as u64, share: banks.share(0) }))
 }
 
 /// Reads and checks all sections, whichever is used: a kind can be chosen by changing one key. And how many bits logical times have, if that is

@@ -15,7 +15,7 @@ use dram::{RoomSpec, Timing};
 use engine::{Cycles, Hertz, LinkSpec};
 use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec};
 use interconnect::{NetworkSpec, Topology};
-use mem::LINE;
+use mem::{Interleave, LINE, Share, Stride};
 use os::opencl::Costs;
 use protocol::Sharers;
 use serde::Deserialize;
@@ -80,7 +80,19 @@ pub struct CacheSpec {
 #[derive(Clone, Copy, Debug)]
 pub struct Banks {
     pub count: usize,
-    pub interleave: u64,
+    pub interleave: Stride,
+}
+
+impl Banks {
+    /// Who owns which addresses, given each of them by its number.
+    pub fn deal<T>(&self, owner: impl Fn(usize) -> T) -> Interleave<T> {
+        Interleave::deal(self.interleave, (0..self.count).map(owner))
+    }
+
+    /// The addresses of one of them.
+    pub fn share(&self, number: usize) -> Share {
+        Share::of(self.interleave, number as u64, self.count as u64)
+    }
 }
 
 /// The wires along which the machine can be cut.
@@ -199,6 +211,24 @@ struct WireFile {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
+/// The banks of the L2.
+fn banks(file: &File, l2: &L2File) -> Result<Banks, MachineError> {
+    if !(1..=MOST).contains(&l2.banks) {
+        return Err(file.wrong("gpu.l2", Some("banks"), format!("must be 1 to {MOST}")));
+    }
+    Ok(Banks { count: l2.banks, interleave: stride(file, "gpu.l2", l2.interleave)? })
+}
+
+/// The key `interleave` of a section.
+pub(crate) fn stride(file: &File, path: &str, interleave: Size) -> Result<Stride, MachineError> {
+    let bytes = interleave.0.0;
+    if !bytes.is_power_of_two() || bytes < LINE as u64 {
+        let reason = format!("must be a power of two, and a line of {LINE} B at least");
+        return Err(file.wrong(path, Some("interleave"), reason));
+    }
+    Ok(Stride::of(bytes))
+}
+
 impl Machine {
     /// The machine of that name or in that file, with `changes` such as `gpu.l2.size=4MiB`.
     pub fn load(name: &str, changes: &[String]) -> Result<Self, MachineError> {
@@ -221,8 +251,9 @@ impl Machine {
         };
         let complex = complex::complex(&mut file)?;
         file.section::<Nothing>("wires")?;
-        let tsu = memory::tsu(&mut file, l2.banks, l2.interleave.0.0)?;
-        let levels = levels::levels(&mut file, l2.banks, l2.interleave.0.0)?;
+        let banks = banks(&file, &l2)?;
+        let tsu = memory::tsu(&mut file, banks)?;
+        let levels = levels::levels(&mut file, banks)?;
         let (l1s, l1i) = (l1(&mut file, "gpu.l1s")?, l1(&mut file, "gpu.l1i")?);
         // The pipeline before the vector cache is a stretch of wire on the way to it.
         let mut l1v = l1(&mut file, "gpu.l1v")?;
@@ -281,7 +312,6 @@ impl Machine {
             return Err(file.wrong("gpu.compute_unit", Some("instruction_buffer"), reason));
         }
         within("gpu.dispatcher", "interval", dispatcher.interval as usize, 1 << 20)?;
-        within("gpu.l2", "banks", l2.banks, MOST)?;
         within("gpu.l2", "mshrs", l2.mshrs, 1 << 20)?;
         within("gpu.l2", "waiting", l2.waiting, 1 << 20)?;
         within("gpu.l2", "join_queue", l2.join_queue.unwrap_or(l2.waiting), 1 << 20)?;
@@ -297,15 +327,10 @@ impl Machine {
             let reason = "must be at least 2 with several GPUs: lines of others never take the last place";
             return Err(file.wrong("gpu.l2", Some(key), reason));
         }
-        let interleave = l2.interleave.0.0;
-        if !interleave.is_power_of_two() || interleave < LINE as u64 {
-            let reason = format!("must be a power of two, and a line of {LINE} B at least");
-            return Err(file.wrong("gpu.l2", Some("interleave"), reason));
-        }
         let bank_size = mem::Bytes(l2.size.0.0 / l2.banks as u64);
         let l2_shape = shape(&file, "gpu.l2", (bank_size, l2.ways), &l2.line, &l2.replacement)?;
         within("gpu.l2", "ports", l2.ports.unwrap_or(1), 64)?;
-        if l2.line.is_some_and(|line| line.0.0 > interleave) {
+        if l2.line.is_some_and(|line| line.0.0 > banks.interleave.bytes()) {
             return Err(file.wrong(
                 "gpu.l2",
                 Some("line"),
@@ -349,7 +374,7 @@ impl Machine {
             l1s,
             l1i,
             l2: CacheSpec {
-                shape: l2_shape.of_banks(l2.banks, interleave),
+                shape: l2_shape.of_share(banks.share(0)),
                 mshrs: l2.mshrs,
                 waiting: l2.waiting,
                 join_queue: l2.join_queue.unwrap_or(l2.waiting),
@@ -357,7 +382,7 @@ impl Machine {
                 latency: Cycles(0),
                 ports: l2.ports.unwrap_or(1),
             },
-            banks: Banks { count: l2.banks, interleave },
+            banks,
             network,
             memory,
             wires,

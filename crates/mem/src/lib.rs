@@ -2,13 +2,15 @@
 //!
 //! Addresses and sizes are types, never bare integers across a boundary, so that a virtual address can't be taken for a
 //! physical one. Bytes travel with a mask ([`Block`]); [`Request`] and [`Reply`] are what cores and compute units exchange
-//! with their first cache; [`Frames`] hold the bytes of a physical memory; an [`Observation`] is what a run is checked by.
+//! with their first cache; [`Frames`] hold the bytes of a physical memory,
+//! which is dealt over channels, banks and homes by an [`Interleave`]; an [`Observation`] is what a run is checked by.
 #![forbid(unsafe_code)]
 
 mod address;
 mod atomic;
 mod block;
 mod frames;
+mod interleave;
 mod observation;
 mod request;
 
@@ -16,5 +18,6 @@ pub use address::{Bytes, LineAddr, PhysAddr, VirtAddr};
 pub use atomic::{Atomic, AtomicOp};
 pub use block::{Block, Mask};
 pub use frames::{FRAME, FrameId, Frames};
+pub use interleave::{Interleave, Share, Stride};
 pub use observation::{Observation, Observer, Seen, Stamp, era_and_time, stamp_of};
 pub use request::{Access, Asid, LINE, Reply, Request, RequestId, Scope};

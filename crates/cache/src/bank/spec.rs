@@ -1,29 +1,16 @@
 //! What a bank is made of, and whom it asks.
 
 use crate::array::Shape;
-use mem::{LINE, LineAddr};
+use mem::{Interleave, LINE};
 use protocol::{Controller, Node};
-
-/// Whom a cache asks about a line: lines are dealt in turn over the nodes.
-#[derive(Clone, Debug)]
-pub struct Homes {
-    pub nodes: Vec<Node>,
-    /// So many bytes go to one before it is the next one's turn.
-    pub stride: u64,
-}
-
-impl Homes {
-    pub fn of(&self, line: LineAddr) -> Node {
-        self.nodes[(line.0 / self.stride) as usize % self.nodes.len()]
-    }
-}
 
 /// What a bank is made of.
 #[derive(Clone)]
 pub struct BankSpec {
     pub controller: &'static dyn Controller<LINE>,
     pub me: Node,
-    pub below: Homes,
+    /// Whom it asks about a line.
+    pub below: Interleave<Node>,
     /// The first of those above; the others have the numbers that follow.
     pub above: Node,
     pub shape: Shape,

@@ -21,7 +21,7 @@ impl Cache {
         if let Some(order) = &mut self.order {
             order.time = 0;
         }
-        let place = self.homes.nodes.iter().position(|node| *node == below);
+        let place = self.below.iter().position(|node| *node == below);
         self.eras[place.expect("only those below say so")] += 1;
         self.to.era += 1;
         if let Some(top) = &mut self.top {
@@ -36,8 +36,8 @@ impl Cache {
 
     /// A time of this cache for whoever checks the run. The home of a line says when it was written, so its beginnings count.
     pub(super) fn seen_at(&self, line: LineAddr, time: u32) -> Stamp {
-        let home = self.homes.of(line);
-        let place = self.homes.nodes.iter().position(|node| *node == home);
+        let home = *self.homes.of(line.0);
+        let place = self.below.iter().position(|node| *node == home);
         stamp_of(place.map_or(0, |place| self.eras[place]), time)
     }
 

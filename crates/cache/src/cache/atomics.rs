@@ -42,7 +42,7 @@ impl Cache {
         }
         self.passing.pop_front();
         let of = self.top.is_none().then_some(msg.from);
-        let msg = Msg { from: self.me, to: self.homes.of(msg.line), of, ..msg };
+        let msg = Msg { from: self.me, to: *self.homes.of(msg.line.0), of, ..msg };
         self.to.send(Packet { msg, ..packet });
         Ok(true)
     }

@@ -145,7 +145,7 @@ impl Cache {
                 }
             }
             Some(stage) => {
-                let told = if stage == Stage::Below { &self.homes.nodes } else { &self.peers };
+                let told = if stage == Stage::Below { &self.below } else { &self.peers };
                 order.awaited = told.len();
                 for node in told {
                     let msg = Msg::new(self.me, *node, order.kind, WHOLE, Block::EMPTY);

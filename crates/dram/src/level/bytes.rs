@@ -1,7 +1,7 @@
 //! The bytes behind a directory: those of blocks that a GPU's memory holds, or everything, in the host's memory.
 
-use crate::{Channel, Store};
-use mem::{Block, LINE, LineAddr, Mask, PhysAddr};
+use crate::Store;
+use mem::{Block, LINE, LineAddr, Mask, PhysAddr, Share};
 use protocol::Line;
 use rustc_hash::FxHashMap;
 
@@ -9,7 +9,7 @@ pub enum Bytes {
     /// Lines of which something is held, with their marks; only looked up.
     Some(FxHashMap<LineAddr, Line<LINE>>),
     /// Everything, and the marks of lines that have any; only looked up.
-    All(Channel, Store, FxHashMap<LineAddr, Mask>),
+    All(Share, Store, FxHashMap<LineAddr, Mask>),
 }
 
 impl Bytes {
@@ -17,9 +17,9 @@ impl Bytes {
     pub fn line(&self, address: LineAddr) -> Line<LINE> {
         match self {
             Self::Some(lines) => lines.get(&address).copied().unwrap_or(Line::new(0)),
-            Self::All(channel, store, marks) => {
+            Self::All(share, store, marks) => {
                 let mut bytes = [0; LINE];
-                store.lock().read(channel.inside(PhysAddr(address.0)), &mut bytes);
+                store.lock().read(share.inside(PhysAddr(address.0)), &mut bytes);
                 let dirty = marks.get(&address).copied().unwrap_or(Mask::NONE);
                 Line { data: Block::full(bytes), dirty, ..Line::new(0) }
             }
@@ -30,8 +30,8 @@ impl Bytes {
         match self {
             Self::Some(lines) if line == Line::new(0) => _ = lines.remove(&address),
             Self::Some(lines) => _ = lines.insert(address, line),
-            Self::All(channel, store, marks) => {
-                store.lock().write(channel.inside(PhysAddr(address.0)), line.data.bytes());
+            Self::All(share, store, marks) => {
+                store.lock().write(share.inside(PhysAddr(address.0)), line.data.bytes());
                 match line.is_dirty() {
                     true => _ = marks.insert(address, line.dirty),
                     false => _ = marks.remove(&address),

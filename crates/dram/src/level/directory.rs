@@ -7,11 +7,11 @@
 
 use super::bytes::Bytes;
 use crate::{
-    Channel, Store,
+    Store,
     room::{Room, RoomSpec},
 };
 use interconnect::Reporter;
-use mem::{Block, LINE, LineAddr, PhysAddr, Seen};
+use mem::{Block, LINE, LineAddr, PhysAddr, Seen, Share};
 use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Table, look, perform};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
@@ -21,7 +21,7 @@ pub enum Extent {
     /// A cache of another memory's blocks.
     Cache(RoomSpec),
     /// The home of all: there is no other.
-    All(Channel, Store),
+    All(Share, Store),
 }
 
 /// An access to the bytes of a line.
@@ -85,7 +85,7 @@ impl Directory {
         let table = controller.table();
         let (bytes, room) = match extent {
             Extent::Cache(spec) => (Bytes::Some(FxHashMap::default()), Some(Room::new(spec))),
-            Extent::All(channel, store) => (Bytes::All(channel, store, FxHashMap::default()), None),
+            Extent::All(share, store) => (Bytes::All(share, store, FxHashMap::default()), None),
         };
         Self {
             controller,
@@ -187,7 +187,7 @@ impl Directory {
     /// Where a line lies, as far as that is known before anything is done.
     pub fn at(&self, line: LineAddr) -> PhysAddr {
         match (&self.bytes, &self.room) {
-            (Bytes::All(channel, ..), _) => channel.inside(PhysAddr(line.0)),
+            (Bytes::All(share, ..), _) => share.inside(PhysAddr(line.0)),
             (_, room) => {
                 let block = self.block_of(line);
                 PhysAddr(room.as_ref().and_then(|room| room.at(block)).unwrap_or(0) + line.0 - block.0)

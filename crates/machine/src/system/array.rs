@@ -11,11 +11,11 @@ use crate::{
     stress::{Port, Tester},
     translation::GpuMmu,
 };
-use cache::{Atomics, BankSpec, Homes, Requesters};
+use cache::{Atomics, BankSpec, Requesters};
 use engine::{Cycles, Inlet, Outlet, PortSpec, Scope};
 use gpu::{Caches, ComputeUnit};
 use interconnect::{Packet, Side, Wire, deal};
-use mem::{Reply, Request};
+use mem::{Interleave, Reply, Request};
 use protocol::Node;
 use vm::Roots;
 
@@ -103,7 +103,7 @@ fn translate<const N: usize>(
 /// The first-level caches of an array: they share the ways to the banks; what comes back is dealt.
 struct FirstLevel {
     roles: Roles,
-    homes: Homes,
+    homes: Interleave<Node>,
     above: Node,
     ways: Vec<(Vec<Node>, Outlet<Packet>)>,
     arrivals: Vec<Inlet<Packet>>,
@@ -124,8 +124,7 @@ impl FirstLevel {
             ways.push((banks, to));
             arrivals.push(from);
         }
-        let nodes = (0..banks.count).map(|bank| layout.l2(gpu, bank)).collect();
-        let homes = Homes { nodes, stride: banks.interleave };
+        let homes = banks.deal(|bank| layout.l2(gpu, bank));
         Self { roles, homes, above: layout.unit(0, 0), ways, arrivals, dealt_to: Vec::new() }
     }
 

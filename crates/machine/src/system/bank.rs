@@ -2,10 +2,13 @@
 
 use super::{Ends, HISTORY, Layout, Parts, Report, complex, wire};
 use crate::{protocols::L2, spec::Machine};
-use cache::{Acquire, BankSpec, Cache, Homes};
+use cache::{Acquire, BankSpec, Cache};
 use interconnect::{Side, Wire};
-use mem::LINE;
+use mem::{Interleave, LINE, Stride};
 use protocol::{Controller, Node};
+
+/// Bytes that lie at one home before it is the next GPU's turn, where second-level caches are homes of lines.
+const HOME: Stride = Stride::of(4096);
 
 /// What a bank is connected to.
 pub struct BankPlan {
@@ -38,14 +41,13 @@ pub fn part(machine: &Machine, plan: BankPlan, partition: usize, parts: &mut Par
         let scope = root.scope(("gpu", gpu)).scope(("l2_", bank));
         // A line's home is in turn each GPU's, or always memory.
         let (controller, homes, first): (&'static dyn Controller<LINE>, _, _) = match roles.l2 {
-            L2::Alone(controller) => (controller, vec![memory], layout.l1v(gpu, 0)),
+            L2::Alone(controller) => (controller, Interleave::One(memory), layout.l1v(gpu, 0)),
             L2::Peers(controllers) => {
                 let home = |other| if other == gpu { memory } else { layout.l2(other, bank) };
-                (&controllers[gpus * banks.count], (0..gpus).map(home).collect(), layout.l2(0, 0))
+                (&controllers[gpus * banks.count], Interleave::deal(HOME, (0..gpus).map(home)), layout.l2(0, 0))
             }
         };
-        let below_it = Homes { nodes: homes, stride: banks.interleave * banks.count as u64 };
-        let (homes, acquire) = of_complex.unwrap_or((below_it, orders));
+        let (homes, acquire) = of_complex.unwrap_or((homes, orders));
         let spec = BankSpec {
             controller,
             me,

@@ -27,14 +27,14 @@ use crate::{
     spec::{CacheSpec, Machine},
     stress::{self, Port, Stress, Tester, TesterEnd},
 };
-use cache::{Acquire, Atomics, BankSpec, Cache, Homes, Requesters};
+use cache::{Acquire, Atomics, BankSpec, Cache, Requesters};
 use cpu::Core;
 use dma::Engine;
 use dram::{Beside, Memory, MemorySpec, Timing};
 use engine::{ClockId, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, Partition, PortSpec, Scope};
 use gpu::{ComputeUnitSpec, Dispatcher, DispatcherEnd, DispatcherSpec, Forget};
 use interconnect::{HEADER, NetworkSpec, Packet, Reporter, Side, Station, Topology, WHOLE, Wire, deal, network};
-use mem::{Block, LINE, LineAddr, PhysAddr, Reply, Request};
+use mem::{Block, Interleave, LINE, LineAddr, PhysAddr, Reply, Request, Share};
 use os::forward::Forward;
 use protocol::{
     Controller, Kind, Msg, Node,
@@ -90,8 +90,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
     let (roles, timing) = (machine.protocol, machine.memory);
     let gpu_clock = machine.clock;
     let of_gpu = OfGpu { wavefronts: machine.wavefronts(), dispatcher: machine.dispatcher, unit: machine.compute_unit };
-    let stores: Vec<_> =
-        (0..complex.channels.count).map(|n| (memories.channel(n), memories.stores[n].clone())).collect();
+    let stores: Vec<_> = (0..complex.channels.count).map(|n| (memories.share(n), memories.stores[n].clone())).collect();
     move |partition| {
         let ComplexPlan { layout, cores, gpus, translated, reports, engine, iommu, loader, fetches, clocks } = plan;
         let scopes = Scopes {
@@ -129,7 +128,7 @@ pub fn build(machine: &Machine, memories: &Memories, plan: ComplexPlan) -> impl 
 }
 
 /// The channels of memory and their bytes.
-type Stores = [(dram::Channel, dram::Store)];
+type Stores = [(Share, dram::Store)];
 
 /// What a core is connected to.
 struct Top {
@@ -244,7 +243,7 @@ impl Builder {
             let (d_down, d_up) = self.pair((&d, clock), "to_l2", (&l2, clock), (complex.l2.latency.0, 1));
             let (i_down, i_up) = self.pair((&i, clock), "to_l2", (&l2, clock), (complex.l2.latency.0, 1));
             let asker = layout.core(core);
-            let below = Homes { nodes: vec![layout.core_l2(core)], stride: LINE as u64 };
+            let below = Interleave::One(layout.core_l2(core));
             let l1 =
                 |node, controller, spec: CacheSpec, down| First { node, controller, spec, below: below.clone(), down };
             let (mut top, mut requesters) = (Top { data, code }, vec![(asker, d_top)]);
@@ -276,8 +275,7 @@ impl Builder {
         }
         side.from.push(out.from);
         side.to.push((others.collect(), out.to));
-        let slices = (0..self.complex.slices).map(|slice| layout.l3(slice));
-        let homes = Homes { nodes: slices.collect(), stride: LINE as u64 };
+        let homes = self.complex.slices().deal(|slice| layout.l3(slice));
         let spec = cache_spec(spec, &L2, me, homes, layout.l1d(core), false);
         let cache = Cache::new(spec, Vec::new(), side, None, scope).lines_watched_by(self.eyes.of_core_l2());
         scope.serve("control", |cx| cache.run(cx));
@@ -343,7 +341,7 @@ impl Builder {
         let bells: Vec<EventCount> = (0..complex.cores).map(|core| self.core_scope(core).eventcount("bell")).collect();
         let cpu = self.scopes.cpu.scope("cpu");
         let software = Software::new(process, spec, bells.clone(), cpu.eventcount("alert"), finish);
-        software.with_process(|process| put(process, stores, complex.channels.interleave, loader));
+        software.with_process(|process| put(process, stores, complex.channels, loader));
         software.attach(&inside, usage);
         software.set_look(self.eyes.look());
         self.eyes.open(software.clone());
@@ -405,9 +403,8 @@ impl Builder {
         Flusher { slices, pages }
     }
 
-    fn memories(&self) -> Homes {
-        let channels = self.complex.channels;
-        Homes { nodes: (0..channels.count).map(|n| self.layout.memory(n)).collect(), stride: channels.interleave }
+    fn memories(&self) -> Interleave<Node> {
+        self.complex.channels.deal(|channel| self.layout.memory(channel))
     }
 
     /// Between the GPUs and the network: a message at a time for each way.
@@ -430,14 +427,14 @@ impl Builder {
         &mut self,
         roles: Roles,
         timing: Timing,
-        stores: impl ExactSizeIterator<Item = ((dram::Channel, dram::Store), Option<Fetches>)>,
+        stores: impl ExactSizeIterator<Item = ((Share, dram::Store), Option<Fetches>)>,
     ) {
         let (layout, clock) = (self.layout, self.complex.system_clock);
         let scope = self.scopes.system.scope("system_agent");
         let nodes = (0..stores.len()).map(|channel| layout.memory(channel)).collect();
         let Wire { from, to } = self.attach_as_wide(nodes, &scope, clock, 2, self.gpu_bandwidth());
         let mut dealt_to = Vec::new();
-        for (number, ((channel, store), fetches)) in stores.enumerate() {
+        for (number, ((share, store), fetches)) in stores.enumerate() {
             let own = self.scopes.memory.scope(("memory", number));
             let me = layout.memory(number);
             let arrives =
@@ -455,7 +452,7 @@ impl Builder {
             });
             let (controller, above_it) = (roles.home, layout.core_l2(0));
             let spec =
-                MemorySpec { controller, me, above: above_it, beside, channel, timing, room: None, history: HISTORY };
+                MemorySpec { controller, me, above: above_it, beside, share, timing, room: None, history: HISTORY };
             let sides = fetches.and_then(|fetches| fetches.place(&own));
             let memory =
                 Memory::new(spec, above, store, None, &own).watched_by(self.eyes.of_memory()).checked_by(sides);
@@ -515,12 +512,12 @@ struct First {
     node: Node,
     controller: &'static dyn Controller<LINE>,
     spec: CacheSpec,
-    below: Homes,
+    below: Interleave<Node>,
     down: Wire<Packet, Packet>,
 }
 
 fn first(l1: First, requesters: Requesters, report: Report, scope: &Scope) -> Cache {
-    let below = l1.below.nodes[0];
+    let below = *l1.below.of(0);
     let spec = cache_spec(l1.spec, l1.controller, l1.node, l1.below, l1.node, false);
     report.cache(spec, requesters, Side::one(below, l1.down), scope)
 }
@@ -529,7 +526,7 @@ fn cache_spec(
     spec: CacheSpec,
     controller: &'static dyn Controller<LINE>,
     me: Node,
-    below: Homes,
+    below: Interleave<Node>,
     above: Node,
     lifts_requests: bool,
 ) -> cache::CacheSpec {
@@ -541,15 +538,12 @@ fn cache_spec(
 }
 
 /// Whom a bank of a GPU's L2 asks.
-pub fn homes_of_gpu(machine: &Machine, layout: Layout) -> Option<(Homes, Acquire)> {
+pub fn homes_of_gpu(machine: &Machine, layout: Layout) -> Option<(Interleave<Node>, Acquire)> {
     let complex = machine.complex.as_ref()?;
-    let (nodes, stride) = match complex.join {
-        Join::LastLevel => ((0..complex.slices).map(|slice| layout.l3(slice)).collect(), LINE as u64),
-        Join::Memory => {
-            let channels = complex.channels;
-            ((0..channels.count).map(|n| layout.memory(n)).collect(), channels.interleave)
-        }
+    let homes = match complex.join {
+        Join::LastLevel => complex.slices().deal(|slice| layout.l3(slice)),
+        Join::Memory => complex.channels.deal(|channel| layout.memory(channel)),
     };
     let acquire = if complex.flushes() { Acquire::Recall } else { Acquire::Coherent };
-    Some((Homes { nodes, stride }, acquire))
+    Some((homes, acquire))
 }

@@ -56,7 +56,7 @@ pub fn parts(
     let place = Place { me, below: me, above: layout.gpu_memory(0, bank) };
     let (directory, store) = (&roles.host[usize::from(levels.peer_transfer)][lines], roles.store);
     let spec = LevelSpec { directory, store, place, timing: machine.memory, history: HISTORY };
-    let extent = Extent::All(memories.channel(bank), memories.stores[bank].clone());
+    let extent = Extent::All(memories.share(bank), memories.stores[bank].clone());
     let clock = machine.memory.clock().map_or(parts.clock, |clock| model.clock(clock));
     parts.add_at(clock, partition(0), move |root| {
         let scope = root.scope(("memory", bank));

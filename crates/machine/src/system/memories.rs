@@ -1,54 +1,51 @@
 //! The bytes of a machine's memory, as the host sees them: one piece, whatever the channels.
 
 use crate::spec::{Banks, Machine};
-use dram::{Channel, Store};
+use dram::Store;
 use interconnect::Reporter;
-use mem::{Block, Frames, LINE, LineAddr, PhysAddr, Seen};
+use mem::{Block, Frames, LINE, LineAddr, PhysAddr, Seen, Share};
 
 /// The bytes of every channel.
 pub struct Memories {
     pub stores: Vec<Store>,
-    interleave: u64,
+    channels: Banks,
 }
 
 impl Memories {
     pub fn new(machine: &Machine) -> Self {
-        let Banks { count, interleave } = machine.channels();
-        Self { stores: (0..count).map(|_| Store::default()).collect(), interleave }
+        let channels = machine.channels();
+        Self { stores: (0..channels.count).map(|_| Store::default()).collect(), channels }
     }
 
-    pub fn channel(&self, number: usize) -> Channel {
-        Channel { number: number as u64, of: self.stores.len() as u64, interleave: self.interleave }
+    /// The addresses of a channel.
+    pub fn share(&self, number: usize) -> Share {
+        self.channels.share(number)
     }
 
-    /// The channel that an address belongs to.
-    fn home(&self, address: PhysAddr) -> usize {
-        (address.0 / self.interleave) as usize % self.stores.len()
-    }
-
-    /// So many bytes from `address` on, cut where another channel follows: where each piece lies, and which bytes it has.
-    fn pieces(&self, address: PhysAddr, count: usize) -> impl Iterator<Item = (PhysAddr, std::ops::Range<usize>)> {
-        let (interleave, mut done) = (self.interleave, 0);
-        std::iter::from_fn(move || {
+    /// `count` bytes from `address` on, cut where another channel follows: the channel of each piece, where it lies there, and which
+    /// of the bytes it has.
+    fn pieces(&self, address: PhysAddr, count: usize) -> Vec<(usize, PhysAddr, std::ops::Range<usize>)> {
+        let (homes, stride) = (self.channels.deal(|channel| channel), self.channels.interleave.bytes());
+        let (mut pieces, mut done) = (Vec::new(), 0);
+        while done < count {
             let at = PhysAddr(address.0 + done as u64);
-            let piece = ((interleave - at.0 % interleave) as usize).min(count - done);
-            let range = done..done + piece;
-            done += piece;
-            (piece > 0).then_some((at, range))
-        })
+            let end = count.min(done + (stride - at.0 % stride) as usize);
+            let home = *homes.of(at.0);
+            pieces.push((home, self.share(home).inside(at), done..end));
+            done = end;
+        }
+        pieces
     }
 
     pub fn read(&self, address: PhysAddr, bytes: &mut [u8]) {
-        for (at, range) in self.pieces(address, bytes.len()) {
-            let home = self.home(at);
-            self.stores[home].lock().read(self.channel(home).inside(at), &mut bytes[range]);
+        for (home, inside, range) in self.pieces(address, bytes.len()) {
+            self.stores[home].lock().read(inside, &mut bytes[range]);
         }
     }
 
     pub fn write(&self, address: PhysAddr, bytes: &[u8]) {
-        for (at, range) in self.pieces(address, bytes.len()) {
-            let home = self.home(at);
-            self.stores[home].lock().write(self.channel(home).inside(at), &bytes[range]);
+        for (home, inside, range) in self.pieces(address, bytes.len()) {
+            self.stores[home].lock().write(inside, &bytes[range]);
         }
     }
 
@@ -56,10 +53,11 @@ impl Memories {
     pub fn all(&self) -> Frames {
         let mut memory = Frames::new();
         for (number, store) in self.stores.iter().enumerate() {
-            for (inside, bytes) in store.lock().pieces(self.interleave) {
+            let share = self.share(number);
+            for (inside, bytes) in store.lock().pieces(self.channels.interleave.bytes()) {
                 // Frames are larger than what was written: nothing is brought back that is zero all over.
                 if bytes.iter().any(|byte| *byte != 0) {
-                    memory.write(self.channel(number).outside(inside), bytes);
+                    memory.write(share.outside(inside), bytes);
                 }
             }
         }
@@ -68,10 +66,11 @@ impl Memories {
 }
 
 /// Puts what a process holds in its memory into the channels, and tells the golden image.
-pub fn put(process: &mut os::Process, stores: &[(Channel, Store)], interleave: u64, loader: Option<Reporter>) {
-    for (at, bytes) in process.space.frames().pieces(interleave) {
-        let (channel, store) = &stores[(at.0 / interleave) as usize % stores.len()];
-        store.lock().write(channel.inside(at), bytes);
+pub fn put(process: &mut os::Process, stores: &[(Share, Store)], channels: Banks, loader: Option<Reporter>) {
+    let homes = channels.deal(|channel| channel);
+    for (at, bytes) in process.space.frames().pieces(channels.interleave.bytes()) {
+        let (share, store) = &stores[*homes.of(at.0)];
+        store.lock().write(share.inside(at), bytes);
         let Some(loader) = &loader else { continue };
         for (number, line) in bytes.as_chunks::<LINE>().0.iter().enumerate().filter(|(_, line)| **line != [0; LINE]) {
             loader.tell(LineAddr(at.0 + (number * LINE) as u64), Seen::Wrote(Block::full(*line)));

@@ -7,10 +7,9 @@ use crate::{
     program::{Dma, Inside},
     system::Report,
 };
-use cache::Homes;
 use engine::Scope;
 use interconnect::Wire;
-use mem::{LINE, Reply, Request};
+use mem::{Interleave, Reply, Request};
 use protocol::mesi::l1::L1D;
 
 /// A DMA engine that is to be.
@@ -37,7 +36,7 @@ impl Builder {
         let latency = (spec.cache.latency.0, 1);
         let (wire, top) = self.pair((&scope, clock), "to_l1", (&l1, clock), latency);
         let (down, up) = self.pair((&l1, clock), "to_l2", (&l2, clock), latency);
-        let below = Homes { nodes: vec![layout.core_l2(number)], stride: LINE as u64 };
+        let below = Interleave::One(layout.core_l2(number));
         let own = First { node: layout.l1d(number), controller: &L1D, spec: spec.cache, below, down };
         let cache = first(own, vec![(layout.core(number), top)], report, &l1);
         let cache = cache.watched_by(self.eyes.of_transfers());

@@ -8,10 +8,10 @@ use crate::{
     },
     translation::{CoreMmu, GpuMmu, Pages},
 };
-use cache::{Homes, Requesters};
+use cache::Requesters;
 use engine::{Cycles, Scope};
 use interconnect::Wire;
-use mem::{LINE, Reply, Request};
+use mem::{Interleave, Reply, Request};
 use protocol::mesi::l1::L1D;
 use std::rc::Rc;
 use vm::{Forgotten, IommuSpec, Roots, Shootdown, Shootdowns, Walk};
@@ -95,7 +95,7 @@ impl Builder {
         let (walk, reader) = self.walk(iommu.pages, cache);
         if let Some(reader) = reader {
             let (down, up) = self.pair((&l1, clock), "to_l2", (&l2, clock), (iommu.cache.latency.0, 1));
-            let below = Homes { nodes: vec![layout.core_l2(core)], stride: LINE as u64 };
+            let below = Interleave::One(layout.core_l2(core));
             let spec = First { node: layout.l1d(core), controller: &L1D, spec: iommu.cache, below, down };
             let cache = first(spec, vec![(layout.walkers(core), reader)], report, &l1);
             l1.serve("control", |cx| cache.run(cx));

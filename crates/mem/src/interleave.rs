@@ -1,0 +1,200 @@
+//! How addresses are dealt over several owners, and where an address lies within its owner's share.
+//!
+//! "A page to each GPU in turn, and within a GPU a line to each bank in turn" is a deal of pages over deals of lines. The inner deal
+//! sees the addresses of its GPU packed, as if there were no other GPU.
+
+use crate::PhysAddr;
+
+/// The owners of addresses: one for all of them, or several that are given `stride` bytes in turn, each of which may deal its share
+/// over owners of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Interleave<T> {
+    One(T),
+    Deal { stride: Stride, over: Vec<Interleave<T>> },
+}
+
+/// Bytes that go to one owner before it is the next one's turn: a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stride(u8);
+
+impl Stride {
+    /// # Panics
+    ///
+    /// If `bytes` is not a power of two.
+    pub const fn of(bytes: u64) -> Self {
+        assert!(bytes.is_power_of_two(), "a stride is a power of two");
+        Self(bytes.trailing_zeros() as u8)
+    }
+
+    pub const fn bytes(self) -> u64 {
+        1 << self.0
+    }
+
+    /// An address packed, as its owner of so many sees it, and the number of that owner.
+    #[inline]
+    pub const fn split(self, address: u64, owners: u64) -> (u64, u64) {
+        let (turn, within) = (address >> self.0, address & (self.bytes() - 1));
+        let (round, number) = match owners.is_power_of_two() {
+            true => (turn >> owners.trailing_zeros(), turn & (owners - 1)),
+            false => (turn / owners, turn % owners),
+        };
+        (round << self.0 | within, number)
+    }
+}
+
+impl<T> Interleave<T> {
+    /// `stride` bytes to each owner in turn.
+    pub fn deal(stride: Stride, owners: impl IntoIterator<Item = T>) -> Self {
+        let mut over: Vec<Self> = owners.into_iter().map(Self::One).collect();
+        if over.len() == 1 { over.remove(0) } else { Self::Deal { stride, over } }
+    }
+
+    /// The owner of an address.
+    #[inline]
+    pub fn of(&self, address: u64) -> &T {
+        let (mut all, mut address) = (self, address);
+        loop {
+            match all {
+                Self::One(owner) => return owner,
+                Self::Deal { stride, over } => {
+                    let (packed, number) = stride.split(address, over.len() as u64);
+                    (all, address) = (&over[number as usize], packed);
+                }
+            }
+        }
+    }
+
+    /// Every owner with its share, in the order in which they are given addresses.
+    pub fn shares(&self) -> Vec<(&T, Share)> {
+        match self {
+            Self::One(owner) => vec![(owner, Share::ALL)],
+            Self::Deal { stride, over } => {
+                let mut shares = Vec::new();
+                for (number, inner) in over.iter().enumerate() {
+                    let turn = Turn { stride: *stride, number: number as u64, of: over.len() as u64 };
+                    shares.extend(inner.shares().into_iter().map(|(owner, share)| (owner, share.within(turn))));
+                }
+                shares
+            }
+        }
+    }
+
+    /// Every owner.
+    pub fn owners(&self) -> impl Iterator<Item = &T> {
+        self.shares().into_iter().map(|(owner, _)| owner)
+    }
+}
+
+/// One owner's turn in a deal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Turn {
+    stride: Stride,
+    number: u64,
+    of: u64,
+}
+
+/// The addresses that belong to one owner. Within the owner they are packed, whatever lies between them elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The outermost deal first; those behind the last are not used.
+    turns: [Turn; Share::DEEPEST],
+    deals: u8,
+}
+
+impl Share {
+    /// How many deals can lie in each other: stacks, channels of a stack, banks of a channel.
+    const DEEPEST: usize = 3;
+
+    /// All addresses.
+    pub const ALL: Self = Self { turns: [Turn { stride: Stride(0), number: 0, of: 1 }; Self::DEEPEST], deals: 0 };
+
+    /// The share of the owner of this number, of so many.
+    pub const fn of(stride: Stride, number: u64, owners: u64) -> Self {
+        match owners {
+            1 => Self::ALL,
+            _ => Self::ALL.within(Turn { stride, number, of: owners }),
+        }
+    }
+
+    /// This share of the share of another deal's owner.
+    const fn within(self, turn: Turn) -> Self {
+        assert!((self.deals as usize) < Self::DEEPEST, "deals lie too deep in each other");
+        let [first, second, _] = self.turns;
+        Self { turns: [turn, first, second], deals: self.deals + 1 }
+    }
+
+    /// Where an address of this share lies within it.
+    #[inline]
+    pub fn inside(&self, address: PhysAddr) -> PhysAddr {
+        let turns = &self.turns[..self.deals as usize];
+        PhysAddr(turns.iter().fold(address.0, |address, turn| turn.stride.split(address, turn.of).0))
+    }
+
+    /// The address of what lies there within this share.
+    pub fn outside(&self, inside: PhysAddr) -> PhysAddr {
+        let unpack = |inside: u64, Turn { stride, number, of }: &Turn| {
+            let (round, within) = (inside >> stride.0, inside & (stride.bytes() - 1));
+            (round * of + number) << stride.0 | within
+        };
+        PhysAddr(self.turns[..self.deals as usize].iter().rev().fold(inside.0, unpack))
+    }
+
+    /// How many bytes lie one behind the other, within the share as outside of it; all of them if nothing is dealt.
+    pub fn run(&self) -> Option<u64> {
+        self.turns[..self.deals as usize].iter().map(|turn| turn.stride.bytes()).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_packs_its_bytes_and_finds_them_again() {
+        let share = Share::of(Stride::of(128), 3, 16);
+        let addresses = [3 * 128, 3 * 128 + 127, 19 * 128 + 64, (5 * 16 + 3) * 128];
+        let inside = addresses.map(|address| share.inside(PhysAddr(address)).0);
+        assert_eq!(inside, [0, 127, 128 + 64, 5 * 128]);
+        assert_eq!(inside.map(|address| share.outside(PhysAddr(address)).0), addresses);
+    }
+
+    #[test]
+    fn pages_go_to_gpus_and_lines_of_a_page_to_banks() {
+        let banks = |gpu: u32| Interleave::deal(Stride::of(128), (0..4).map(move |bank| (gpu, bank)));
+        let all = Interleave::Deal { stride: Stride::of(4096), over: (0..3).map(banks).collect() };
+        assert_eq!((*all.of(0), *all.of(127), *all.of(128), *all.of(3 * 128)), ((0, 0), (0, 0), (0, 1), (0, 3)));
+        assert_eq!((*all.of(4096), *all.of(2 * 4096 + 640), *all.of(3 * 4096 + 128)), ((1, 0), (2, 1), (0, 1)));
+    }
+
+    #[test]
+    fn every_address_is_one_owner_s_and_comes_back_from_its_share() {
+        for (gpus, banks) in [(1, 1), (1, 3), (2, 4), (3, 5)] {
+            let of_gpu = |gpu| Interleave::deal(Stride::of(64), (0..banks).map(move |bank| (gpu, bank)));
+            let all = Interleave::Deal { stride: Stride::of(256), over: (0..gpus).map(of_gpu).collect() };
+            let shares = all.shares();
+            assert_eq!(shares.len(), gpus * banks);
+            let mut packed = vec![Vec::new(); shares.len()];
+            for address in (0..64 * 64).step_by(32) {
+                let owner = shares.iter().position(|(owner, _)| *owner == all.of(address)).unwrap();
+                let inside = shares[owner].1.inside(PhysAddr(address));
+                assert_eq!(shares[owner].1.outside(inside), PhysAddr(address));
+                packed[owner].push(inside.0);
+            }
+            for mut inside in packed {
+                inside.sort_unstable();
+                inside.dedup();
+                assert!(
+                    inside.iter().enumerate().all(|(n, at)| *at <= 32 * (n as u64 + 8)),
+                    "{gpus} {banks}: {inside:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn one_owner_has_every_address_as_it_is() {
+        let all = Interleave::deal(Stride::of(64), ["only"]);
+        assert_eq!((all.of(12345), all.shares()), (&"only", vec![(&"only", Share::ALL)]));
+        assert_eq!((Share::ALL.inside(PhysAddr(77)), Share::ALL.run()), (PhysAddr(77), None));
+    }
+}

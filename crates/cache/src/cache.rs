@@ -210,7 +210,7 @@ impl Cache {
         self.to.explain(cx);
         self.top.iter().flat_map(|top| &top.wires).for_each(|(.., replies)| replies.explain(cx));
         for (line, state) in self.bank.under_way() {
-            let home = self.homes.of(line);
+            let home = *self.homes.of(line.0);
             if home != self.me {
                 cx.needs(format!("line {:#x}, which is in state {state}", line.0), name_of(home));
             }
@@ -218,10 +218,8 @@ impl Cache {
         if let Some(order) = &self.order
             && order.awaited > 0
         {
-            self.homes
-                .nodes
-                .iter()
-                .for_each(|node| cx.needs("an order for all lines to be carried out", name_of(*node)));
+            let need = |node: &Node| cx.needs("an order for all lines to be carried out", name_of(*node));
+            self.homes.owners().for_each(need);
         }
     }
 

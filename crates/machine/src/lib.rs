@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod build;
 pub mod complex;
 pub mod file;
 pub mod golden;
@@ -14,6 +15,7 @@ mod memory;
 pub mod mirror;
 mod network;
 mod parameters;
+pub mod plan;
 pub mod program;
 pub mod protocols;
 pub mod run;
@@ -21,7 +23,6 @@ pub mod session;
 pub mod spec;
 pub mod staged;
 pub mod stress;
-mod system;
 pub mod translation;
 pub mod units;
 

@@ -1,11 +1,11 @@
 //! A whole program on a machine with a CPU: host code in time, kernels in time, one memory.
 
 use crate::{
+    build::{self, Agents, Memories},
     golden::Kept,
     program::{Finish, Inside},
     session::{Options, run_options},
     spec::Machine,
-    system::{self, Agents, Memories},
 };
 use engine::{Outcome, Run};
 use os::{
@@ -59,7 +59,7 @@ pub fn run(
     let start = Start { make, refused: Arc::clone(&refused), forward, finish: Arc::clone(&finish) };
     let memories = Memories::new(machine);
     let kept = options.check.then(Kept::default);
-    let run = system::build(machine, &memories, kept, Agents::Program(start)).run(&run_options(options));
+    let run = build::build(machine, &memories, kept, Agents::Program(start)).run(&run_options(options));
     let taken = |error: &Mutex<Option<StartError>>| error.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(error) = taken(&refused) {
         return Err(error);

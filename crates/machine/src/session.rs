@@ -6,9 +6,10 @@
 //! does depends on the commands and their simulated times only.
 
 use crate::{
+    build::{self, Agents, Memories},
     golden::Kept,
+    plan::Boundary,
     spec::Machine,
-    system::{self, Agents, Memories},
 };
 use engine::{Context, EventCount, Monitor, Outcome, Queue, Run, RunOptions, Time, TraceSpec};
 use gpu::{AddressMap, Forget, Kernel, Work};
@@ -86,12 +87,8 @@ pub(crate) struct Host {
     pub ended: Sender<Ended>,
     /// The dispatcher of each GPU: what it is given, and how much of that it has done.
     pub gpus: Vec<(Queue<gpu::Work>, EventCount)>,
-    /// Whether a GPU may hold copies that another has made stale.
-    pub stale_copies: bool,
-    /// Whether what one GPU writes may lie in another's cache, which is its home.
-    pub homes_in_caches: bool,
-    /// Whether acquires go by logical time, of which a host that writes to memory knows nothing.
-    pub timed: bool,
+    /// What has to be done around a kernel.
+    pub boundary: Boundary,
     pub observer: Option<Reporter>,
 }
 
@@ -134,7 +131,7 @@ impl Session {
         let (tell, ended) = mpsc::channel();
         let memories = Memories::new(machine);
         let kept = options.check.then(Kept::default);
-        let model = system::build(machine, &memories, kept.clone(), Agents::Host(obeyed, tell));
+        let model = build::build(machine, &memories, kept.clone(), Agents::Host(obeyed, tell));
         let run_options = run_options(options);
         let (thread, over) = match thread::Builder::new().spawn(move || model.run(&run_options)) {
             Ok(thread) => (Some(thread), None),
@@ -280,8 +277,8 @@ impl Host {
             let chosen: Vec<usize> = launch.gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
-                let forget = match std::mem::take(&mut behind[gpu]) || self.stale_copies {
-                    true if self.timed => Forget::Everything,
+                let forget = match std::mem::take(&mut behind[gpu]) || self.boundary.stale_copies {
+                    true if self.boundary.timed => Forget::Everything,
                     true => Forget::Shared,
                     false => Forget::Nothing,
                 };
@@ -292,7 +289,7 @@ impl Host {
             for &gpu in &chosen {
                 self.gpus[gpu].1.wait(given[gpu]).await;
             }
-            let flushes = match (self.gpus.len(), self.homes_in_caches) {
+            let flushes = match (self.gpus.len(), self.boundary.homes_in_caches) {
                 (1, _) => 0,
                 (_, false) => 1,
                 // What one GPU wrote gets to its home, and from there to memory.

@@ -6,8 +6,9 @@ use crate::{
     file::{File, MachineError},
     levels::{self, Levels},
     memory, network,
+    plan::{MOST, Numbers},
     protocols::{L2, Roles},
-    system::{Layout, MOST},
+    translation::GpuMmu,
     units::{Duration, Frequency, Rate, Size},
 };
 use cache::Shape;
@@ -397,7 +398,7 @@ impl Machine {
         if protocol.levels.is_some() {
             machine.check_levels(&file)?;
         }
-        if Layout::new(&machine).count() > MOST {
+        if Numbers::new(&machine).count() > MOST {
             let reason = format!(
                 "compute units, cores, caches and channels can be {MOST} together (gpus, gpu.arrays, gpu.units_per_array, \
                  gpu.l2.banks, cpu.cores)"
@@ -474,6 +475,11 @@ impl Machine {
             () => return Ok(()),
         };
         Err(file.wrong("", Some("protocol"), format!("{} {reason}", self.protocol.name)))
+    }
+
+    /// What translation takes compute units, if it takes anything.
+    pub fn gpu_mmu(&self) -> Option<GpuMmu> {
+        self.complex.as_ref().and_then(|complex| complex.gpu_mmu)
     }
 
     /// Of each GPU.

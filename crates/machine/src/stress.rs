@@ -7,11 +7,12 @@
 //! queues this reaches corners of a memory system in seconds that programs do not reach in hours.
 
 use crate::{
+    build::{self, Agents, Memories},
     golden::Kept,
+    plan::Boundary,
     program::{Caches, Translations},
     session::{Options, run_options},
     spec::Machine,
-    system::{self, Agents, Memories},
 };
 use engine::{Context, Counter, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outcome, Outlet, Run, Scope};
 use interconnect::{HEADER, Reporter, Wire};
@@ -56,7 +57,7 @@ pub fn stress(machine: &Machine, stress: Stress, options: &Options) -> Run {
 
 fn stress_on(machine: &Machine, memories: &Memories, stress: Stress, options: &Options) -> Run {
     let kept = options.check.then(Kept::default);
-    let model = system::build(machine, memories, kept.clone(), Agents::Testers(stress));
+    let model = build::build(machine, memories, kept.clone(), Agents::Testers(stress));
     let mut run = model.run(&run_options(options));
     if run.outcome == Outcome::Finished
         && let Some(Err(message)) = kept.map(|kept| kept.compare(&memories.all()))
@@ -72,7 +73,7 @@ fn stress_on(machine: &Machine, memories: &Memories, stress: Stress, options: &O
 pub fn message_passing(machine: &Machine, options: &Options) -> Result<u8, Box<Outcome>> {
     let memories = Memories::new(machine);
     let read = Arc::new(AtomicU8::new(u8::MAX));
-    let model = system::build(machine, &memories, None, Agents::Writer(Arc::clone(&read)));
+    let model = build::build(machine, &memories, None, Agents::Writer(Arc::clone(&read)));
     match model.run(&run_options(options)).outcome {
         Outcome::Finished => Ok(read.load(Ordering::Relaxed)),
         other => Err(Box::new(other)),
@@ -105,10 +106,7 @@ pub(crate) struct Conductor {
     pub stress: Stress,
     /// The wires to the testers of each GPU, and to those of the CPU with the front end before them.
     groups: Vec<Vec<(Outlet<Command>, Inlet<Read>)>>,
-    /// Whether a GPU may hold copies that another has made stale.
-    stale_copies: bool,
-    /// Whether what one GPU writes may lie in another's cache, which is its home.
-    homes_in_caches: bool,
+    boundary: Boundary,
     observer: Option<Reporter>,
 }
 
@@ -116,13 +114,13 @@ impl Conductor {
     pub fn new(
         stress: Stress,
         testers: Vec<Vec<ConductorEnd>>,
-        (stale_copies, homes_in_caches): (bool, bool),
+        boundary: Boundary,
         observer: Option<Reporter>,
         scope: &Scope,
     ) -> Self {
         let place = |ConductorEnd(commands, reports)| (scope.sender(commands), scope.receiver(reports));
         let groups = testers.into_iter().map(|testers| testers.into_iter().map(place).collect()).collect();
-        Self { stress, groups, stale_copies, homes_in_caches, observer }
+        Self { stress, groups, boundary, observer }
     }
 
     pub async fn run(self, cx: Context) {
@@ -132,14 +130,14 @@ impl Conductor {
             self.tell(Command::Play, usize::MAX).await;
             self.order(Access::Flush, mem::Scope::Device, usize::MAX).await;
             self.order(Access::Flush, mem::Scope::System, 1).await;
-            if self.homes_in_caches {
+            if self.boundary.homes_in_caches {
                 // A home may have flushed before a write of another GPU arrived there.
                 self.order(Access::Flush, mem::Scope::System, 1).await;
             }
             if let Some(observer) = &self.observer {
                 observer.tell(LineAddr(0), Seen::Synchronised);
             }
-            if self.stale_copies {
+            if self.boundary.stale_copies {
                 self.order(Access::Invalidate, mem::Scope::System, 1).await;
             }
             self.order(Access::Invalidate, mem::Scope::Device, usize::MAX).await;
@@ -233,7 +231,7 @@ impl FrontEnd {
 
 /// Whose place a tester takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Port {
+pub enum Port {
     /// A compute unit's, at its vector cache. Whether lanes ask there one by one.
     Unit { by_lane: bool },
     /// A core's, at its data cache: stores are performed in order, and an atomic access is a locked load and a store.

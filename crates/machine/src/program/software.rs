@@ -1,6 +1,6 @@
 //! A process, the threads it has on cores, and whoever has to be told what.
 
-use super::{Guest, Inside, Schedule, Warden};
+use super::{Guest, Inside, Schedule, Timekeeper};
 use cpu::{Executed, Fetch, Touch};
 use engine::{EventCount, Time};
 use mem::{Block, LINE, LineAddr};
@@ -69,7 +69,7 @@ pub(super) struct State {
     trap: u64,
     /// One for each core.
     pub bells: Vec<EventCount>,
-    /// The warden's: something has changed that it looks at.
+    /// The timekeeper's: something has changed that it looks at.
     pub alert: EventCount,
     gpus: Option<Inside>,
     translations: Option<Rc<dyn Translations>>,
@@ -86,7 +86,7 @@ impl Software {
         KnownSoftware(Rc::downgrade(&self.state))
     }
 
-    /// Puts a process on cores with these bells. `alert` belongs to the clock domain in which the [`Warden`] will run; what is
+    /// Puts a process on cores with these bells. `alert` belongs to the clock domain in which the [`Timekeeper`] will run; what is
     /// known in the end goes to `finish`. What memory is to hold at first is what the process's frames hold after this.
     pub fn new(
         process: Process,
@@ -173,8 +173,8 @@ impl Software {
     }
 
     /// Who keeps the timers and ends the run.
-    pub fn warden(&self) -> Warden {
-        Warden { state: Rc::clone(&self.state) }
+    pub fn timekeeper(&self) -> Timekeeper {
+        Timekeeper { state: Rc::clone(&self.state) }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::spec::{Banks, Machine};
 use dram::Store;
 use interconnect::Reporter;
-use mem::{Block, Frames, LINE, LineAddr, PhysAddr, Seen, Share};
+use mem::{Block, Frames, Interleave, LINE, LineAddr, PhysAddr, Seen, Share};
 
 /// The bytes of every channel.
 pub struct Memories {
@@ -66,11 +66,12 @@ impl Memories {
 }
 
 /// Puts what a process holds in its memory into the channels, and tells the golden image.
-pub fn put(process: &mut os::Process, stores: &[(Share, Store)], channels: Banks, loader: Option<Reporter>) {
-    let homes = channels.deal(|channel| channel);
-    for (at, bytes) in process.space.frames().pieces(channels.interleave.bytes()) {
-        let (share, store) = &stores[*homes.of(at.0)];
-        store.lock().write(share.inside(at), bytes);
+pub fn put(process: &mut os::Process, stores: &[Store], channels: &Interleave<usize>, loader: Option<Reporter>) {
+    let shares: Vec<Share> = channels.shares().into_iter().map(|(_, share)| share).collect();
+    let run = shares.iter().filter_map(Share::run).min().unwrap_or(4096);
+    for (at, bytes) in process.space.frames().pieces(run) {
+        let channel = *channels.of(at.0);
+        stores[channel].lock().write(shares[channel].inside(at), bytes);
         let Some(loader) = &loader else { continue };
         for (number, line) in bytes.as_chunks::<LINE>().0.iter().enumerate().filter(|(_, line)| **line != [0; LINE]) {
             loader.tell(LineAddr(at.0 + (number * LINE) as u64), Seen::Wrote(Block::full(*line)));

@@ -1,12 +1,11 @@
-//! What the CPU's side of a complex sees of memory.
+//! What cores see of memory.
 //!
 //! Cores run ahead: a load takes its value when it is fetched, from the image of memory that all cores share. That image is what
 //! the caches of cores hold, and what memory holds of other lines; stores change it when a first-level cache performs them. A line that
 //! the GPU may write is away: who loads from it waits until it has come back, and brings the bytes of then. Where the GPU writes to
 //! memory past the CPU's caches, the image of a line changes with memory only if these do not hold it: a flush that was forgotten shows.
 
-use super::Layout;
-use crate::program::Software;
+use crate::{plan, program::Software};
 use cache::{LineWatcher, Watcher};
 use mem::{LINE, LineAddr};
 use os::memory::{Look, Sight};
@@ -17,7 +16,7 @@ use std::{
     rc::Rc,
 };
 
-pub struct Eyes {
+pub struct CoresView {
     /// Lines that the GPU may write, or whose bytes are on their way from it. Looked up, never walked.
     away: Rc<RefCell<FxHashSet<LineAddr>>>,
     /// The process, once there is one.
@@ -29,12 +28,9 @@ pub struct Eyes {
     gpus: Sharers,
 }
 
-impl Eyes {
-    /// `past`: the GPU writes to memory past the last-level cache.
-    pub fn new(layout: Layout, past: bool) -> Rc<Self> {
-        let first = layout.core_l2(0);
-        let place = Place { me: layout.l3(0), below: layout.memory(0), above: first };
-        let gpus = layout.gpu_l2s().into_iter().map(|node| place.sharer(node)).fold(Sharers::NONE, Sharers::or);
+impl CoresView {
+    pub fn new(plan: plan::CoresView) -> Rc<Self> {
+        let plan::CoresView { place, gpus, past } = plan;
         let held = past.then(RefCell::default);
         Rc::new(Self { away: Rc::default(), software: OnceCell::new(), held, place, gpus })
     }
@@ -52,9 +48,9 @@ impl Eyes {
 
     /// For a core's data cache: stores that it performs.
     pub fn of_stores(self: &Rc<Self>, core: usize) -> Watcher {
-        let eyes = Rc::clone(self);
+        let view = Rc::clone(self);
         Rc::new(move |line, data| {
-            if let Some(software) = eyes.software.get() {
+            if let Some(software) = view.software.get() {
                 software.perform(core, 0, line, data);
             }
         })
@@ -62,9 +58,9 @@ impl Eyes {
 
     /// For the first cache of a DMA engine, whose stores are nobody's on a core.
     pub fn of_transfers(self: &Rc<Self>) -> Watcher {
-        let eyes = Rc::clone(self);
+        let view = Rc::clone(self);
         Rc::new(move |line, data| {
-            if let Some(software) = eyes.software.get() {
+            if let Some(software) = view.software.get() {
                 software.arrived(line, data);
             }
         })
@@ -72,28 +68,28 @@ impl Eyes {
 
     /// For a slice of the last-level cache: who may write a line now.
     pub fn of_directory(self: &Rc<Self>) -> LineWatcher {
-        let eyes = Rc::clone(self);
+        let view = Rc::clone(self);
         Rc::new(move |msg, line, at_rest| {
-            if let Some(held) = &eyes.held {
-                eyes.holds(held, msg, line);
+            if let Some(held) = &view.held {
+                view.holds(held, msg, line);
                 return;
             }
-            let granted = Controller::<LINE>::granted(&directory::L3, eyes.place, line);
+            let granted = Controller::<LINE>::granted(&directory::L3, view.place, line);
             let writers = granted.map_or(Sharers::NONE, |granted| granted.writers);
-            if writers.meets(eyes.gpus) {
-                eyes.away.borrow_mut().insert(msg.line);
+            if writers.meets(view.gpus) {
+                view.away.borrow_mut().insert(msg.line);
             } else if at_rest && writers.is_empty() && line.data.is_full() {
-                eyes.came(msg.line, line);
+                view.came(msg.line, line);
             }
         })
     }
 
     /// For a core's second-level cache: lines that come straight from the GPU.
     pub fn of_core_l2(self: &Rc<Self>) -> LineWatcher {
-        let eyes = Rc::clone(self);
+        let view = Rc::clone(self);
         Rc::new(move |msg, line, _| {
             if matches!(msg.kind, Kind::PutS | Kind::PutClnX | Kind::PutX) && line.data.is_full() {
-                eyes.came(msg.line, line);
+                view.came(msg.line, line);
             }
         })
     }
@@ -114,9 +110,9 @@ impl Eyes {
 
     /// For memory: what the GPU writes past the last-level cache.
     pub fn of_memory(self: &Rc<Self>) -> dram::Watcher {
-        let eyes = Rc::clone(self);
+        let view = Rc::clone(self);
         Rc::new(move |line, data| {
-            if let (Some(held), Some(software)) = (&eyes.held, eyes.software.get())
+            if let (Some(held), Some(software)) = (&view.held, view.software.get())
                 && !held.borrow().contains(&line)
             {
                 software.arrived(line, data);

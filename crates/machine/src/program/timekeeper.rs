@@ -6,11 +6,11 @@ use crate::session::WARM_UP;
 use engine::{Context, EventCount, Time};
 use std::{cell::RefCell, rc::Rc};
 
-pub struct Warden {
+pub struct Timekeeper {
     pub(super) state: Rc<RefCell<State>>,
 }
 
-impl Warden {
+impl Timekeeper {
     pub async fn run(self, cx: Context) {
         let alert = self.state.borrow().alert.clone();
         // The deadline that cores have been told of.

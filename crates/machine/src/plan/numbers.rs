@@ -1,4 +1,4 @@
-//! Everybody's number.
+//! The numbers of elements, by which messages are addressed.
 //!
 //! Those that stand above one cache have numbers in a row, and so have those that ask one channel: directories know
 //! whom they gave a line to by these.
@@ -8,7 +8,7 @@ use protocol::Node;
 
 /// How many there are of everything, from which numbers follow.
 #[derive(Clone, Copy)]
-pub struct Layout {
+pub struct Numbers {
     gpus: usize,
     /// Of each GPU.
     units: usize,
@@ -22,7 +22,7 @@ pub struct Layout {
     levels: bool,
 }
 
-impl Layout {
+impl Numbers {
     pub fn new(machine: &Machine) -> Self {
         let cpu = machine.complex.as_ref();
         Self {

@@ -1,0 +1,385 @@
+//! A constructor for each kind of element.
+
+use super::{
+    Agents, Observers,
+    program::{Flusher, Running},
+    translation::Translators,
+    view::CoresView,
+    wires::{End, Scopes, Wires},
+};
+use crate::{
+    plan::{
+        CachePlan, EdgeId, Element, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan, Routes, TesterPlan, UnitPlan,
+        View, What,
+    },
+    session::Host,
+    stress::{Conductor, Port, Stress, Tester},
+};
+use cache::Cache;
+use dram::{Level, Memory, Sides, Store};
+use engine::{EventCount, Lane, Queue, Scope};
+use gpu::{Caches, ComputeUnit, Dispatcher, DispatcherSpec, Work};
+use interconnect::{Packet, Reporter, Side, Station, Wire, deal, network};
+use mem::{Reply, Request};
+use protocol::Node;
+use std::rc::Rc;
+use vm::{Control, Mmu, MmuPort, Roots};
+
+/// The program could not be started: nothing is to be run.
+pub struct Refused;
+
+/// Builds the elements of a partition.
+pub struct Builder<'a> {
+    pub plan: &'a Plan,
+    routes: &'a Routes,
+    observers: &'a Observers,
+    pub scopes: Scopes<'a>,
+    pub wires: Wires,
+    pub stores: &'a [Store],
+    stress: Stress,
+    pub agents: Option<Agents>,
+    /// What cores see of memory, where there are cores.
+    pub view: Option<Rc<CoresView>>,
+    pub translators: Translators,
+    /// Dispatchers that have been built: what each is given, and how much of that it has done.
+    pub dispatchers: Vec<(Queue<Work>, EventCount)>,
+    /// The pages that the CPU's caches are to give up now.
+    pub flushed: Rc<super::program::Pages>,
+    /// The program, once it has been started.
+    pub running: Option<Running>,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        routes: &'a Routes,
+        observers: &'a Observers,
+        scopes: Scopes<'a>,
+        wires: Wires,
+        stores: &'a [Store],
+        (stress, agents): (Stress, Option<Agents>),
+    ) -> Self {
+        Self {
+            plan,
+            routes,
+            observers,
+            scopes,
+            wires,
+            stores,
+            stress,
+            agents,
+            view: plan.cores.map(CoresView::new),
+            translators: Translators::default(),
+            dispatchers: Vec::new(),
+            flushed: Rc::default(),
+            running: None,
+        }
+    }
+
+    pub fn element(&mut self, id: Id) -> Result<(), Refused> {
+        let element = self.plan.element(id);
+        let scope = self.scopes.of(element);
+        match &element.what {
+            What::Unit(unit) => self.unit(id, unit, &scope),
+            What::Tester(tester) => self.tester(id, tester, &scope),
+            What::Cache(cache) => self.cache(id, cache, &scope),
+            What::Memory(memory) => self.memory(id, memory, &scope),
+            What::Level(level) => self.level(id, level, &scope),
+            What::Mmu(mmu) => self.mmu(id, mmu, &scope),
+            What::Walkers(walkers) => self.walkers(id, walkers, &scope),
+            What::Shooter => self.shooter(id, &scope),
+            What::Network(spec, _) => {
+                let stations = self.stations(id);
+                let built = network::<Packet>(*spec, stations, &scope);
+                built.expect("the machine file was checked: such a network can be built");
+            }
+            What::Junction => self.junction(id, &scope),
+            What::Agent => self.agent(id, &scope),
+            What::Dispatcher(spec, unit) => self.dispatcher(id, (*spec, *unit), &scope),
+            What::Host(boundary) => {
+                let Some(Agents::Host(commands, ended)) = self.agents.take() else {
+                    unreachable!("a machine that has a host is built for one")
+                };
+                let (gpus, observer) = (std::mem::take(&mut self.dispatchers), self.reporter(id, 0, &scope));
+                let host = Host { commands, ended, gpus, boundary: *boundary, observer };
+                scope.spawn("commands", |cx| host.run(cx));
+            }
+            What::Conductor(boundary) => self.conductor(id, *boundary, &scope),
+            What::Program(program) => return self.program(id, program, &scope),
+            What::Core(core) => self.core(id, core, &scope),
+            What::Timekeeper => self.timekeeper(&scope),
+            What::Dma { outstanding } => self.dma(id, *outstanding, &scope),
+            What::FrontEnd(front_end) => self.front_end(id, front_end, &scope),
+        }
+        Ok(())
+    }
+
+    pub fn stress(&self) -> Stress {
+        self.stress
+    }
+
+    /// The only edge of an element that carries this.
+    pub fn edge(&self, id: Id, freight: Freight) -> EdgeId {
+        self.plan.edges_of(id, freight).next().expect("the plan connects it")
+    }
+
+    /// What an element asks, in its order.
+    pub fn asks(&mut self, id: Id) -> Vec<Wire<Reply, Request>> {
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Requests).collect();
+        let own = edges.into_iter().filter(|edge| self.plan.edge(*edge).upper == id);
+        own.map(|edge| self.wires.asks.remove(&edge).expect("both ends of every edge are in place")).collect()
+    }
+
+    pub fn reporter(&self, id: Id, number: u32, scope: &Scope) -> Option<Reporter> {
+        let (observer, journal) = self.observers.of(id, number)?;
+        Some(Reporter::new(observer, journal, scope))
+    }
+
+    /// Whom the ways of an element lead to, and its ends of them.
+    fn side(&mut self, id: Id) -> Side<Packet> {
+        let mut side = Side { from: Vec::new(), to: Vec::new() };
+        let carries = |edge: &EdgeId| matches!(self.plan.edge(*edge).freight, Freight::Messages | Freight::Flushes);
+        let edges: Vec<EdgeId> = self.plan.element(id).edges.iter().copied().filter(carries).collect();
+        for edge in edges {
+            let nodes = self.routes.beyond(id, edge).to_vec();
+            match self.wires.arrivals.remove(&edge) {
+                Some(arrivals) => {
+                    side.from.push(arrivals);
+                    side.to.extend(self.shared(self.plan.edge(edge).lower));
+                }
+                None => {
+                    let Wire { from, to } = self.wires.take(edge, id);
+                    side.from.push(from);
+                    side.to.push((nodes, to));
+                }
+            }
+        }
+        side
+    }
+
+    /// The ways out of a junction, which those above it use.
+    fn shared(&self, junction: Id) -> Vec<(Vec<Node>, engine::Outlet<Packet>)> {
+        let below = self.below(junction);
+        let ways = below.map(|edge| {
+            let to = self.wires.messages[&(edge, junction)].to.clone();
+            (self.routes.beyond(junction, edge).to_vec(), to)
+        });
+        ways.collect()
+    }
+
+    /// The edges of a relay to those below it.
+    fn below(&self, id: Id) -> impl Iterator<Item = EdgeId> {
+        self.plan.edges_of(id, Freight::Messages).filter(move |edge| self.plan.edge(*edge).upper == id)
+    }
+
+    fn cache(&mut self, id: Id, plan: &CachePlan, scope: &Scope) {
+        let asked: Vec<EdgeId> = self.plan.edges_of(id, Freight::Requests).collect();
+        let requesters = asked.into_iter().map(|edge| {
+            let node = self.plan.element(self.plan.edge(edge).upper).node.expect("one who asks has a number");
+            (node, self.wires.asked.remove(&edge).expect("both ends of every edge are in place"))
+        });
+        let (requesters, side) = (requesters.collect(), self.side(id));
+        let reported = !self.plan.element(id).reports.is_empty();
+        let reporter = if reported { self.reporter(id, 0, scope) } else { None };
+        let mut cache = Cache::new(plan.spec.clone(), requesters, side, reporter, scope);
+        if plan.first_level {
+            cache = cache.broken(self.observers.is_broken(self.plan.element(id)));
+        }
+        if let (Some(view), Some(follows)) = (&self.view, plan.view) {
+            cache = match follows {
+                View::Stores { core } => cache.watched_by(view.of_stores(core)),
+                View::Transfers => cache.watched_by(view.of_transfers()),
+                View::Arrivals => cache.lines_watched_by(view.of_core_l2()),
+                View::Directory => {
+                    let pages = Rc::clone(&self.flushed);
+                    let cache = cache.recalling(Rc::new(move |line| pages.has(line)));
+                    cache.lines_watched_by(view.of_directory())
+                }
+            };
+        }
+        scope.serve("control", |cx| cache.run(cx));
+    }
+
+    fn memory(&mut self, id: Id, plan: &MemoryPlan, scope: &Scope) {
+        let side = self.side(id);
+        let store = self.stores[plan.channel].clone();
+        let reports = self.plan.element(id).reports.len();
+        let reporter = |number| if reports > 0 { self.reporter(id, number, scope) } else { None };
+        // With logical time it is memory that says what was written when.
+        let (observer, first) = if plan.timed { (reporter(0), None) } else { (None, reporter(0)) };
+        let second = || self.observers.of(id, 1).map(|(observer, _)| observer);
+        let sides = first.map(|first| match second().filter(|_| reports > 1) {
+            Some(second) => Sides { second: first.on_behalf_of(second), first },
+            None => Sides { second: first.clone(), first },
+        });
+        let memory = Memory::new(plan.spec.clone(), side, store, observer, scope);
+        let memory = match self.view.as_ref().filter(|_| plan.watched) {
+            Some(view) => memory.watched_by(view.of_memory()),
+            None => memory,
+        };
+        let memory = memory.checked_by(sides);
+        scope.serve("control", |cx| memory.run(cx));
+    }
+
+    fn level(&mut self, id: Id, plan: &LevelPlan, scope: &Scope) {
+        let side = self.side(id);
+        let extent = plan.extent.with(|channel| self.stores[channel].clone());
+        let reported = !self.plan.element(id).reports.is_empty();
+        let level = Level::new(plan.spec, extent, side, scope);
+        let level = level.checked_by(if reported { self.reporter(id, 0, scope) } else { None });
+        scope.serve("control", |cx| level.run(cx));
+    }
+
+    fn stations(&mut self, id: Id) -> Vec<Station<Packet>> {
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Messages).collect();
+        let station = |edge| Station { nodes: self.routes.beyond(id, edge).to_vec(), wire: self.wires.take(edge, id) };
+        edges.into_iter().map(station).collect()
+    }
+
+    fn junction(&mut self, id: Id, scope: &Scope) {
+        let arrivals = self.below(id).collect::<Vec<_>>().into_iter().map(|edge| self.wires.take(edge, id).from);
+        let arrivals = arrivals.collect();
+        let above: Vec<EdgeId> =
+            self.plan.edges_of(id, Freight::Messages).filter(|edge| self.plan.edge(*edge).lower == id).collect();
+        let dealt_to = above.into_iter().map(|edge| {
+            let cache = self.plan.element(self.plan.edge(edge).upper);
+            let way = self.wires.deals.remove(&edge).expect("both ends of every edge are in place");
+            (cache.node.expect("a cache has a number"), way)
+        });
+        let dealt_to = dealt_to.collect();
+        scope.serve("deal", |cx| deal(arrivals, dealt_to, cx));
+    }
+
+    /// The system agent: what comes from the network is dealt over the channels, and what they send is passed on.
+    fn agent(&mut self, id: Id, scope: &Scope) {
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Messages).collect();
+        let (above, below): (Vec<_>, Vec<_>) = edges.into_iter().partition(|edge| self.is_network(*edge, id));
+        let Wire { from, to } = self.wires.take(above[0], id);
+        let mut dealt_to = Vec::new();
+        for (number, edge) in below.into_iter().enumerate() {
+            let memory = self.plan.element(self.plan.edge(edge).lower);
+            let Wire { from: returns, to: way } = self.wires.take(edge, id);
+            dealt_to.push((memory.node.expect("a memory has a number"), way));
+            let returns = Rc::new(returns);
+            for (name, lane) in [("answers", Lane::Reply), ("probes", Lane::Coherence)] {
+                let (to, returns) = (to.clone(), Rc::clone(&returns));
+                scope.serve((name, number), |_| async move {
+                    loop {
+                        let packet: Packet = returns.recv(lane).await;
+                        to.send(lane, packet, interconnect::bytes(&packet.msg)).await;
+                    }
+                });
+            }
+        }
+        scope.serve("deal", |cx| deal(vec![from], dealt_to, cx));
+    }
+
+    fn is_network(&self, edge: EdgeId, of: Id) -> bool {
+        self.plan.element(self.plan.edge(edge).beyond(of)).relays().is_some()
+    }
+
+    fn unit(&mut self, id: Id, plan: &UnitPlan, scope: &Scope) {
+        let [vector, scalar, code] =
+            self.asks(id).try_into().unwrap_or_else(|_| unreachable!("a compute unit has three caches"));
+        let work = self.edge(id, Freight::Work);
+        let Some(End::Unit(end)) = self.wires.ends.remove(&(work, id)) else {
+            unreachable!("a compute unit is given work")
+        };
+        let caches = Caches { vector, scalar, code };
+        let unit = ComputeUnit::new(plan.spec, plan.number, plan.first, end.place(scope), caches, scope);
+        scope.serve("control", |cx| unit.run(cx));
+    }
+
+    fn dispatcher(&mut self, id: Id, (spec, unit): (DispatcherSpec, gpu::ComputeUnitSpec), scope: &Scope) {
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Work).collect();
+        let units = edges.into_iter().filter_map(|edge| match self.wires.ends.remove(&(edge, id)) {
+            Some(End::Dispatcher(end)) => Some(end),
+            _ => None,
+        });
+        let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
+        let dispatcher = Dispatcher::new(spec, (launches.clone(), done.clone()), units.collect(), unit, scope);
+        scope.serve("control", |cx| dispatcher.run(cx));
+        self.dispatchers.push((launches, done));
+    }
+
+    fn tester(&mut self, id: Id, plan: &TesterPlan, own: &Scope) {
+        let wire = self.asks(id).pop().expect("a tester asks a cache");
+        let tests = self.edge(id, Freight::Tests);
+        let Some(End::Tester(end)) = self.wires.ends.remove(&(tests, id)) else {
+            unreachable!("a tester is told what to do")
+        };
+        // A core is two of them.
+        let scope = match plan.port {
+            Port::Data => own.scope("data"),
+            Port::Code => own.scope("code"),
+            Port::Unit { .. } | Port::Engine => own.clone(),
+        };
+        let tester = Tester::new((self.stress, plan.port), plan.number, end, wire, &scope);
+        scope.serve("control", |cx| tester.run(cx));
+    }
+
+    fn conductor(&mut self, id: Id, boundary: crate::plan::Boundary, scope: &Scope) {
+        let observer = self.reporter(id, 0, scope);
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Tests).collect();
+        let mut groups = Vec::new();
+        for edge in edges {
+            let group = match &self.plan.element(self.plan.edge(edge).lower).what {
+                What::Tester(tester) => tester.group,
+                // The front end leads the CPU's.
+                _ => groups.len(),
+            };
+            groups.resize_with(groups.len().max(group + 1), Vec::new);
+            if let Some(End::Conductor(end)) = self.wires.ends.remove(&(edge, id)) {
+                groups[group].push(end);
+            }
+        }
+        let conductor = Conductor::new(self.stress, groups, boundary, observer, scope);
+        let message = match self.agents.take() {
+            Some(Agents::Writer(read)) => Some(read),
+            _ => None,
+        };
+        scope.spawn("conductor", |cx| async {
+            match message {
+                Some(read) => conductor.pass(read).await,
+                None => conductor.run(cx).await,
+            }
+        });
+    }
+
+    /// Puts an MMU on the edges that it guards.
+    fn mmu(&mut self, id: Id, plan: &MmuPlan, scope: &Scope) {
+        let below = self.edge(id, Freight::Translations);
+        let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
+        let control = self.control(id);
+        let capacity = plan.spec.lookups.max(plan.spec.waiting);
+        let way = engine::PortSpec { capacity, latency: engine::Cycles(0), bytes_per_cycle: None };
+        let mut ports = Vec::new();
+        for (edge, name) in &plan.guards {
+            let Wire { from: replies, to } =
+                self.wires.asks.remove(edge).expect("both ends of every edge are in place");
+            let (top, from) = scope.port(format!("from_{name}").as_str(), way, scope);
+            ports.push(MmuPort { name: (*name).to_owned(), tlb: plan.tlb, from, to });
+            self.wires.asks.insert(*edge, Wire { from: replies, to: top });
+        }
+        // Where the tables are far away: what changes there, orders say.
+        let roots = if plan.at_kernel { self.translators.roots.clone() } else { Roots::default() };
+        let mmu = Mmu::new(plan.spec, ports, below, Some(control), &roots, scope);
+        scope.serve("control", |cx| mmu.run(cx));
+    }
+
+    /// The end of the wire on which an element is told what to forget.
+    pub fn control(&mut self, id: Id) -> Control {
+        let edge = self.edge(id, Freight::Shootdowns);
+        self.wires.forgets.remove(&edge).expect("both ends of every edge are in place")
+    }
+
+    /// The orders that make the CPU's caches give up what they hold.
+    pub fn flusher(&mut self, id: Id) -> Flusher {
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Flushes).collect();
+        let slices = edges.into_iter().map(|edge| {
+            let slice: &Element = self.plan.element(self.plan.edge(edge).lower);
+            (slice.node.expect("a slice has a number"), self.wires.take(edge, id))
+        });
+        Flusher { slices: slices.collect(), pages: Rc::clone(&self.flushed) }
+    }
+}

@@ -1,0 +1,126 @@
+//! Makes a model of a plan. Nothing is chosen here: an element is built as the plan says, where it says.
+
+mod elements;
+mod memories;
+mod program;
+mod translation;
+mod view;
+mod wires;
+
+pub(crate) use memories::Memories;
+
+use crate::{
+    golden::{Golden, Kept},
+    plan::{Domain, Element, Plan, Population, Routes, lower},
+    run::Start,
+    session::{Command, Ended},
+    spec::Machine,
+    stress::Stress,
+};
+use elements::Builder;
+use engine::{Journal, Model};
+use mem::{Observation, Observer};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::AtomicU8,
+        mpsc::{Receiver, Sender},
+    },
+};
+
+/// Who accesses memory.
+pub(crate) enum Agents {
+    /// Compute units; the host at the other end of these gives them work.
+    Host(Receiver<Command>, Sender<Ended>),
+    /// Testers in the places of those who ask.
+    Testers(Stress),
+    /// The same; one passes a message to another, and what that reads is left here.
+    Writer(Arc<AtomicU8>),
+    /// Compute units, and cores that run a program.
+    Program(Start),
+}
+
+impl Agents {
+    fn population(&self) -> Population {
+        match self {
+            Self::Host(..) => Population::Host,
+            Self::Testers(_) | Self::Writer(_) => Population::Testers,
+            Self::Program(_) => Population::Program,
+        }
+    }
+}
+
+/// The golden image's readers: a number for each element that reports.
+#[derive(Clone, Default)]
+struct Observers {
+    journal: Option<Journal<Observation>>,
+    /// The number of the first report of each element.
+    first: Vec<u32>,
+    /// The element that answers a load with a wrong byte, in a test of the check.
+    broken: Option<String>,
+}
+
+impl Observers {
+    fn new(plan: &Plan, check: bool, broken: Option<String>) -> Self {
+        let mut first = Vec::with_capacity(plan.elements.len());
+        let mut next = 0;
+        for element in &plan.elements {
+            first.push(next);
+            next += element.reports.len() as u32;
+        }
+        Self { journal: check.then(Journal::default), first, broken }
+    }
+
+    /// The n-th report of an element, and where it goes.
+    fn of(&self, id: crate::plan::Id, number: u32) -> Option<(Observer, &Journal<Observation>)> {
+        Some((Observer(self.first[id.0] + number), self.journal.as_ref()?))
+    }
+
+    fn is_broken(&self, element: &Element) -> bool {
+        self.broken.is_some() && element.reports.first().map(|report| &report.name) == self.broken.as_ref()
+    }
+}
+
+/// The model of a machine.
+pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>, agents: Agents) -> Model {
+    let plan = Arc::new(lower(machine, agents.population()));
+    let observers = Observers::new(&plan, check.is_some(), machine.broken.clone());
+    let mut model = Model::new();
+    let clocks: Vec<_> = plan.clocks.iter().map(|clock| model.clock(*clock)).collect();
+    let mut ends = wires::declare(&plan, &mut model);
+    if let (Some(kept), Some(journal)) = (check, observers.journal.clone()) {
+        let reports = || plan.elements.iter().flat_map(|element| &element.reports);
+        let (names, sides) = (reports().map(|of| of.name.clone()).collect(), reports().map(|of| of.side).collect());
+        let image = Domain::image(&plan.domains, sides, machine.gpus > 1);
+        model.audit("check.golden_image", journal, Golden::new(image, kept, names));
+    }
+    let routes = Arc::new(Routes::new(&plan));
+    // Whoever leads is in the first partition.
+    let mut agents = Some(agents);
+    let mut parts: BTreeMap<usize, Vec<crate::plan::Id>> = BTreeMap::new();
+    for (number, element) in plan.elements.iter().enumerate() {
+        parts.entry(element.part).or_default().push(crate::plan::Id(number));
+    }
+    let stress = match &agents {
+        Some(Agents::Testers(stress)) => *stress,
+        _ => Stress::NOTHING,
+    };
+    for (part, ids) in parts {
+        let own: wires::Ends = ends.extract_if(.., |(_, id), _| plan.element(*id).part == part).collect();
+        let (plan, routes, observers) = (Arc::clone(&plan), Arc::clone(&routes), observers.clone());
+        let (clocks, stores) = (clocks.clone(), memories.stores.clone());
+        let agents = if part == 0 { agents.take() } else { None };
+        model.partition(move |partition| {
+            let scopes = wires::Scopes { partition, clocks: &clocks };
+            let wires = wires::Wires::place(&plan, part, own, &scopes);
+            let mut builder = Builder::new(&plan, &routes, &observers, scopes, wires, &stores, (stress, agents));
+            for id in ids {
+                if builder.element(id).is_err() {
+                    return partition.give_up();
+                }
+            }
+        });
+    }
+    model
+}

@@ -1,0 +1,140 @@
+//! The cores, the program that runs on them, and the front end of the GPUs that its driver uses.
+
+use super::{
+    Agents,
+    elements::{Builder, Refused},
+    memories::put,
+    wires::End,
+};
+use crate::{
+    plan::{CorePlan, FLUSHER, Freight, FrontEndPlan, Id, ProgramPlan},
+    program::{Caches, Coherent, Dma, Inside, Software, SoftwareSpec, Translations},
+    run::PROGRAM,
+    stress,
+};
+use cpu::Core;
+use engine::{EventCount, Lane, Scope};
+use interconnect::{HEADER, Packet, WHOLE, Wire};
+use mem::{Block, LineAddr, PhysAddr};
+use os::forward::Forward;
+use protocol::{Kind, Msg, Node};
+use rustc_hash::FxHashSet;
+use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
+
+/// A program that has been started, as the elements around it need it.
+pub struct Running {
+    software: Software,
+    inside: Inside,
+    bells: Vec<EventCount>,
+}
+
+impl Builder<'_> {
+    /// Starts the process: what it has in memory goes into the channels.
+    pub(super) fn program(&mut self, id: Id, plan: &ProgramPlan, scope: &Scope) -> Result<(), Refused> {
+        let Some(Agents::Program(start)) = self.agents.take() else {
+            unreachable!("a machine that has a program is built for one")
+        };
+        let loader = self.reporter(id, 0, scope);
+        let forward = start.forward.map(Forward::new);
+        let inside = Inside::forwarded(plan.front_end, forward.clone());
+        let finish = Arc::clone(&start.finish);
+        let Some((mut process, usage)) = start.process(&inside) else { return Err(Refused) };
+        if let Some(forward) = &forward {
+            process.space.expect_cores();
+            process.fast_forward(forward);
+        }
+        let ProgramPlan { cores, threads, kernel: system, slice, .. } = *plan;
+        let spec = SoftwareSpec { cores, threads, system, slice };
+        let bells: Vec<EventCount> = (0..cores).map(|core| scope.scope(("core", core)).eventcount("bell")).collect();
+        let software = Software::new(process, spec, bells.clone(), scope.eventcount("alert"), finish);
+        software.with_process(|process| put(process, self.stores, &self.plan.channels, loader));
+        software.attach(&inside, usage);
+        if let Some(view) = &self.view {
+            software.set_look(view.look());
+            view.open(software.clone());
+        }
+        if let Some(shooter) = self.translators.shooter.take() {
+            shooter.obey(&software);
+        }
+        self.running = Some(Running { software, inside, bells });
+        Ok(())
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().expect("a program is started before its cores are built")
+    }
+
+    pub(super) fn core(&mut self, id: Id, plan: &CorePlan, scope: &Scope) {
+        let [data, code] = self.asks(id).try_into().unwrap_or_else(|_| unreachable!("a core has two caches"));
+        let CorePlan { number, spec, threads } = plan;
+        let Running { software, bells, .. } = self.running();
+        let guest = Rc::new(RefCell::new(software.guest(*number)));
+        let core = Core::new(spec.clone(), *threads, guest, data, code, bells[*number].clone(), scope);
+        scope.serve("pipeline", |cx| core.run(cx));
+    }
+
+    pub(super) fn timekeeper(&mut self, scope: &Scope) {
+        let timekeeper = self.running().software.timekeeper();
+        scope.spawn(PROGRAM, |cx| timekeeper.run(cx));
+    }
+
+    pub(super) fn dma(&mut self, id: Id, outstanding: usize, scope: &Scope) {
+        let wire = self.asks(id).pop().expect("a DMA engine has a cache");
+        let engine = Dma::new(&self.running().inside, outstanding, wire, scope);
+        scope.serve("control", |cx| engine.run(cx));
+    }
+
+    pub(super) fn front_end(&mut self, id: Id, plan: &FrontEndPlan, scope: &Scope) {
+        let flusher = self.flusher(id);
+        let Some(Running { inside, .. }) = &self.running else {
+            return self.tester_front_end(id, flusher, scope);
+        };
+        let caches: Rc<dyn Caches> = if plan.flushes { Rc::new(flusher) } else { Rc::new(Coherent) };
+        let front_end = inside.front_end(std::mem::take(&mut self.dispatchers), caches, scope);
+        scope.serve("control", |cx| front_end.run(cx));
+    }
+
+    /// A tester in the front end's place.
+    fn tester_front_end(&mut self, id: Id, flusher: Flusher, scope: &Scope) {
+        let tests = self.edge(id, Freight::Tests);
+        let Some(End::Tester(end)) = self.wires.ends.remove(&(tests, id)) else {
+            unreachable!("a tester is told what to do")
+        };
+        let translations = self.translators.shooter.take().map(|shooter| shooter as Rc<dyn Translations>);
+        let front_end = stress::FrontEnd::new(self.stress(), end, Rc::new(flusher), translations, scope);
+        scope.serve("control", |cx| front_end.run(cx));
+    }
+}
+
+/// Pages that the CPU's caches are to give up. Looked up, never walked.
+#[derive(Default)]
+pub struct Pages(RefCell<FxHashSet<PhysAddr>>);
+
+impl Pages {
+    pub fn has(&self, line: LineAddr) -> bool {
+        const PAGE: u64 = 4096;
+        self.0.borrow().contains(&PhysAddr(line.0 / PAGE * PAGE))
+    }
+}
+
+/// Has the CPU's caches give up all they hold of some pages: those above the last-level cache are told by it.
+pub struct Flusher {
+    pub slices: Vec<(Node, Wire<Packet, Packet>)>,
+    pub pages: Rc<Pages>,
+}
+
+impl Caches for Flusher {
+    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        *self.pages.0.borrow_mut() = pages.iter().copied().collect();
+        Box::pin(async {
+            for (slice, wire) in &self.slices {
+                let order =
+                    Msg { scope: mem::Scope::System, ..Msg::new(FLUSHER, *slice, Kind::Flush, WHOLE, Block::EMPTY) };
+                wire.to.send(Lane::Coherence, order.into(), HEADER).await;
+            }
+            for (_, wire) in &self.slices {
+                wire.from.recv(Lane::Reply).await;
+            }
+        })
+    }
+}

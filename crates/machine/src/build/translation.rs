@@ -1,0 +1,182 @@
+//! Who finds pages, and how those who translate hear that tables have changed.
+//!
+//! ```text
+//! core ---- mmu ---- l1d             cu ---- mmu ---- l1v
+//!            |        |                       |
+//!         walkers ----'                       '=== iommu (at the hub) ---- l1d, l2 of its own on the network
+//! ```
+//! Answers of caches go straight back. The kernel's [`Shooter`] tells walkers first, then MMUs, and the kernel is not left
+//! before all have forgotten.
+
+use super::elements::Builder;
+use crate::{
+    plan::{EdgeId, Freight, Id, WalkersPlan, What},
+    program::{KnownSoftware, Software, Translations},
+    translation::Pages,
+};
+use engine::{Context, EventCount, LinkReceiver, LinkSender, LinkSpec, Model, Scope};
+use interconnect::Wire;
+use mem::{Asid, Bytes, VirtAddr};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::VecDeque,
+    rc::Rc,
+};
+use vm::{Forgotten, IommuSpec, PageSize, Roots, Shootdown, Shootdowns, Translate, Translated, Walk};
+
+/// One end of a link between one who translates and one who is asked, or who is told what to forget.
+pub enum TranslationEnds {
+    Ask(LinkSender<Translate>, LinkReceiver<Translated>),
+    Asked(LinkReceiver<Translate>, LinkSender<Translated>),
+    Shoot(LinkSender<Shootdown>, LinkReceiver<Forgotten>),
+    Forget(LinkReceiver<Shootdown>, LinkSender<Forgotten>),
+}
+
+/// The upper end of such a link, and the lower one.
+pub fn translation_link(
+    model: &mut Model,
+    name: &str,
+    spec: LinkSpec,
+    freight: Freight,
+) -> (TranslationEnds, TranslationEnds) {
+    if freight == Freight::Translations {
+        let (ask, asked) = model.link(format!("{name}.translate"), spec);
+        let (answer, answers) = model.link(format!("{name}.translated"), spec);
+        (TranslationEnds::Ask(ask, answers), TranslationEnds::Asked(asked, answer))
+    } else {
+        let (order, orders) = model.link(format!("{name}.shootdown"), spec);
+        let (forgotten, forgot) = model.link(format!("{name}.forgotten"), spec);
+        (TranslationEnds::Shoot(order, forgot), TranslationEnds::Forget(orders, forgotten))
+    }
+}
+
+/// What those who translate in a partition share.
+#[derive(Default)]
+pub struct Translators {
+    pub roots: Roots,
+    /// Who makes them forget, until the kernel has it.
+    pub shooter: Option<Rc<Shooter>>,
+}
+
+impl Builder<'_> {
+    pub(super) fn walkers(&mut self, id: Id, plan: &WalkersPlan, scope: &Scope) {
+        let memory = self.asks(id).pop();
+        let walk = match (plan.pages, memory) {
+            (Pages::Tables { page_walk_cache }, Some(memory)) => Walk::Tables { memory, page_walk_cache },
+            (Pages::Flat(latency), _) => Walk::Flat { latency },
+            (Pages::Tables { .. }, None) => unreachable!("walkers that read tables have a cache"),
+        };
+        let asked: Vec<EdgeId> = self.plan.edges_of(id, Freight::Translations).collect();
+        let take = |edge| self.wires.translated.remove(&edge).expect("both ends of every edge are in place");
+        let askers = asked.into_iter().map(take).collect();
+        let (control, roots) = (Some(self.control(id)), &self.translators.roots);
+        match plan.tlb {
+            Some(tlb) => {
+                let spec = IommuSpec { tlb, walkers: plan.walkers };
+                vm::iommu(spec, walk, askers, control, roots, scope);
+            }
+            None if plan.iommu => vm::walkers(plan.walkers, walk, askers, control, roots, &scope.scope("walkers")),
+            None => vm::walkers(plan.walkers, walk, askers, control, roots, scope),
+        }
+    }
+
+    /// Who makes all of them forget: those whom others ask before the others.
+    pub(super) fn shooter(&mut self, id: Id, scope: &Scope) {
+        let mut stages: [Vec<Wire<Forgotten, Shootdown>>; 2] = Default::default();
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Shootdowns).collect();
+        for edge in edges {
+            let asked = matches!(self.plan.element(self.plan.edge(edge).lower).what, What::Walkers(_));
+            let wire = self.wires.shoots.remove(&edge).expect("both ends of every edge are in place");
+            stages[usize::from(!asked)].push(wire);
+        }
+        let shooter = Shooter::new(&self.translators.roots, scope);
+        let (all, own) = (Shootdowns::new(stages.into(), &self.translators.roots, scope), Rc::clone(&shooter));
+        scope.serve("shooter", |cx| own.run(all, cx));
+        self.translators.shooter = Some(shooter);
+    }
+}
+/// Has everybody forget what the kernel has changed.
+pub struct Shooter {
+    roots: Roots,
+    work: EventCount,
+    ranges: RefCell<VecDeque<Vec<(u64, u64)>>>,
+    software: OnceCell<KnownSoftware>,
+}
+
+/// More pages than these are not forgotten one by one; as under Linux.
+const MOST_PAGES: u64 = 33;
+
+impl Shooter {
+    pub fn new(roots: &Roots, scope: &Scope) -> Rc<Self> {
+        let work = scope.eventcount("work");
+        Rc::new(Self { roots: roots.clone(), work, ranges: RefCell::default(), software: OnceCell::new() })
+    }
+
+    /// The kernel to obey. Its tables are those of the first address space.
+    pub fn obey(self: &Rc<Self>, software: &Software) {
+        assert!(self.software.set(software.known()).is_ok(), "a machine has one process");
+        self.roots.set(Asid::default(), software.with_process(|process| process.space.root()));
+        software.set_translations(Rc::clone(self) as Rc<dyn Translations>);
+    }
+
+    /// `all`: those whom others ask in stages before these.
+    pub async fn run(self: Rc<Self>, all: Shootdowns, _: Context) {
+        loop {
+            let seen = self.work.count();
+            let Some(ranges) = self.ranges.borrow_mut().pop_front() else {
+                self.work.wait(seen + 1).await;
+                continue;
+            };
+            for what in orders_for(&ranges) {
+                all.shoot(what).await;
+            }
+            if let Some(software) = self.software.get().and_then(KnownSoftware::get) {
+                software.shot_down();
+            }
+        }
+    }
+}
+
+impl Translations for Shooter {
+    fn in_kernel(&self, entered: bool) {
+        match entered {
+            true => self.roots.begin_change(Asid::default()),
+            false => self.roots.end_change(Asid::default()),
+        }
+    }
+
+    fn shoot(&self, ranges: Vec<(u64, u64)>) {
+        self.ranges.borrow_mut().push_back(ranges);
+        self.work.advance();
+    }
+}
+
+/// What has to be forgotten for ranges of addresses.
+fn orders_for(ranges: &[(u64, u64)]) -> Vec<Shootdown> {
+    let asid = Asid::default();
+    let Bytes(page) = PageSize::Small.bytes();
+    let mut pages: Vec<u64> = Vec::new();
+    for (start, end) in ranges {
+        let (first, behind) = (start / page, end.div_ceil(page));
+        if pages.len() as u64 + (behind - first) > MOST_PAGES {
+            return vec![Shootdown::Space { asid }];
+        }
+        pages.extend(first..behind);
+    }
+    pages.sort_unstable();
+    pages.dedup();
+    pages.into_iter().map(|number| Shootdown::Page { asid, virt: VirtAddr(number * page) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_pages_are_forgotten_one_by_one_and_many_at_once() {
+        let page = |virt| Shootdown::Page { asid: Asid::default(), virt: VirtAddr(virt) };
+        assert_eq!(orders_for(&[(0x3000, 0x5000), (0x4000, 0x4001)]), [page(0x3000), page(0x4000)]);
+        assert_eq!(orders_for(&[(0, 33 * 0x1000)]).len(), 33);
+        assert_eq!(orders_for(&[(0, 34 * 0x1000)]), [Shootdown::Space { asid: Asid::default() }]);
+    }
+}

@@ -1,0 +1,189 @@
+//! The wires of a plan: links are declared for the whole model, and their ends taken to the partitions that they belong to; ports
+//! are made where both their ends are.
+
+use crate::{
+    build::translation::{TranslationEnds, translation_link},
+    plan::{EdgeId, Element, Freight, Id, Plan, Wire as WirePlan},
+    stress::{self, ConductorEnd, TesterEnd},
+};
+use engine::{Inlet, LinkReceiver, LinkSender, Model, Outlet, Partition, PortSpec, Scope};
+use gpu::{DispatcherEnd, UnitEnd};
+use interconnect::{Packet, Wire};
+use mem::{Reply, Request};
+use std::collections::BTreeMap;
+use vm::{Forgotten, Shootdown, Translate, Translated};
+
+/// One end of an edge that is a link, on its way to its partition.
+pub enum End {
+    Messages(LinkSender<Packet>, LinkReceiver<Packet>),
+    Dispatcher(DispatcherEnd),
+    Unit(UnitEnd),
+    Conductor(ConductorEnd),
+    Tester(TesterEnd),
+    Translations(TranslationEnds),
+}
+
+/// The ends of links, by edge and by whose end it is.
+pub type Ends = BTreeMap<(EdgeId, Id), End>;
+
+/// Declares the links of a plan.
+pub fn declare(plan: &Plan, model: &mut Model) -> Ends {
+    let mut ends = Ends::new();
+    for (number, edge) in plan.edges.iter().enumerate() {
+        let WirePlan::Link(spec) = edge.wire else { continue };
+        let name = &edge.name;
+        let (upper, lower) = match edge.freight {
+            Freight::Messages => {
+                let (down, from_above) = model.link(format!("{name}.down"), spec);
+                let (up, from_below) = model.link(format!("{name}.up"), spec);
+                (End::Messages(down, from_below), End::Messages(up, from_above))
+            }
+            Freight::Work => {
+                let (dispatcher, unit) = gpu::link(model, name, spec);
+                (End::Dispatcher(dispatcher), End::Unit(unit))
+            }
+            Freight::Tests => {
+                let (conductor, tester) = stress::link(model, name, spec);
+                (End::Conductor(conductor), End::Tester(tester))
+            }
+            Freight::Translations | Freight::Shootdowns => {
+                let (upper, lower) = translation_link(model, name, spec, edge.freight);
+                (End::Translations(upper), End::Translations(lower))
+            }
+            freight => unreachable!("{freight:?} travel within a partition"),
+        };
+        ends.insert((EdgeId(number), edge.upper), upper);
+        ends.insert((EdgeId(number), edge.lower), lower);
+    }
+    ends
+}
+
+/// The wires of a partition, each to be taken by the element at its end.
+#[derive(Default)]
+pub struct Wires {
+    pub messages: BTreeMap<(EdgeId, Id), Wire<Packet, Packet>>,
+    pub asks: BTreeMap<EdgeId, Wire<Reply, Request>>,
+    pub asked: BTreeMap<EdgeId, Wire<Request, Reply>>,
+    pub translates: BTreeMap<EdgeId, Wire<Translated, Translate>>,
+    pub translated: BTreeMap<EdgeId, Wire<Translate, Translated>>,
+    pub shoots: BTreeMap<EdgeId, Wire<Forgotten, Shootdown>>,
+    pub forgets: BTreeMap<EdgeId, Wire<Shootdown, Forgotten>>,
+    /// What arrives for a cache that shares its ways out, and where that is dealt from.
+    pub arrivals: BTreeMap<EdgeId, Inlet<Packet>>,
+    pub deals: BTreeMap<EdgeId, Outlet<Packet>>,
+    /// Ends of links that their elements put in place themselves.
+    pub ends: Ends,
+}
+
+impl Wires {
+    /// Makes the ports of a partition, and puts the ends of its links in place.
+    pub fn place(plan: &Plan, part: usize, mut ends: Ends, scopes: &Scopes<'_>) -> Self {
+        let mut wires = Self::default();
+        for (number, edge) in plan.edges.iter().enumerate() {
+            let id = EdgeId(number);
+            let [upper, lower] = [edge.upper, edge.lower].map(|end| plan.element(end));
+            match &edge.wire {
+                WirePlan::Link(_) => {
+                    for (end, element) in [(edge.upper, upper), (edge.lower, lower)] {
+                        if element.part == part && let Some(placed) = ends.remove(&(id, end)) {
+                            wires.link(id, end, placed, &scopes.of(element));
+                        }
+                    }
+                }
+                WirePlan::Ports { there, back } if upper.part == part => {
+                    let (from, to) = (scopes.of(upper), scopes.of(lower));
+                    let there = (there.name.as_str(), there.spec);
+                    wires.ports(id, edge, (&from, &to), (there, (back.name.as_str(), back.spec)));
+                }
+                WirePlan::Shared(spec) if upper.part == part => {
+                    let scope = scopes.of(upper);
+                    let (to, from) = scope.port(edge.name.as_str(), *spec, &scope);
+                    wires.arrivals.insert(id, from);
+                    wires.deals.insert(id, to);
+                }
+                WirePlan::Ports { .. } | WirePlan::Shared(_) | WirePlan::Call => {}
+            }
+        }
+        wires
+    }
+
+    fn link(&mut self, edge: EdgeId, at: Id, end: End, scope: &Scope) {
+        match end {
+            End::Messages(sender, receiver) => {
+                let wire = Wire { from: scope.receiver(receiver), to: scope.sender(sender) };
+                self.messages.insert((edge, at), wire);
+            }
+            End::Translations(TranslationEnds::Ask(ask, answers)) => {
+                let wire = Wire { from: scope.receiver(answers), to: scope.sender(ask) };
+                self.translates.insert(edge, wire);
+            }
+            End::Translations(TranslationEnds::Asked(asked, answer)) => {
+                let wire = Wire { from: scope.receiver(asked), to: scope.sender(answer) };
+                self.translated.insert(edge, wire);
+            }
+            End::Translations(TranslationEnds::Shoot(order, forgotten)) => {
+                let wire = Wire { from: scope.receiver(forgotten), to: scope.sender(order) };
+                self.shoots.insert(edge, wire);
+            }
+            End::Translations(TranslationEnds::Forget(orders, forgot)) => {
+                let wire = Wire { from: scope.receiver(orders), to: scope.sender(forgot) };
+                self.forgets.insert(edge, wire);
+            }
+            other => _ = self.ends.insert((edge, at), other),
+        }
+    }
+
+    fn ports(&mut self, id: EdgeId, edge: &crate::plan::Edge, scopes: (&Scope, &Scope), ways: (Named<'_>, Named<'_>)) {
+        match edge.freight {
+            Freight::Messages | Freight::Flushes => {
+                let (upper, lower) = pair(scopes, ways);
+                self.messages.insert((id, edge.upper), upper);
+                self.messages.insert((id, edge.lower), lower);
+            }
+            Freight::Requests => {
+                let (upper, lower) = pair(scopes, ways);
+                self.asks.insert(id, upper);
+                self.asked.insert(id, lower);
+            }
+            Freight::Translations => {
+                let (upper, lower) = pair(scopes, ways);
+                self.translates.insert(id, upper);
+                self.translated.insert(id, lower);
+            }
+            Freight::Shootdowns => {
+                let (upper, lower) = pair(scopes, ways);
+                self.shoots.insert(id, upper);
+                self.forgets.insert(id, lower);
+            }
+            freight => unreachable!("{freight:?} travel on links"),
+        }
+    }
+
+    pub fn take(&mut self, edge: EdgeId, at: Id) -> Wire<Packet, Packet> {
+        self.messages.remove(&(edge, at)).expect("both ends of every edge are in place")
+    }
+}
+
+/// A way of a port, as its sender calls it.
+type Named<'a> = (&'a str, PortSpec);
+
+fn pair<Down: 'static, Up: 'static>(
+    (upper, lower): (&Scope, &Scope),
+    ((there, out), (back, returns)): (Named<'_>, Named<'_>),
+) -> (Wire<Up, Down>, Wire<Down, Up>) {
+    let (down, from_above) = upper.port(there, out, lower);
+    let (up, from_below) = lower.port(back, returns, upper);
+    (Wire { from: from_below, to: down }, Wire { from: from_above, to: up })
+}
+
+/// The scopes of a partition.
+pub struct Scopes<'a> {
+    pub partition: &'a Partition,
+    pub clocks: &'a [engine::ClockId],
+}
+
+impl Scopes<'_> {
+    pub fn of(&self, element: &Element) -> Scope {
+        element.path.scope(&self.partition.scope(self.clocks[element.clock]))
+    }
+}

@@ -1,0 +1,472 @@
+//! The CPU and what it shares with GPUs (`[giles Fig. 3.2]`): cores with two levels of caches, a last-level cache in slices with the
+//! directory, a network, the GPUs' hub, the system agent and the channels of memory. All of it is one partition.
+//!
+//! ```text
+//! cpu.core0 - l1d -.
+//!      \---- l1i --+- l2 --.     .-- cpu.l3_0
+//! cpu.core1 ...      l2 ---+ ring +-- cpu.l3_1
+//! dma - l1 --------- l2 ---+     |
+//!   gpu0.l2_0 === hub -----'     '-- system agent -- memory0, memory1, ..
+//! ```
+
+use super::{
+    CachePlan, CorePlan, CoresView, EdgeId, Freight, FrontEndPlan, Id, MemoryPlan, MmuPlan, Path, ProgramPlan, Relay, TesterPlan, View,
+    WalkersPlan, What, Wire,
+    lower::{HISTORY, Lowering, Population, cache_spec, ports, spec_of},
+    numbers::FLUSHER,
+};
+use crate::{
+    complex::{Complex, Join},
+    golden::Side,
+    program::InsideSpec,
+    spec::CacheSpec,
+    stress::Port,
+    translation::Pages,
+};
+use cache::Acquire;
+use dram::{Beside, MemorySpec};
+use engine::{Cycles, Hertz, PortSpec};
+use gpu::Forget;
+use interconnect::{NetworkSpec, Topology};
+use mem::Interleave;
+use protocol::{
+    Node, Place, Sharers,
+    mesi::{
+        directory,
+        l1::{L1D, L1I},
+        l2::L2,
+    },
+};
+
+/// How long it takes testers, who have no tables, to find a page.
+const UNTOLD: Cycles = Cycles(40);
+
+/// The partition of the complex.
+const PART: usize = 0;
+
+/// The elements of a complex.
+pub(super) struct ComplexIds {
+    cores: Vec<CoreIds>,
+    pub iommu: Option<Id>,
+    iommu_caches: Option<(Id, Id)>,
+    pub shooter: Option<Id>,
+    slices: Vec<Id>,
+    engine_caches: Option<(Id, Id)>,
+    /// The DMA engine, or the tester in its place.
+    engine: Option<Id>,
+    front_end: Id,
+    pub dispatchers: Vec<Id>,
+    program: Option<Id>,
+    pub hub: Id,
+    memories: Vec<Id>,
+    agent: Id,
+    network: Id,
+}
+
+/// A core, or the testers in its place, and its caches.
+struct CoreIds {
+    data: Id,
+    code: Id,
+    l1d: Id,
+    l1i: Id,
+    l2: Id,
+    mmu: Option<(Id, Id)>,
+}
+
+/// The clocks of a complex, by number.
+#[derive(Clone, Copy)]
+struct Clocks {
+    cpu: usize,
+    system: usize,
+    memory: usize,
+}
+
+impl Lowering<'_> {
+    pub(super) fn complex(&mut self, cpu: &Complex, memory_clock: Option<usize>) -> ComplexIds {
+        let (of_cpu, system) = (self.clock(cpu.clock), self.clock(cpu.system_clock));
+        let memory = memory_clock.unwrap_or_else(|| self.clock(cpu.system_clock));
+        let clocks = Clocks { cpu: of_cpu, system, memory };
+        self.plan.cores = Some(self.view(cpu));
+        let caches: Vec<_> = (0..cpu.cores).map(|core| self.core_caches(cpu, core, clocks)).collect();
+        let (iommu_caches, iommu) = self.iommu(cpu, clocks);
+        let translates = iommu.is_some() || cpu.core_mmu.is_some();
+        let place = (clocks.cpu, PART);
+        let shooter = translates.then(|| self.plan.add(Path::to("kernel"), place, None, What::Shooter));
+        let slices = (0..cpu.slices).map(|slice| self.slice(cpu, slice, clocks)).collect();
+        let engine_caches = cpu.dma.map(|dma| {
+            let number = cpu.stacks() - 1;
+            let l1 = self.private(number, Path::to("dma").and("l1"), ("system.dma", dma.cache), place);
+            self.cache_mut(l1).view = Some(View::Transfers);
+            self.plan.report(l1, "dma.l1".to_owned(), Some(Side::Cpu));
+            (l1, self.second(number, Path::to("dma").and("l2"), ("system.dma", dma.cache), place))
+        });
+        let mut ids = ComplexIds {
+            cores: Vec::new(),
+            iommu,
+            iommu_caches,
+            shooter,
+            slices,
+            engine_caches,
+            engine: None,
+            front_end: Id(usize::MAX),
+            dispatchers: Vec::new(),
+            program: None,
+            hub: Id(usize::MAX),
+            memories: Vec::new(),
+            agent: Id(usize::MAX),
+            network: Id(usize::MAX),
+        };
+        match self.population {
+            Population::Testers => self.testers(cpu, &mut ids, caches, clocks),
+            _ => self.program(cpu, &mut ids, caches, clocks),
+        }
+        let hub = NetworkSpec { topology: Topology::Crossbar, latency: Cycles(1), ..cpu.network };
+        ids.hub = self.plan.add(Path::to("hub"), (self.gpu_clock, PART), None, What::Network(hub, Relay::Any));
+        ids.memories = (0..cpu.channels.count).map(|channel| self.channel(cpu, channel, clocks)).collect();
+        ids.agent = self.plan.add(Path::to("system_agent"), (clocks.system, PART), None, What::Agent);
+        ids.network = self.plan.add(Path::to("network"), (clocks.system, PART), None, What::Network(cpu.network, Relay::Any));
+        ids
+    }
+
+    /// How cores see memory.
+    fn view(&self, cpu: &Complex) -> CoresView {
+        let numbers = self.numbers;
+        let place = Place { me: numbers.l3(0), below: numbers.memory(0), above: numbers.core_l2(0) };
+        let gpus = numbers.gpu_l2s().into_iter().map(|node| place.sharer(node)).fold(Sharers::NONE, Sharers::or);
+        CoresView { place, gpus, past: cpu.join == Join::Memory }
+    }
+
+    fn cache_mut(&mut self, id: Id) -> &mut CachePlan {
+        match &mut self.plan.elements[id.0].what {
+            What::Cache(cache) => cache,
+            _ => unreachable!("it is a cache"),
+        }
+    }
+
+    /// The walkers, the MMU and the caches of a core.
+    fn core_caches(&mut self, cpu: &Complex, core: usize, clocks: Clocks) -> (Id, Id, Id, Option<(Id, Id)>) {
+        let (own, place) = (Path::to("cpu").and_one("core", core), (clocks.cpu, PART));
+        let mmu = cpu.core_mmu.map(|of| {
+            let pages = self.pages(of.pages);
+            let walkers = WalkersPlan { walkers: of.walkers, pages, tlb: None, iommu: false };
+            let node = Some(self.numbers.walkers(core));
+            let walkers = self.plan.add(own.clone().and("walkers"), place, node, What::Walkers(walkers));
+            let mmu = MmuPlan { tlb: of.tlb, spec: of.mmu, guards: Vec::new(), at_kernel: true };
+            (self.plan.add(own.clone().and("mmu"), place, None, What::Mmu(mmu)), walkers)
+        });
+        let l1d = self.private(core, own.clone().and("l1d"), ("cpu.l1d", cpu.l1d), place);
+        self.cache_mut(l1d).view = Some(View::Stores { core });
+        self.plan.report(l1d, format!("cpu.core{core}.l1d"), Some(Side::Cpu));
+        let below = Interleave::One(self.numbers.core_l2(core));
+        let me = self.numbers.code(core);
+        let spec = cache_spec(spec_of(&cpu.l1i, &L1I, me, below, me), cpu.l1i.ports);
+        let plan = CachePlan { spec, section: "cpu.l1i", first_level: true, view: None };
+        let l1i = self.plan.add(own.clone().and("l1i"), place, Some(me), What::Cache(Box::new(plan)));
+        self.plan.report(l1i, format!("cpu.core{core}.l1i"), Some(Side::Cpu));
+        let l2 = self.second(core, own.and("l2"), ("cpu.l2", cpu.l2), place);
+        (l1d, l1i, l2, mmu)
+    }
+
+    /// A data cache of the stack of this number.
+    fn private(&mut self, number: usize, path: Path, of: (&'static str, CacheSpec), place: (usize, usize)) -> Id {
+        let (section, of) = of;
+        let (me, below) = (self.numbers.l1d(number), Interleave::One(self.numbers.core_l2(number)));
+        let spec = cache_spec(spec_of(&of, &L1D, me, below, me), of.ports);
+        let plan = CachePlan { spec, section, first_level: true, view: None };
+        self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
+    }
+
+    /// A second-level cache of the stack of this number.
+    fn second(&mut self, number: usize, path: Path, of: (&'static str, CacheSpec), place: (usize, usize)) -> Id {
+        let (section, of) = of;
+        let me = self.numbers.core_l2(number);
+        let complex = self.machine.complex.as_ref().expect("only a complex has such caches");
+        let slices = complex.slices().deal(|slice| self.numbers.l3(slice));
+        let spec = cache_spec(spec_of(&of, &L2, me, slices, self.numbers.l1d(number)), of.ports);
+        let plan = CachePlan { spec, section, first_level: false, view: Some(View::Arrivals) };
+        self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
+    }
+
+    /// Testers have no tables.
+    fn pages(&self, pages: Pages) -> Pages {
+        match (pages, self.population) {
+            (Pages::Tables { .. }, Population::Testers) => Pages::Flat(UNTOLD),
+            (pages, _) => pages,
+        }
+    }
+
+    /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.
+    fn iommu(&mut self, cpu: &Complex, clocks: Clocks) -> (Option<(Id, Id)>, Option<Id>) {
+        let Some(mmu) = cpu.gpu_mmu else { return (None, None) };
+        let pages = self.pages(mmu.iommu.pages);
+        let caches = matches!(pages, Pages::Tables { .. }).then(|| {
+            let (own, place) = (Path::to("iommu"), (clocks.cpu, PART));
+            let of = ("system.iommu.cache", mmu.iommu.cache);
+            let l1 = self.private(cpu.cores, own.clone().and("l1d"), of, place);
+            self.plan.report(l1, "iommu.l1d".to_owned(), Some(Side::Cpu));
+            (l1, self.second(cpu.cores, own.and("l2"), of, place))
+        });
+        let plan = WalkersPlan { walkers: mmu.iommu.walkers, pages, tlb: mmu.iommu.tlb, iommu: true };
+        let node = Some(self.numbers.walkers(cpu.cores));
+        let iommu = self.plan.add(Path::to("iommu"), (self.gpu_clock, PART), node, What::Walkers(plan));
+        (caches, Some(iommu))
+    }
+
+    fn slice(&mut self, cpu: &Complex, slice: usize, clocks: Clocks) -> Id {
+        let me = self.numbers.l3(slice);
+        let homes = cpu.channels.deal(|channel| self.numbers.memory(channel));
+        let bank = spec_of(&cpu.l3, &directory::L3, me, homes, self.numbers.core_l2(0));
+        let spec = cache::CacheSpec {
+            acquire: Acquire::Recall,
+            lifts_requests: true,
+            ..cache_spec(bank, cpu.l3.ports)
+        };
+        let plan = CachePlan { spec, section: "cpu.l3", first_level: false, view: Some(View::Directory) };
+        let path = Path::to("cpu").and_one("l3_", slice);
+        self.plan.add(path, (clocks.cpu, PART), Some(me), What::Cache(Box::new(plan)))
+    }
+
+    /// Testers in the places of cores, of a DMA engine and of the front end.
+    fn testers(
+        &mut self,
+        cpu: &Complex,
+        ids: &mut ComplexIds,
+        caches: Vec<(Id, Id, Id, Option<(Id, Id)>)>,
+        clocks: Clocks,
+    ) {
+        let group = self.machine.gpus;
+        let place = (clocks.cpu, PART);
+        let plan = FrontEndPlan { flushes: true };
+        let at_gpu = (self.gpu_clock, PART);
+        ids.front_end = self.plan.add(Path::to("front_end"), at_gpu, Some(FLUSHER), What::FrontEnd(plan));
+        let mut tester = |path: Path, node: Node, port, number: Node| {
+            let tester = TesterPlan { port, number: number.0.into(), group };
+            self.plan.add(path, place, Some(node), What::Tester(tester))
+        };
+        let numbers = self.numbers;
+        let own = |core| Path::to("cpu").and_one("core", core);
+        let data: Vec<Id> = (0..cpu.cores)
+            .map(|core| tester(own(core), numbers.core(core), Port::Data, numbers.l1d(core)))
+            .collect();
+        let code: Vec<Id> = (0..cpu.cores)
+            .map(|core| tester(own(core), numbers.core(core), Port::Code, numbers.code(core)))
+            .collect();
+        ids.engine = cpu.dma.map(|_| {
+            let number = cpu.stacks() - 1;
+            tester(Path::to("dma"), numbers.core(number), Port::Engine, numbers.l1d(number))
+        });
+        for (core, (l1d, l1i, l2, mmu)) in caches.into_iter().enumerate() {
+            ids.cores.push(CoreIds { data: data[core], code: code[core], l1d, l1i, l2, mmu });
+        }
+    }
+
+    /// Cores, the program on them, and the front end of the GPUs that its driver uses.
+    fn program(
+        &mut self,
+        cpu: &Complex,
+        ids: &mut ComplexIds,
+        caches: Vec<(Id, Id, Id, Option<(Id, Id)>)>,
+        clocks: Clocks,
+    ) {
+        let place = (clocks.cpu, PART);
+        let front_end = InsideSpec {
+            wavefronts: self.machine.wavefronts(),
+            coherent: cpu.join == Join::LastLevel && cpu.shared,
+            forget: Forget::Nothing,
+            flush_before: cpu.flushes(),
+            flush_after: cpu.flushes() && cpu.join == Join::LastLevel,
+        };
+        let plan = ProgramPlan {
+            front_end,
+            cores: cpu.cores,
+            threads: cpu.threads,
+            kernel: cpu.kernel,
+            slice: cpu.slice,
+        };
+        let program = self.plan.add(Path::to("cpu"), place, None, What::Program(plan));
+        self.plan.report(program, "loader".to_owned(), None);
+        ids.program = Some(program);
+        for (core, (l1d, l1i, l2, mmu)) in caches.into_iter().enumerate() {
+            let path = Path::to("cpu").and_one("core", core);
+            let node = Some(self.numbers.core(core));
+            let plan = CorePlan { number: core, spec: cpu.core.clone(), threads: cpu.threads };
+            let own = self.plan.add(path, place, node, What::Core(Box::new(plan)));
+            ids.cores.push(CoreIds { data: own, code: own, l1d, l1i, l2, mmu });
+        }
+        self.plan.add(Path::to("cpu"), place, None, What::Timekeeper);
+        ids.dispatchers = (0..self.machine.gpus).map(|gpu| self.dispatcher(gpu)).collect();
+        ids.engine = cpu.dma.map(|dma| {
+            let node = Some(self.numbers.core(cpu.stacks() - 1));
+            self.plan.add(Path::to("dma"), place, node, What::Dma { outstanding: dma.outstanding })
+        });
+        let plan = FrontEndPlan { flushes: cpu.flushes() };
+        let at_gpu = (self.gpu_clock, PART);
+        ids.front_end = self.plan.add(Path::to("front_end"), at_gpu, Some(FLUSHER), What::FrontEnd(plan));
+    }
+
+    /// A channel of memory behind the system agent.
+    fn channel(&mut self, cpu: &Complex, channel: usize, clocks: Clocks) -> Id {
+        let (machine, numbers) = (self.machine, self.numbers);
+        let (me, gpus) = (numbers.memory(channel), numbers.gpu_l2s());
+        let apart = cpu.join == Join::Memory;
+        let beside = apart.then(|| Beside { controller: &directory::MC, first: gpus[0], count: gpus.len() as u16 });
+        let spec = MemorySpec {
+            controller: machine.protocol.home,
+            me,
+            above: numbers.core_l2(0),
+            beside,
+            share: cpu.channels.share(channel),
+            timing: machine.memory,
+            room: None,
+            history: HISTORY,
+        };
+        let plan = MemoryPlan { spec, channel, timed: false, watched: true };
+        let place = (clocks.memory, PART);
+        let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));
+        if apart {
+            self.plan.report(id, format!("memory{channel}, for the CPU,"), Some(Side::Cpu));
+            self.plan.report(id, format!("memory{channel}, for the GPU,"), Some(Side::Gpu));
+        }
+        id
+    }
+
+    /// Bytes a second of the network's wires.
+    fn bandwidth(&self, cpu: &Complex) -> Option<u64> {
+        cpu.network.bytes_per_cycle.map(|bytes| bytes * cpu.system_clock.0)
+    }
+
+    /// Bytes a second on the way from GPUs to the memory controller: hub and system agent stand at one switch (4.4.1).
+    fn gpu_bandwidth(&self, cpu: &Complex) -> Option<u64> {
+        cpu.hub.bytes_per_cycle.map(|bytes| bytes * self.machine.clock.0)
+    }
+
+    fn rate(&self, id: Id) -> Hertz {
+        self.plan.clocks[self.plan.element(id).clock]
+    }
+
+    /// A wire there and back within the complex.
+    fn pair(
+        &mut self,
+        (upper, name, lower): (Id, &str, Id),
+        (latency, back): (u64, u64),
+        bandwidth: Option<u64>,
+        freight: Freight,
+    ) -> EdgeId {
+        let cpu = self.machine.complex.as_ref().expect("only a complex has such wires");
+        let capacity = cpu.network.capacity;
+        let way = |clock: Hertz, latency: u64| PortSpec {
+            capacity: capacity + latency as usize,
+            latency: Cycles(latency),
+            bytes_per_cycle: bandwidth.map(|bytes| bytes.div_ceil(clock.0)),
+        };
+        let from = self.plan.element(upper).path.to_string().replace('.', "_");
+        let there = way(self.rate(upper), latency);
+        let wire = ports((name, there), (&format!("{name}_back_{from}"), way(self.rate(lower), back)));
+        self.plan.connect(name, upper, lower, wire, freight)
+    }
+
+    /// Attaches an element to the network.
+    fn attach(&mut self, ids: &ComplexIds, id: Id, latency: u64, bandwidth: Option<u64>) {
+        let (clock, system) = (self.rate(id), self.rate(ids.network));
+        let cycles = (latency * system.0).div_ceil(clock.0);
+        self.pair((id, "to_network", ids.network), (1, cycles.max(1)), bandwidth, Freight::Messages);
+    }
+
+    pub(super) fn connect_complex(&mut self, ids: &ComplexIds, leaders: &[Id]) {
+        let machine = self.machine;
+        let cpu = machine.complex.as_ref().expect("only such a machine has a complex");
+        let bandwidth = self.bandwidth(cpu);
+        if self.population == Population::Testers {
+            self.connect_testers(ids, leaders[0]);
+        }
+        for core in &ids.cores {
+            self.connect_core(cpu, ids, core);
+        }
+        self.connect_iommu(cpu, ids);
+        for (slice, id) in ids.slices.iter().enumerate() {
+            self.attach(ids, *id, cpu.l3.latency.0, bandwidth);
+            let name = format!("to_l3_{slice}");
+            self.pair((ids.front_end, &name, *id), (1, 1), bandwidth, Freight::Flushes);
+        }
+        if let (Some((l1, l2)), Some(dma), Some(engine)) = (ids.engine_caches, cpu.dma, ids.engine) {
+            let latencies = (dma.cache.latency.0, 1);
+            self.pair((engine, "to_l1", l1), latencies, bandwidth, Freight::Requests);
+            self.pair((l1, "to_l2", l2), latencies, bandwidth, Freight::Messages);
+            self.attach(ids, l2, 0, bandwidth);
+        }
+        self.attach(ids, ids.hub, 0, self.gpu_bandwidth(cpu));
+        self.attach(ids, ids.agent, 2, self.gpu_bandwidth(cpu));
+        let way = PortSpec { capacity: cpu.network.capacity, latency: Cycles(2), bytes_per_cycle: None };
+        for (channel, memory) in ids.memories.iter().enumerate() {
+            let wire = ports((&format!("to_memory{channel}"), way), ("to_agent", way));
+            self.plan.connect("to_memory", ids.agent, *memory, wire, Freight::Messages);
+        }
+        for dispatcher in &ids.dispatchers {
+            self.plan.connect("commands", ids.front_end, *dispatcher, Wire::Call, Freight::Commands);
+        }
+        if let Some(shooter) = ids.shooter {
+            // Cores come before compute units.
+            let mut edges = std::mem::take(&mut self.plan.elements[shooter.0].edges);
+            edges.sort_by_key(|edge| matches!(self.plan.edge(*edge).wire, Wire::Link(_)));
+            self.plan.elements[shooter.0].edges = edges;
+        }
+        if let Some(program) = ids.program {
+            self.plan.connect("commands", program, ids.front_end, Wire::Call, Freight::Commands);
+        }
+    }
+
+    /// Who is told what to do, in the order in which they are told.
+    fn connect_testers(&mut self, ids: &ComplexIds, conductor: Id) {
+        let mut all = vec![("front_end".to_owned(), ids.front_end)];
+        all.extend(ids.cores.iter().enumerate().map(|(core, of)| (format!("core{core}"), of.data)));
+        all.extend(ids.cores.iter().enumerate().map(|(core, of)| (format!("code{core}"), of.code)));
+        all.extend(ids.engine.map(|engine| ("dma".to_owned(), engine)));
+        for (name, tester) in all {
+            let wire = Wire::Link(self.machine.wires.dispatcher);
+            self.plan.connect(name, conductor, tester, wire, Freight::Tests);
+        }
+    }
+
+    fn connect_core(&mut self, cpu: &Complex, ids: &ComplexIds, core: &CoreIds) {
+        let bandwidth = self.bandwidth(cpu);
+        let requests = Freight::Requests;
+        let data = self.pair((core.data, "to_l1d", core.l1d), (cpu.l1d.latency.0, 1), bandwidth, requests);
+        let code = self.pair((core.code, "to_l1i", core.l1i), (cpu.l1i.latency.0, 1), bandwidth, requests);
+        for l1 in [core.l1d, core.l1i] {
+            self.pair((l1, "to_l2", core.l2), (cpu.l2.latency.0, 1), bandwidth, Freight::Messages);
+        }
+        if let (Some((mmu, walkers)), Some(of), Some(shooter)) = (core.mmu, cpu.core_mmu, ids.shooter) {
+            self.guard(Some(mmu), data, "data");
+            self.guard(Some(mmu), code, "code");
+            let way = PortSpec { capacity: of.mmu.misses, latency: Cycles(1), bytes_per_cycle: None };
+            let wire = ports(("translate", way), ("translated", way));
+            self.plan.connect("translate", mmu, walkers, wire, Freight::Translations);
+            if matches!(self.pages(of.pages), Pages::Tables { .. }) {
+                self.pair((walkers, "to_l1d", core.l1d), (cpu.l1d.latency.0, 1), bandwidth, requests);
+            }
+            self.shoots(shooter, walkers);
+            self.shoots(shooter, mmu);
+        }
+        self.attach(ids, core.l2, 0, bandwidth);
+    }
+
+    /// The kernel tells an element what to forget.
+    fn shoots(&mut self, shooter: Id, id: Id) {
+        let way = PortSpec { capacity: 1, latency: Cycles(1), bytes_per_cycle: None };
+        let name = format!("to_{}", self.plan.element(id).path.to_string().replace('.', "_"));
+        let wire = ports((&name, way), ("forgotten", way));
+        self.plan.connect(name.as_str(), shooter, id, wire, Freight::Shootdowns);
+    }
+
+    fn connect_iommu(&mut self, cpu: &Complex, ids: &ComplexIds) {
+        let (Some(iommu), Some(mmu), Some(shooter)) = (ids.iommu, cpu.gpu_mmu, ids.shooter) else { return };
+        let bandwidth = self.bandwidth(cpu);
+        if let Some((l1, l2)) = ids.iommu_caches {
+            let latencies = (mmu.iommu.cache.latency.0, 1);
+            self.pair((iommu, "to_l1d", l1), latencies, bandwidth, Freight::Requests);
+            self.pair((l1, "to_l2", l2), latencies, bandwidth, Freight::Messages);
+            self.attach(ids, l2, 0, bandwidth);
+        }
+        self.shoots(shooter, iommu);
+    }
+}

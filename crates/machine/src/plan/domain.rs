@@ -1,0 +1,67 @@
+//! Who keeps each other's caches coherent, and what those who read are promised.
+
+use super::super::{complex::Join, golden::Image, spec::Machine};
+
+/// Caches that one protocol keeps coherent, as far as it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Domain {
+    /// The name of the protocol.
+    pub protocol: &'static str,
+    pub members: Members,
+    pub sees: Sees,
+}
+
+/// Whose caches belong to a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// Those of the CPU, and those of GPUs, which the CPU's directory knows.
+    All,
+    Cpu,
+    Gpus,
+}
+
+/// What a read returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sees {
+    /// What was written last.
+    Newest,
+    /// What was written last in logical time.
+    ByTime,
+    /// What was written last before the last synchronisation, or something newer.
+    UntilSynchronised,
+}
+
+impl Domain {
+    /// The domains of a machine: one, or the CPU's and the GPUs', which meet in memory.
+    pub fn all(machine: &Machine) -> Vec<Self> {
+        let gpus = Self { protocol: machine.protocol.name, members: Members::Gpus, sees: sees(machine) };
+        match &machine.complex {
+            None => vec![gpus],
+            Some(complex) if complex.join == Join::LastLevel => {
+                vec![Self { members: Members::All, sees: Sees::Newest, ..gpus }]
+            }
+            Some(_) => vec![Self { protocol: "mesi", members: Members::Cpu, sees: Sees::Newest }, gpus],
+        }
+    }
+
+    /// The golden image of a machine with these domains; `sides`: to which domain all who report belong.
+    pub fn image(domains: &[Self], sides: Vec<Option<crate::golden::Side>>, several_gpus: bool) -> Image {
+        match domains {
+            [only] => match only.sees {
+                Sees::Newest => Image::coherent(),
+                Sees::ByTime => Image::timed(),
+                Sees::UntilSynchronised => Image::stale(),
+            },
+            _ => Image::apart(sides, several_gpus),
+        }
+    }
+}
+
+/// What GPUs are promised among themselves. Without a CPU, a protocol without logical time is held to what programs may rely on.
+fn sees(machine: &Machine) -> Sees {
+    match (machine.protocol.timed, &machine.complex) {
+        (true, _) => Sees::ByTime,
+        (false, Some(_)) if machine.protocol.coherent => Sees::Newest,
+        (false, _) => Sees::UntilSynchronised,
+    }
+}

@@ -1,0 +1,299 @@
+//! The elements of GPUs, and how they are connected.
+//!
+//! ```text
+//! gpu0.dispatcher ===.
+//! gpu0.array0.cu0 - l1v -.         .=== gpu0.l2_0 === below        -: ports   ===: a link, where the machine may be cut
+//! gpu0.array0.cu1 - l1v -+= array0 =+
+//! gpu0.array0 l1s, l1i --'         '=== gpu0.l2_1 === below
+//! ```
+//! With a network there is a link from each array and each bank to it.
+
+use super::{
+    CachePlan, EdgeId, Freight, Id, MmuPlan, Path, Relay, TesterPlan, UnitPlan, What, Wire,
+    lower::{Lowering, Population, ports, spec_of},
+};
+use crate::{
+    golden::Side,
+    protocols::L2,
+    spec::CacheSpec,
+    stress::Port,
+    translation::GpuMmu,
+};
+use cache::{Acquire, Atomics};
+use engine::{Cycles, PortSpec};
+use mem::{Interleave, LINE, Stride};
+use protocol::{Controller, Node};
+
+/// HMG deals the homes of lines over GPUs by pages.
+const HOME: Stride = Stride::of(4096);
+
+/// The elements of a GPU.
+pub(super) struct Gpu {
+    network: Option<Id>,
+    pub arrays: Vec<Array>,
+    pub banks: Vec<Id>,
+}
+
+/// The elements of an array.
+pub(super) struct Array {
+    junction: Id,
+    /// Compute units, or testers.
+    pub agents: Vec<Id>,
+    vectors: Vec<Id>,
+    pub mmus: Vec<Id>,
+    /// The caches of scalars and of code; testers have none.
+    shared: Option<(Id, Id)>,
+}
+
+impl Lowering<'_> {
+    fn array_part(&self, gpu: usize, array: usize) -> usize {
+        dealt(gpu * self.machine.arrays + array, self.machine.partitions.arrays, 1)
+    }
+
+    pub(super) fn bank_part(&self, gpu: usize, bank: usize) -> usize {
+        let before = 1 + self.machine.partitions.arrays;
+        dealt(gpu * self.machine.banks.count + bank, self.machine.partitions.l2, before)
+    }
+
+    pub(super) fn gpu(&mut self, gpu: usize) -> Gpu {
+        let machine = self.machine;
+        let part = self.bank_part(gpu, 0);
+        let network = machine.network.map(|spec| {
+            let path = Path::to_one("gpu", gpu).and("network");
+            self.plan.add(path, (self.gpu_clock, part), None, What::Network(spec, Relay::Between))
+        });
+        let arrays = (0..machine.arrays).map(|array| self.array(gpu, array)).collect();
+        let banks = (0..machine.banks.count).map(|bank| self.bank(gpu, bank)).collect();
+        Gpu { network, arrays, banks }
+    }
+
+    fn array(&mut self, gpu: usize, array: usize) -> Array {
+        let machine = self.machine;
+        let place = (self.gpu_clock, self.array_part(gpu, array));
+        let own = Path::to_one("gpu", gpu).and_one("array", array);
+        let mut built = Array {
+            junction: Id(usize::MAX),
+            agents: Vec::new(),
+            vectors: Vec::new(),
+            mmus: Vec::new(),
+            shared: None,
+        };
+        let unit = |number| array * machine.units_per_array + number;
+        for number in 0..machine.units_per_array {
+            let path = own.clone().and_one("cu", number);
+            let l1v = self.first_level(path.clone().and("l1v"), place, self.numbers.l1v(gpu, unit(number)), "gpu.l1v");
+            built.vectors.push(l1v);
+            if let Some(GpuMmu { tlb, mmu: spec, .. }) = machine.gpu_mmu() {
+                let mmu = MmuPlan { tlb, spec, guards: Vec::new(), at_kernel: false };
+                built.mmus.push(self.plan.add(path.clone().and("mmu"), place, None, What::Mmu(mmu)));
+            }
+            if self.population == Population::Testers {
+                let node = self.numbers.unit(gpu, unit(number));
+                let port = Port::Unit { by_lane: machine.compute_unit.coalescer == gpu::Coalescer::Cache };
+                let tester = TesterPlan { port, number: node.0.into(), group: gpu };
+                built.agents.push(self.plan.add(path, place, Some(node), What::Tester(tester)));
+            }
+        }
+        if self.population != Population::Testers {
+            let scalars = self.numbers.l1s(gpu, array);
+            let code = self.numbers.l1i(gpu, array);
+            built.shared = Some((
+                self.first_level(own.clone().and("l1s"), place, scalars, "gpu.l1s"),
+                self.first_level(own.clone().and("l1i"), place, code, "gpu.l1i"),
+            ));
+            for number in 0..machine.units_per_array {
+                let node = self.numbers.unit(gpu, unit(number));
+                let all = gpu * machine.compute_units() + unit(number);
+                let plan = UnitPlan { spec: machine.compute_unit, number: all, first: number == 0 };
+                let path = own.clone().and_one("cu", number);
+                built.agents.push(self.plan.add(path, place, Some(node), What::Unit(plan)));
+            }
+        }
+        built.junction = self.plan.add(own, place, None, What::Junction);
+        built
+    }
+
+    /// A first-level cache of a GPU.
+    fn first_level(&mut self, path: Path, place: (usize, usize), me: Node, section: &'static str) -> Id {
+        let (machine, roles) = (self.machine, self.machine.protocol);
+        let gpu = path.names().next().and_then(|(_, number)| number).unwrap_or_default();
+        let of = self.cache_of(section);
+        let below = machine.banks.deal(|bank| self.numbers.l2(gpu, bank));
+        let bank = spec_of(&of, roles.l1, me, below, self.numbers.unit(0, 0));
+        let atomics = if roles.atomics == Atomics::Owned { Atomics::Owned } else { Atomics::Below };
+        let spec = cache::CacheSpec {
+            acquire: roles.acquire,
+            atomics,
+            claims: roles.levels.is_some(),
+            ..super::lower::cache_spec(bank, of.ports)
+        };
+        let name = path.to_string();
+        let plan = CachePlan { spec, section, first_level: true, view: None };
+        let id = self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)));
+        self.plan.report(id, name, Some(Side::Gpu));
+        id
+    }
+
+    pub(super) fn cache_of(&self, section: &str) -> CacheSpec {
+        match section {
+            "gpu.l1v" => self.machine.l1v,
+            "gpu.l1s" => self.machine.l1s,
+            "gpu.l1i" => self.machine.l1i,
+            _ => self.machine.l2,
+        }
+    }
+
+    fn bank(&mut self, gpu: usize, bank: usize) -> Id {
+        let (machine, roles, numbers) = (self.machine, self.machine.protocol, self.numbers);
+        let me = numbers.l2(gpu, bank);
+        let own = if machine.levels.is_some() {
+            Interleave::One(numbers.gpu_memory(gpu, bank))
+        } else {
+            self.homes_of_gpus(bank)
+        };
+        let gpus = machine.gpus;
+        let (controller, below, above): (&'static dyn Controller<LINE>, _, _) = match roles.l2 {
+            L2::Alone(controller) => (controller, own, numbers.l1v(gpu, 0)),
+            // A line's home is in turn each GPU's.
+            L2::Peers(controllers) => {
+                let home = |other| if other == gpu { own.clone() } else { Interleave::One(numbers.l2(other, bank)) };
+                let homes = match gpus {
+                    1 => own,
+                    _ => Interleave::Deal { stride: HOME, over: (0..gpus).map(home).collect() },
+                };
+                (&controllers[gpus * machine.banks.count], homes, numbers.l2(0, 0))
+            }
+        };
+        let acquire = match machine.levels {
+            Some(_) => Acquire::PassOn,
+            None => self.acquire_of_gpus(),
+        };
+        let mut of = spec_of(&machine.l2, controller, me, below, above);
+        let peers = matches!(roles.l2, L2::Peers(_));
+        // In the order in which the wires to them are declared.
+        of.peers = (0..gpus).filter(|other| peers && *other != gpu).map(|other| numbers.l2(other, bank)).collect();
+        let spec = cache::CacheSpec {
+            atomics: roles.atomics,
+            acquire,
+            ..super::lower::cache_spec(of, machine.l2.ports)
+        };
+        let plan = CachePlan { spec, section: "gpu.l2", first_level: false, view: None };
+        let place = (self.gpu_clock, self.bank_part(gpu, bank));
+        let path = Path::to_one("gpu", gpu).and_one("l2_", bank);
+        let name = path.to_string();
+        let id = self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)));
+        self.plan.report(id, name, Some(Side::Gpu));
+        id
+    }
+
+    /// The links between second-level caches of different GPUs: of each, to those of the same bank.
+    pub(super) fn connect_peers(&mut self, gpus: &[Gpu]) {
+        if matches!(self.machine.protocol.l2, L2::Alone(_)) {
+            return;
+        }
+        let wire = Wire::Link(self.machine.wires.l2_memory);
+        for bank in 0..self.machine.banks.count {
+            for (one, other) in (0..gpus.len()).flat_map(|one| (0..one).map(move |other| (one, other))) {
+                let (upper, lower) = (gpus[one].banks[bank], gpus[other].banks[bank]);
+                let name = format!("gpu{one}_gpu{other}_l2_{bank}");
+                self.plan.connect(name, upper, lower, wire.clone(), Freight::Messages);
+            }
+        }
+    }
+
+    /// Everything within a GPU; `leader` gives work to those who ask, and `iommu` translates for them.
+    pub(super) fn connect_gpu(&mut self, number: usize, gpu: &Gpu, leader: Id, translators: Option<(Id, Id)>) {
+        let machine = self.machine;
+        let freight = if self.population == Population::Testers { Freight::Tests } else { Freight::Work };
+        for (unit, agent) in gpu.arrays.iter().flat_map(|array| &array.agents).enumerate() {
+            let name = format!("gpu{number}_unit{unit}");
+            self.plan.connect(name, leader, *agent, Wire::Link(machine.wires.dispatcher), freight);
+        }
+        let wire = Wire::Link(machine.wires.l1_l2);
+        match gpu.network {
+            None => {
+                for (array, own) in gpu.arrays.iter().enumerate() {
+                    for (bank, lower) in gpu.banks.iter().enumerate() {
+                        let name = format!("gpu{number}_array{array}_l2_{bank}");
+                        self.plan.connect(name, own.junction, *lower, wire.clone(), Freight::Messages);
+                    }
+                }
+            }
+            Some(network) => {
+                for (array, own) in gpu.arrays.iter().enumerate() {
+                    let name = format!("gpu{number}_array{array}_network");
+                    self.plan.connect(name, own.junction, network, wire.clone(), Freight::Messages);
+                }
+                for (bank, own) in gpu.banks.iter().enumerate() {
+                    let name = format!("gpu{number}_l2_{bank}_network");
+                    self.plan.connect(name, *own, network, wire.clone(), Freight::Messages);
+                }
+            }
+        }
+        for (number_of_array, array) in gpu.arrays.iter().enumerate() {
+            if let (Some((iommu, kernel)), Some(mmu)) = (translators, machine.gpu_mmu()) {
+                for (unit, own) in array.mmus.iter().enumerate() {
+                    let name = format!("gpu{number}_array{number_of_array}_cu{unit}");
+                    let wire = Wire::Link(mmu.iommu.wire);
+                    self.plan.connect(name.clone(), *own, iommu, wire.clone(), Freight::Translations);
+                    self.plan.connect(name, kernel, *own, wire, Freight::Shootdowns);
+                }
+            }
+            self.connect_array(array);
+        }
+    }
+
+    /// Those who ask to their caches, and these to the ways that they share.
+    fn connect_array(&mut self, array: &Array) {
+        for (number, agent) in array.agents.iter().enumerate() {
+            let mmu = array.mmus.get(number).copied();
+            let vector = array.vectors[number];
+            let edge = self.ask(*agent, "to_l1v", vector, "gpu.l1v");
+            self.guard(mmu, edge, "vector");
+            self.share(vector, array.junction, "gpu.l1v");
+            if let Some((scalars, code)) = array.shared {
+                let edge = self.ask(*agent, "to_l1s", scalars, "gpu.l1s");
+                self.guard(mmu, edge, "scalar");
+                let edge = self.ask(*agent, "to_l1i", code, "gpu.l1i");
+                self.guard(mmu, edge, "code");
+            }
+        }
+        if let Some((scalars, code)) = array.shared {
+            self.share(scalars, array.junction, "gpu.l1s");
+            self.share(code, array.junction, "gpu.l1i");
+        }
+    }
+
+    /// Requests one way, with the time of the look-up; replies the other.
+    fn ask(&mut self, agent: Id, name: &str, cache: Id, section: &str) -> EdgeId {
+        let of = self.cache_of(section);
+        let way = |latency: u64| PortSpec {
+            capacity: of.waiting + latency as usize,
+            latency: Cycles(latency),
+            bytes_per_cycle: None,
+        };
+        let from = self.plan.element(agent).path.to_string().replace('.', "_");
+        let wire = ports((name, way(of.latency.0)), (&format!("{name}_replies_{from}"), way(1)));
+        self.plan.connect(name, agent, cache, wire, Freight::Requests)
+    }
+
+    fn share(&mut self, cache: Id, junction: Id, section: &str) {
+        let of = self.cache_of(section);
+        let arrives = PortSpec { capacity: of.waiting, latency: Cycles(0), bytes_per_cycle: None };
+        self.plan.connect("arrivals", cache, junction, Wire::Shared(arrives), Freight::Messages);
+    }
+
+    /// Puts an MMU on an edge, if there is one.
+    pub(super) fn guard(&mut self, mmu: Option<Id>, edge: EdgeId, name: &'static str) {
+        let Some(mmu) = mmu else { return };
+        match &mut self.plan.elements[mmu.0].what {
+            What::Mmu(plan) => plan.guards.push((edge, name)),
+            _ => unreachable!("only an MMU guards an edge"),
+        }
+    }
+}
+
+/// The partition of the n-th of several that are dealt over so many partitions, behind the first `before`.
+fn dealt(number: usize, partitions: usize, before: usize) -> usize {
+    if partitions == 0 { 0 } else { before + number % partitions }
+}

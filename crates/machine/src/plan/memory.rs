@@ -1,0 +1,97 @@
+//! Memories: channels that GPUs ask, or levels of one hierarchy.
+//!
+//! ```text
+//! gpu0.l2_0 === gpu0.memory0 ===.
+//!                    ||         +=== memory0
+//! gpu1.l2_0 === gpu1.memory0 ==='
+//! ```
+
+use super::{
+    ExtentPlan, Freight, Id, LevelPlan, MemoryPlan, Path, What, Wire,
+    lower::{HISTORY, Lowering},
+};
+use dram::{LevelSpec, MemorySpec};
+use protocol::Place;
+
+/// The memories below the banks of one number: one of each GPU, and the host's.
+pub(super) struct Levels {
+    pub gpus: Vec<Id>,
+    host: Id,
+}
+
+impl Lowering<'_> {
+    /// The channels of memory, one for each bank of a second-level cache.
+    pub(super) fn memories(&mut self, clock: usize) -> Vec<Id> {
+        (0..self.machine.banks.count).map(|channel| self.memory(channel, clock)).collect()
+    }
+
+    fn memory(&mut self, channel: usize, clock: usize) -> Id {
+        let machine = self.machine;
+        let me = self.numbers.memory(channel);
+        let spec = MemorySpec {
+            controller: machine.protocol.home,
+            me,
+            above: self.numbers.l2(0, channel),
+            beside: None,
+            share: machine.channels().share(channel),
+            timing: machine.memory,
+            room: machine.tsu,
+            history: HISTORY,
+        };
+        let plan = MemoryPlan { spec, channel, timed: machine.protocol.timed, watched: false };
+        let place = (clock, self.bank_part(0, channel));
+        let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));
+        self.plan.report(id, format!("memory{channel}"), None);
+        id
+    }
+
+    /// Memories that are levels of one hierarchy, below the banks of each number; none if the machine has none.
+    pub(super) fn levels(&mut self) -> Vec<Levels> {
+        match self.machine.levels {
+            Some(_) => (0..self.machine.banks.count).map(|bank| self.levels_below(bank)).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    fn levels_below(&mut self, bank: usize) -> Levels {
+        let (machine, numbers) = (self.machine, self.numbers);
+        let (levels, roles) = machine.levels.zip(machine.protocol.levels).expect("such a machine has both");
+        let lines = levels.lines_log2();
+        let clock = levels.timing.clock().map_or(self.gpu_clock, |clock| self.clock(clock));
+        let gpus = (0..machine.gpus).map(|gpu| {
+            let (me, below, above) = (numbers.gpu_memory(gpu, bank), numbers.host_memory(bank), numbers.l2(gpu, bank));
+            let place = Place { me, below, above };
+            let (directory, store) = (&roles.gpu[lines], roles.store);
+            let spec = LevelSpec { directory, store, place, timing: levels.timing, history: HISTORY };
+            let level = LevelPlan { spec, extent: ExtentPlan::Cache(levels.room) };
+            let path = Path::to_one("gpu", gpu).and_one("memory", bank);
+            self.plan.add(path, (clock, self.bank_part(gpu, bank)), Some(me), What::Level(Box::new(level)))
+        });
+        let gpus = gpus.collect();
+        let me = numbers.host_memory(bank);
+        let place = Place { me, below: me, above: numbers.gpu_memory(0, bank) };
+        let (directory, store) = (&roles.host[usize::from(levels.peer_transfer)][lines], roles.store);
+        let spec = LevelSpec { directory, store, place, timing: machine.memory, history: HISTORY };
+        let level = LevelPlan { spec, extent: ExtentPlan::All(machine.channels().share(bank), bank) };
+        let clock = machine.memory.clock().map_or(self.gpu_clock, |clock| self.clock(clock));
+        let place = (clock, self.bank_part(0, bank));
+        let host = self.plan.add(Path::to_one("memory", bank), place, Some(me), What::Level(Box::new(level)));
+        self.plan.report(host, format!("memory{bank}"), None);
+        Levels { gpus, host }
+    }
+
+    pub(super) fn connect_levels(&mut self, levels: &[Levels]) {
+        let Some(spec) = self.machine.levels else { return };
+        let wire = Wire::Link(spec.wire);
+        for (bank, Levels { gpus, host }) in levels.iter().enumerate() {
+            for (gpu, own) in gpus.iter().enumerate() {
+                let name = format!("gpu{gpu}_memory{bank}_host");
+                self.plan.connect(name, *own, *host, wire.clone(), Freight::Messages);
+                for (other, peer) in gpus[..gpu].iter().enumerate().filter(|_| spec.peer_transfer) {
+                    let name = format!("gpu{gpu}_gpu{other}_memory{bank}");
+                    self.plan.connect(name, *own, *peer, wire.clone(), Freight::Messages);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! The plan of a machine: plain data that says which elements there are, how they are connected, which role of which protocol each
+//! has, and where bytes live.
+//!
+//! [`lower`](lower::lower) makes it of a machine file and makes every choice; [`build`](crate::build) makes a model of it and makes
+//! none. The drawing of a machine, the names of those who are checked, and the routes of messages are derived from it.
+
+mod complex;
+mod domain;
+mod gpus;
+mod lower;
+mod memory;
+mod numbers;
+mod routes;
+
+pub use domain::Domain;
+pub use lower::{Population, lower};
+pub use numbers::{FLUSHER, MOST, Numbers};
+pub use routes::Routes;
+
+use crate::{golden::Side, program::InsideSpec, stress::Port as TesterPort};
+use cache::CacheSpec;
+use dram::{Extent, LevelSpec, MemorySpec, RoomSpec};
+use engine::{Hertz, LinkSpec, PortSpec, Scope};
+use gpu::{ComputeUnitSpec, DispatcherSpec};
+use interconnect::NetworkSpec;
+use mem::{Interleave, Share};
+use protocol::{Node, Place, Sharers};
+use vm::{MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
+
+/// A machine that can be built.
+pub struct Plan {
+    /// Of edges at one time, those of earlier clocks run first.
+    pub clocks: Vec<Hertz>,
+    /// Each partition builds its own in this order.
+    pub elements: Vec<Element>,
+    /// Links are declared in this order: of deliveries at one time, those of earlier links come first.
+    pub edges: Vec<Edge>,
+    /// Those who keep each other's caches coherent.
+    pub domains: Vec<Domain>,
+    /// Which channel of memory has which addresses, by number.
+    pub channels: Interleave<usize>,
+    /// How cores see memory, where there are cores.
+    pub cores: Option<CoresView>,
+}
+
+/// An element, by its number in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Id(pub usize);
+
+/// An edge, by its number in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EdgeId(pub usize);
+
+/// A piece of hardware, or software that stands in its place.
+pub struct Element {
+    pub path: Path,
+    /// Its clock, by number.
+    pub clock: usize,
+    /// The partition that it is built in.
+    pub part: usize,
+    pub what: What,
+    /// The number under which others address it, or know it as one who asks.
+    pub node: Option<Node>,
+    /// What it is connected by, in the order in which it looks at them.
+    pub edges: Vec<EdgeId>,
+    /// As what it reports to the golden image.
+    pub reports: Vec<Reports>,
+}
+
+/// One who reports to the golden image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reports {
+    pub name: String,
+    /// The side that it belongs to, where there are two that meet in memory.
+    pub side: Option<Side>,
+}
+
+/// Names from the root to an element, some with a number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Path(Vec<(&'static str, Option<usize>)>);
+
+impl Path {
+    pub fn to(name: &'static str) -> Self {
+        Self(vec![(name, None)])
+    }
+
+    /// One of several.
+    pub fn to_one(name: &'static str, number: usize) -> Self {
+        Self(vec![(name, Some(number))])
+    }
+
+    pub fn and(mut self, name: &'static str) -> Self {
+        self.0.push((name, None));
+        self
+    }
+
+    pub fn and_one(mut self, name: &'static str, number: usize) -> Self {
+        self.0.push((name, Some(number)));
+        self
+    }
+
+    /// The scope of this path below a root.
+    pub fn scope(&self, root: &Scope) -> Scope {
+        self.0.iter().fold(root.clone(), |scope, (name, number)| match number {
+            Some(number) => scope.scope((*name, *number)),
+            None => scope.scope(*name),
+        })
+    }
+
+    /// The names, with numbers, from the root on.
+    pub fn names(&self) -> impl Iterator<Item = (&'static str, Option<usize>)> {
+        self.0.iter().copied()
+    }
+}
+
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (at, (name, number)) in self.0.iter().enumerate() {
+            let dot = if at == 0 { "" } else { "." };
+            match number {
+                Some(number) => write!(f, "{dot}{name}{number}")?,
+                None => write!(f, "{dot}{name}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an element is.
+pub enum What {
+    // Who asks.
+    Unit(UnitPlan),
+    Core(Box<CorePlan>),
+    Tester(TesterPlan),
+    Dma { outstanding: usize },
+    // Who keeps lines.
+    Cache(Box<CachePlan>),
+    Memory(Box<MemoryPlan>),
+    Level(Box<LevelPlan>),
+    // Who translates.
+    Mmu(MmuPlan),
+    Walkers(WalkersPlan),
+    /// Makes all of those forget what the kernel has changed.
+    Shooter,
+    // Who passes messages on.
+    Network(NetworkSpec, Relay),
+    /// The ways that caches of one array share, and from where what arrives on them is dealt over the caches.
+    Junction,
+    /// Between the network and the channels of memory.
+    Agent,
+    // Who gives work.
+    Dispatcher(DispatcherSpec, ComputeUnitSpec),
+    /// Where commands of a host outside the machine arrive.
+    Host(Boundary),
+    /// Leads the testers.
+    Conductor(Boundary),
+    /// The process on the cores, and its kernel.
+    Program(ProgramPlan),
+    /// Keeps the process's timers, and stays until it has ended.
+    Timekeeper,
+    /// Hands the kernels of the process to the GPUs, and has caches flushed around them. Testers have one of their own.
+    FrontEnd(FrontEndPlan),
+}
+
+/// A compute unit.
+pub struct UnitPlan {
+    pub spec: ComputeUnitSpec,
+    /// Its number among those of all GPUs: each has scratch memory of its own.
+    pub number: usize,
+    /// Whether it is the first of those that share a cache of code.
+    pub first: bool,
+}
+
+/// A core.
+pub struct CorePlan {
+    pub number: usize,
+    pub spec: cpu::CoreSpec,
+    /// Hardware threads.
+    pub threads: usize,
+}
+
+/// Stands in the place of one who asks, and accesses memory at random.
+pub struct TesterPlan {
+    pub port: TesterPort,
+    /// Its number among all, from which its accesses follow.
+    pub number: u64,
+    /// Those of one GPU, or of the CPU, are a group.
+    pub group: usize,
+}
+
+/// A cache, or a bank of one.
+pub struct CachePlan {
+    pub spec: CacheSpec,
+    /// Whom it is known as by those who draw and count: the section of the machine file that describes it.
+    pub section: &'static str,
+    /// Whether elements that ask stand above it, rather than caches.
+    pub first_level: bool,
+    /// What of it the cores' view of memory follows.
+    pub view: Option<View>,
+}
+
+/// What of an element the cores' view of memory follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// The stores of a core.
+    Stores { core: usize },
+    /// The stores of a DMA engine.
+    Transfers,
+    /// Lines that come to a core's second-level cache from a GPU.
+    Arrivals,
+    /// Who may write a line, as the directory knows.
+    Directory,
+}
+
+/// How cores see memory.
+#[derive(Clone, Copy)]
+pub struct CoresView {
+    /// Where a directory stands, and the GPUs' caches among those it knows.
+    pub place: Place,
+    pub gpus: Sharers,
+    /// GPUs write to memory past the last-level cache.
+    pub past: bool,
+}
+
+/// A channel of memory.
+pub struct MemoryPlan {
+    pub spec: MemorySpec,
+    pub channel: usize,
+    /// Whether logical time orders accesses: it is memory that says what was written when.
+    pub timed: bool,
+    /// Whether it stands behind an agent, within reach of cores.
+    pub watched: bool,
+}
+
+/// A memory that is a level of a hierarchy.
+pub struct LevelPlan {
+    pub spec: LevelSpec,
+    pub extent: ExtentPlan,
+}
+
+/// What a level holds.
+pub enum ExtentPlan {
+    /// Blocks of what is below.
+    Cache(RoomSpec),
+    /// All of the addresses of a channel.
+    All(Share, usize),
+}
+
+impl ExtentPlan {
+    /// With the bytes of its channel.
+    pub fn with(&self, store: impl Fn(usize) -> dram::Store) -> Extent {
+        match self {
+            Self::Cache(room) => Extent::Cache(*room),
+            Self::All(share, channel) => Extent::All(*share, store(*channel)),
+        }
+    }
+}
+
+/// An MMU between one who asks and its caches.
+pub struct MmuPlan {
+    pub tlb: TlbSpec,
+    pub spec: MmuSpec,
+    /// The edges on which it stands, and what each is called.
+    pub guards: Vec<(EdgeId, &'static str)>,
+    /// Whether the kernel's page tables are within reach.
+    pub at_kernel: bool,
+}
+
+/// Those who find pages, of one core or of all compute units.
+pub struct WalkersPlan {
+    pub walkers: WalkersSpec,
+    pub pages: crate::translation::Pages,
+    /// A TLB before them.
+    pub tlb: Option<SharedTlbSpec>,
+    /// Whether several ask: they are an IOMMU.
+    pub iommu: bool,
+}
+
+/// The process on the cores.
+pub struct ProgramPlan {
+    pub front_end: InsideSpec,
+    pub cores: usize,
+    pub threads: usize,
+    pub kernel: os::process::SystemSpec,
+    pub slice: engine::Time,
+}
+
+/// The front end of GPUs in the model.
+pub struct FrontEndPlan {
+    /// Whether it has the caches of the CPU flushed.
+    pub flushes: bool,
+}
+
+/// What has to be done around a kernel because of other GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    /// Whether a GPU may hold copies that another has made stale.
+    pub stale_copies: bool,
+    /// Whether what one GPU writes may lie in another's cache, which is its home.
+    pub homes_in_caches: bool,
+    /// Whether acquires go by logical time, of which a host that writes to memory knows nothing.
+    pub timed: bool,
+}
+
+/// A connection of two elements.
+pub struct Edge {
+    pub name: String,
+    /// The one who asks, or stands nearer to those who ask.
+    pub upper: Id,
+    pub lower: Id,
+    pub wire: Wire,
+    pub freight: Freight,
+}
+
+impl Edge {
+    /// The other end.
+    pub fn beyond(&self, id: Id) -> Id {
+        if self.upper == id { self.lower } else { self.upper }
+    }
+}
+
+/// What an edge is made of.
+#[derive(Clone)]
+pub enum Wire {
+    /// Along it a machine may be cut, so it takes time.
+    Link(LinkSpec),
+    /// There and back within a partition.
+    Ports { there: Way, back: Way },
+    /// The upper end uses the lower one's ways out as its own; what arrives is dealt to it.
+    Shared(PortSpec),
+    /// One calls the other.
+    Call,
+}
+
+/// One way of a wire within a partition.
+#[derive(Clone)]
+pub struct Way {
+    /// As its sender calls it.
+    pub name: String,
+    pub spec: PortSpec,
+}
+
+/// What travels along an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freight {
+    /// Requests down, replies up.
+    Requests,
+    /// Messages of protocols, both ways.
+    Messages,
+    /// Pages that are asked for, and their places.
+    Translations,
+    /// Pages to be forgotten, and word that they are.
+    Shootdowns,
+    /// Workgroups, and word that they have ended.
+    Work,
+    /// What testers are told, and what they have read.
+    Tests,
+    /// Orders to flush, and word that it is done.
+    Flushes,
+    /// Kernels and copies.
+    Commands,
+}
+
+impl Plan {
+    fn add(&mut self, path: Path, (clock, part): (usize, usize), node: Option<Node>, what: What) -> Id {
+        let (edges, reports) = (Vec::new(), Vec::new());
+        self.elements.push(Element { path, clock, part, what, node, edges, reports });
+        Id(self.elements.len() - 1)
+    }
+
+    fn connect(&mut self, name: impl Into<String>, upper: Id, lower: Id, wire: Wire, freight: Freight) -> EdgeId {
+        let edge = EdgeId(self.edges.len());
+        self.edges.push(Edge { name: name.into(), upper, lower, wire, freight });
+        for end in [upper, lower] {
+            self.elements[end.0].edges.push(edge);
+        }
+        edge
+    }
+
+    fn report(&mut self, id: Id, name: String, side: Option<Side>) {
+        self.elements[id.0].reports.push(Reports { name, side });
+    }
+
+    pub fn element(&self, id: Id) -> &Element {
+        &self.elements[id.0]
+    }
+
+    pub fn edge(&self, edge: EdgeId) -> &Edge {
+        &self.edges[edge.0]
+    }
+
+    /// The edges of an element that carry this, in its order.
+    pub fn edges_of(&self, id: Id, freight: Freight) -> impl Iterator<Item = EdgeId> {
+        self.element(id).edges.iter().copied().filter(move |edge| self.edge(*edge).freight == freight)
+    }
+}
+
+impl Element {
+    /// Whether it passes on messages that are addressed to others.
+    pub fn relays(&self) -> Option<Relay> {
+        match &self.what {
+            What::Network(_, relay) => Some(*relay),
+            What::Junction | What::Agent => Some(Relay::Across),
+            _ => None,
+        }
+    }
+}
+
+/// Where one who passes messages on passes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relay {
+    /// From any edge to any other.
+    Any,
+    /// From those above to those below, and back.
+    Across,
+    /// From those who pass messages on themselves to those who do not, and back: an array's caches and the banks below.
+    Between,
+}

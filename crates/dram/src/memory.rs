@@ -27,6 +27,8 @@ pub struct MemorySpec {
     pub above: Node,
     /// Others above, whom another protocol keeps coherent among themselves: its side of the home, and their numbers.
     pub beside: Option<Beside>,
+    /// Whether a watcher hears of the writes of the first side; else of the second's.
+    pub watch_first: bool,
     /// The addresses that belong to it.
     pub share: Share,
     pub timing: Timing,
@@ -101,6 +103,7 @@ pub struct Memory {
     home: Home,
     beside: Option<(Beside, Home)>,
     watcher: Option<Watcher>,
+    watch_first: bool,
     share: Share,
     pace: Pace,
     dram: Option<Dram>,
@@ -157,6 +160,7 @@ impl Memory {
             home: Home::new(spec.controller, place, spec.share, store, spec.history).with_room(spec.room),
             beside,
             watcher: None,
+            watch_first: spec.watch_first,
             share: spec.share,
             pace,
             dram,
@@ -261,10 +265,7 @@ impl Memory {
     /// Has the home try a message that waited.
     fn work(&mut self) -> Result<Next, Box<Impossible>> {
         let Some((msg, served)) = self.home.work()? else { return Ok(Next::Waits) };
-        self.tell(|sides| &sides.first, &msg, &served);
-        if msg.kind == Kind::Write {
-            self.observe(&served, Seen::Wrote(msg.data));
-        }
+        self.of_first(&msg, &served);
         Ok(Next::Served(served, None))
     }
 
@@ -299,10 +300,7 @@ impl Memory {
         }
         let served = self.home.offer(msg)?;
         if let Some(served) = &served {
-            self.tell(|sides| &sides.first, &msg, served);
-            if msg.kind == Kind::Write {
-                self.observe(served, Seen::Wrote(msg.data));
-            }
+            self.of_first(&msg, served);
         }
         Ok(served.map_or(Next::Waits, |served| Next::Served(served, None)))
     }
@@ -327,10 +325,27 @@ impl Memory {
         }
     }
 
+    /// What a message of the first side has come to.
+    fn of_first(&self, msg: &Msg<LINE>, served: &Served) {
+        if served.touched == Touched::Written && self.watch_first {
+            self.watch(msg.line, &msg.data);
+        }
+        self.tell(|sides| &sides.first, msg, served);
+        if msg.kind == Kind::Write {
+            self.observe(served, Seen::Wrote(msg.data));
+        }
+    }
+
+    fn watch(&self, line: LineAddr, data: &Block<LINE>) {
+        if let Some(watcher) = &self.watcher {
+            watcher(line, data);
+        }
+    }
+
     /// What a message of the second side has come to.
     fn of_beside(&self, msg: &Msg<LINE>, served: Served) -> Next {
-        if let (Some(watcher), Touched::Written) = (&self.watcher, served.touched) {
-            watcher(msg.line, &msg.data);
+        if served.touched == Touched::Written && !self.watch_first {
+            self.watch(msg.line, &msg.data);
         }
         self.tell(|sides| &sides.second, msg, &served);
         Next::Served(served, None)
@@ -358,6 +373,9 @@ impl Memory {
         }
         let Some(Changed { found, new, mut served }) = self.home.change(&msg, atomic)? else { return Ok(None) };
         self.atomics.pop_front();
+        if self.watch_first {
+            self.watch(msg.line, &new);
+        }
         self.observe(&served, Seen::Changed { found, new });
         // Who asked is told what was there; with it goes the time of the write.
         for send in &mut served.sends {

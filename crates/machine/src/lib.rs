@@ -28,6 +28,7 @@ pub mod units;
 
 pub use file::{File, MachineError, shipped};
 pub use gpus::Gpus;
+pub use interconnect::{NetworkSpec, Topology};
 pub use parameters::{Parameter, Remark};
 pub use run::run;
 pub use session::{Broken, Ended, Launch, Options, Session, WARM_UP};

@@ -278,8 +278,7 @@ impl Host {
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
                 let forget = match std::mem::take(&mut behind[gpu]) || self.boundary.stale_copies {
-                    true if self.boundary.timed => Forget::Everything,
-                    true => Forget::Shared,
+                    true => self.boundary.forget(),
                     false => Forget::Nothing,
                 };
                 let launch = gpu::Launch { kernel, map, share, forget };
@@ -289,13 +288,7 @@ impl Host {
             for &gpu in &chosen {
                 self.gpus[gpu].1.wait(given[gpu]).await;
             }
-            let flushes = match (self.gpus.len(), self.boundary.homes_in_caches) {
-                (1, _) => 0,
-                (_, false) => 1,
-                // What one GPU wrote gets to its home, and from there to memory.
-                (_, true) => 2,
-            };
-            for _ in 0..flushes {
+            for _ in 0..self.boundary.flushes(self.gpus.len()) {
                 for (gpu, given) in self.gpus.iter().zip(&mut given) {
                     gpu.0.send(Work::Flush).await;
                     *given += 1;

@@ -2,7 +2,7 @@
 
 use crate::{
     bounds,
-    complex::{self, Complex},
+    complex::{self, Complex, Join},
     file::{File, MachineError},
     levels::{self, Levels},
     memory, network,
@@ -220,6 +220,38 @@ fn banks(file: &File, l2: &L2File) -> Result<Banks, MachineError> {
     Ok(Banks { count: l2.banks, interleave: stride(file, "gpu.l2", l2.interleave)? })
 }
 
+/// Whether a protocol can keep GPUs coherent beside a CPU, or without one.
+fn joins(
+    file: &File,
+    protocol: Roles,
+    complex: Option<&Complex>,
+    invalidate: bool,
+) -> Result<(), MachineError> {
+    let (name, wrong) = (protocol.name, |key: &str, reason: String| Err(file.wrong("", Some(key), reason)));
+    let is_mesi = name == "mesi";
+    match complex {
+        None if is_mesi => wrong(
+            "protocol",
+            "mesi keeps GPUs coherent with a CPU, which this machine does not have: add a section [cpu], or choose another protocol".to_owned(),
+        ),
+        Some(_) if protocol.levels.is_some() => wrong(
+            "protocol",
+            format!("{name} can't stand beside a CPU yet: leave out the section [cpu], or choose another protocol"),
+        ),
+        Some(complex) if complex.join == Join::LastLevel && !is_mesi => {
+            let reason = format!(
+                "the directory of the last-level cache speaks mesi, the GPUs {name}: join them in \"memory\", or set protocol to mesi"
+            );
+            Err(file.wrong("system", Some("join"), reason))
+        }
+        Some(_) if !is_mesi && !invalidate => {
+            let reason = format!("GPUs that {name} keeps apart from the CPU must forget what they hold before a kernel: set it to true");
+            Err(file.wrong("gpu.dispatcher", Some("invalidate"), reason))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The key `interleave` of a section.
 pub(crate) fn stride(file: &File, path: &str, interleave: Size) -> Result<Stride, MachineError> {
     let bytes = interleave.0.0;
@@ -274,10 +306,7 @@ impl Machine {
             let known: Vec<&str> = Roles::names().collect();
             return Err(file.no_choice("", "protocol", &root.protocol, &known));
         };
-        if (protocol.name == "mesi") != complex.is_some() {
-            let reason = "mesi keeps a GPU coherent with a CPU: with it there is a section [cpu], and without it none";
-            return Err(file.wrong("", Some("protocol"), reason));
-        }
+        joins(&file, protocol, complex.as_ref(), dispatcher.invalidate)?;
         let protocol = match time_bits {
             None => protocol,
             Some(bits) if !(Roles::LEAST_TIME_BITS..=32).contains(&bits) => {

@@ -138,7 +138,9 @@ impl Conductor {
                 observer.tell(LineAddr(0), Seen::Synchronised);
             }
             if self.boundary.stale_copies {
-                self.order(Access::Invalidate, mem::Scope::System, 1).await;
+                // By logical time each compute unit has to hear that memory has changed.
+                let first = if self.boundary.timed { usize::MAX } else { 1 };
+                self.order(Access::Invalidate, mem::Scope::System, first).await;
             }
             self.order(Access::Invalidate, mem::Scope::Device, usize::MAX).await;
             cx.progress();

@@ -28,6 +28,14 @@ use vm::{Control, Mmu, MmuPort, Roots};
 /// The program could not be started: nothing is to be run.
 pub struct Refused;
 
+/// The ways of an element to those whom it speaks to.
+fn only(mut side: Side<Packet>, speaks_to: Option<&[Node]>) -> Side<Packet> {
+    if let Some(speaks_to) = speaks_to {
+        side.to.iter_mut().for_each(|(nodes, _)| nodes.retain(|node| speaks_to.contains(node)));
+    }
+    side
+}
+
 /// Builds the elements of a partition.
 pub struct Builder<'a> {
     pub plan: &'a Plan,
@@ -178,7 +186,7 @@ impl<'a> Builder<'a> {
             let node = self.plan.element(self.plan.edge(edge).upper).node.expect("one who asks has a number");
             (node, self.wires.asked.remove(&edge).expect("both ends of every edge are in place"))
         });
-        let (requesters, side) = (requesters.collect(), self.side(id));
+        let (requesters, side) = (requesters.collect(), only(self.side(id), plan.speaks_to.as_deref()));
         let reported = !self.plan.element(id).reports.is_empty();
         let reporter = if reported { self.reporter(id, 0, scope) } else { None };
         let mut cache = Cache::new(plan.spec.clone(), requesters, side, reporter, scope);
@@ -201,12 +209,13 @@ impl<'a> Builder<'a> {
     }
 
     fn memory(&mut self, id: Id, plan: &MemoryPlan, scope: &Scope) {
-        let side = self.side(id);
+        let side = only(self.side(id), plan.speaks_to.as_deref());
         let store = self.stores[plan.channel].clone();
         let reports = self.plan.element(id).reports.len();
         let reporter = |number| if reports > 0 { self.reporter(id, number, scope) } else { None };
         // With logical time it is memory that says what was written when.
-        let (observer, first) = if plan.timed { (reporter(0), None) } else { (None, reporter(0)) };
+        let observer = if plan.timed { reporter(0) } else { None };
+        let first = if plan.timed && reports == 1 { None } else { reporter(0) };
         let second = || self.observers.of(id, 1).map(|(observer, _)| observer);
         let sides = first.map(|first| match second().filter(|_| reports > 1) {
             Some(second) => Sides { second: first.on_behalf_of(second), first },

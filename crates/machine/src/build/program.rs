@@ -90,7 +90,8 @@ impl Builder<'_> {
             return self.tester_front_end(id, flusher, scope);
         };
         let caches: Rc<dyn Caches> = if plan.flushes { Rc::new(flusher) } else { Rc::new(Coherent) };
-        let front_end = inside.front_end(std::mem::take(&mut self.dispatchers), caches, scope);
+        let observer = self.reporter(id, 0, scope).filter(|_| !self.plan.element(id).reports.is_empty());
+        let front_end = inside.front_end(std::mem::take(&mut self.dispatchers), caches, observer, scope);
         scope.serve("control", |cx| front_end.run(cx));
     }
 

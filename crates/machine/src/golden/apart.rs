@@ -1,15 +1,20 @@
 //! Two sides that meet in memory only: a CPU and GPUs whose requests go past its caches (`[giles 4.2]`).
 //!
 //! Each side is coherent in itself and knows nothing of the other, so there are three images: what each side sees, and what memory holds.
+//! Where the GPUs' protocol promises less, their image is the one of [`stale`](super::stale), to which the CPU is one more writer.
 //! A line that a side fetches is in its image what memory holds then; a write changes the image of the writer's side; a line that
 //! is written back changes memory. So a read returns what its own side wrote last or fetched; what is written back is
 //! what its side sees; what is fetched is what memory holds, and none of it is older than what the side itself wrote: otherwise
 //! a write was lost on the way. A copy that the other side has made stale is right here: that the program did not have it flushed
 //! is no fault of the machine.
 
-use super::{Mismatch, Values, differing, line_of, write};
-use mem::{Block, Frames, LINE, LineAddr, Mask, PhysAddr, Seen};
+use super::{Mismatch, Values, differing, line_of, stale::Stale, write};
+use crate::plan::Sees;
+use mem::{Block, Frames, LINE, LineAddr, Mask, Observer, PhysAddr, Seen};
 use rustc_hash::FxHashMap;
+
+/// Who the CPU is to GPUs that may hold stale copies.
+const OUTSIDE: Observer = Observer(u32::MAX - 1);
 
 /// Who sees the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +27,10 @@ pub enum Side {
 pub struct Apart {
     memory: Frames,
     views: [View; 2],
+    /// What GPUs may read, if their protocol does not promise them what was written last: then their view is not used.
+    stale: Option<Stale>,
+    /// Whether their accesses have logical times: it is memory that says what they write.
+    by_time: bool,
     /// Whether memory gives a GPU lines that another holds: what the other side has written since makes their copies differ.
     several_gpus: bool,
 }
@@ -37,14 +46,25 @@ struct View {
 }
 
 impl Apart {
-    pub fn new(several_gpus: bool) -> Self {
-        Self { several_gpus, ..Self::default() }
+    pub fn new(gpus: Sees, several_gpus: bool) -> Self {
+        let stale = (gpus != Sees::Newest).then(Stale::default);
+        Self { several_gpus, stale, by_time: gpus == Sees::ByTime, ..Self::default() }
     }
 
     /// Takes a report. Who belongs to no side writes to memory.
-    pub fn observe(&mut self, side: Option<Side>, line: LineAddr, seen: &Seen) -> Result<(), Mismatch> {
+    pub fn observe(
+        &mut self,
+        who: Observer,
+        side: Option<Side>,
+        line: LineAddr,
+        seen: &Seen,
+    ) -> Result<(), Mismatch> {
+        if let (Some(Side::Gpu), Some(_)) = (side, &self.stale) {
+            return self.of_gpus(who, line, seen);
+        }
         match (side, seen) {
-            (_, Seen::Synchronised) => return self.synchronise(),
+            (None, Seen::Synchronised) => return self.synchronise(),
+            (Some(_), Seen::Synchronised) => {}
             (Some(side), Seen::Read(found)) => return self.read(side, line, found),
             (Some(side), Seen::Wrote(new)) => self.wrote(side, line, new),
             (Some(side), Seen::Changed { found, new }) => {
@@ -53,10 +73,50 @@ impl Apart {
             }
             (Some(side), Seen::Fetched(data)) => return self.fetched(side, line, data),
             (Some(side), Seen::Landed(data)) => return self.landed(side, line, data),
-            (None, Seen::Wrote(new)) => write(&mut self.memory, line, new),
+            (None, Seen::Wrote(new)) => {
+                write(&mut self.memory, line, new);
+                self.from_outside(line, new);
+            }
             (None, _) => {}
         }
         Ok(())
+    }
+
+    /// A report of GPUs whose copies may be stale.
+    fn of_gpus(&mut self, who: Observer, line: LineAddr, seen: &Seen) -> Result<(), Mismatch> {
+        let Some(stale) = &mut self.stale else { return Ok(()) };
+        match seen {
+            Seen::Read(found) => return stale.read(who, line, found),
+            // What memory says it was told by what lands there.
+            Seen::Wrote(_) if self.by_time => {}
+            Seen::Wrote(new) => stale.wrote(who, line, new),
+            Seen::Changed { found, new } => {
+                stale.read(who, line, found)?;
+                stale.wrote(who, line, new);
+                if self.by_time {
+                    stale.landed(line, new);
+                    write(&mut self.memory, line, new);
+                }
+            }
+            Seen::Fetched(given) => return stale.fetched(line, given),
+            Seen::Landed(data) => {
+                if self.by_time {
+                    stale.wrote(who, line, data);
+                }
+                stale.landed(line, data);
+                write(&mut self.memory, line, data);
+            }
+            Seen::Synchronised => return stale.synchronise(),
+        }
+        Ok(())
+    }
+
+    /// Memory has got bytes that no GPU wrote.
+    fn from_outside(&mut self, line: LineAddr, data: &Block<LINE>) {
+        if let Some(stale) = &mut self.stale {
+            stale.wrote(OUTSIDE, line, data);
+            stale.landed(line, data);
+        }
     }
 
     fn wrote(&mut self, side: Side, line: LineAddr, data: &Block<LINE>) {
@@ -100,11 +160,17 @@ impl Apart {
             view.unlanded.insert(line, unlanded);
         }
         write(&mut self.memory, line, data);
+        if side == Side::Cpu {
+            self.from_outside(line, data);
+        }
         Ok(())
     }
 
-    /// Everybody has written back what was written, and holds nothing.
+    /// All have written back what was written, and hold nothing.
     fn synchronise(&mut self) -> Result<(), Mismatch> {
+        if let Some(stale) = &mut self.stale {
+            stale.synchronise()?;
+        }
         for view in &mut self.views {
             if let Some((line, mask)) = view.unlanded.iter().min_by_key(|(line, _)| **line) {
                 let address = PhysAddr(line.0 + mask.iter().next().unwrap_or(0) as u64);
@@ -169,7 +235,7 @@ mod tests {
 
     /// The CPU has written 7 and memory has got it; the GPU had fetched the line before.
     fn passed() -> Apart {
-        let mut image = Apart::new(false);
+        let mut image = Apart::new(Sees::Newest, false);
         for side in [Side::Gpu, Side::Cpu] {
             assert_eq!(image.fetched(side, LINE_0, &whole(0)), Ok(()));
         }

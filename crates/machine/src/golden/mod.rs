@@ -13,6 +13,7 @@ mod timed;
 
 pub use apart::Side;
 
+use crate::plan::Sees;
 use apart::Apart;
 use engine::{Auditor, Entry, Time};
 use mem::{Block, Frames, LINE, LineAddr, Observation, PhysAddr, Seen, Stamp};
@@ -64,9 +65,9 @@ impl Image {
         Self::Timed(Box::default())
     }
 
-    /// The sides of all who report, in the order of their numbers.
-    pub fn apart(sides: Vec<Option<Side>>, several_gpus: bool) -> Self {
-        Self::Apart(Box::new(Apart::new(several_gpus)), sides)
+    /// The sides of all who report, in the order of their numbers, and what GPUs are promised among themselves.
+    pub fn apart(sides: Vec<Option<Side>>, gpus: Sees, several_gpus: bool) -> Self {
+        Self::Apart(Box::new(Apart::new(gpus, several_gpus)), sides)
     }
 
     /// Takes a report, and checks what was read.
@@ -74,7 +75,7 @@ impl Image {
         let Observation { who, line, seen, stamp } = observation;
         match self {
             Self::Apart(apart, sides) => {
-                return apart.observe(sides.get(who.0 as usize).copied().flatten(), *line, seen);
+                return apart.observe(*who, sides.get(who.0 as usize).copied().flatten(), *line, seen);
             }
             Self::Coherent(image) => match seen {
                 Seen::Read(found) => return same(image, *line, found),

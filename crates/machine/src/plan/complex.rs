@@ -31,6 +31,7 @@ use interconnect::{NetworkSpec, Topology};
 use mem::Interleave;
 use protocol::{
     Node, Place, Sharers,
+    memory::Memory as Plain,
     mesi::{
         directory,
         l1::{L1D, L1I},
@@ -160,7 +161,7 @@ impl Lowering<'_> {
         let below = Interleave::One(self.numbers.core_l2(core));
         let me = self.numbers.code(core);
         let spec = cache_spec(spec_of(&cpu.l1i, &L1I, me, below, me), cpu.l1i.ports);
-        let plan = CachePlan { spec, section: "cpu.l1i", first_level: true, view: None };
+        let plan = CachePlan { spec, section: "cpu.l1i", first_level: true, view: None, speaks_to: None };
         let l1i = self.plan.add(own.clone().and("l1i"), place, Some(me), What::Cache(Box::new(plan)));
         self.plan.report(l1i, format!("cpu.core{core}.l1i"), Some(Side::Cpu));
         let l2 = self.second(core, own.and("l2"), ("cpu.l2", cpu.l2), place);
@@ -172,7 +173,7 @@ impl Lowering<'_> {
         let (section, of) = of;
         let (me, below) = (self.numbers.l1d(number), Interleave::One(self.numbers.core_l2(number)));
         let spec = cache_spec(spec_of(&of, &L1D, me, below, me), of.ports);
-        let plan = CachePlan { spec, section, first_level: true, view: None };
+        let plan = CachePlan { spec, section, first_level: true, view: None, speaks_to: None };
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
     }
 
@@ -183,7 +184,7 @@ impl Lowering<'_> {
         let complex = self.machine.complex.as_ref().expect("only a complex has such caches");
         let slices = complex.slices().deal(|slice| self.numbers.l3(slice));
         let spec = cache_spec(spec_of(&of, &L2, me, slices, self.numbers.l1d(number)), of.ports);
-        let plan = CachePlan { spec, section, first_level: false, view: Some(View::Arrivals) };
+        let plan = CachePlan { spec, section, first_level: false, view: Some(View::Arrivals), speaks_to: None };
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
     }
 
@@ -221,7 +222,7 @@ impl Lowering<'_> {
             lifts_requests: true,
             ..cache_spec(bank, cpu.l3.ports)
         };
-        let plan = CachePlan { spec, section: "cpu.l3", first_level: false, view: Some(View::Directory) };
+        let plan = CachePlan { spec, section: "cpu.l3", first_level: false, view: Some(View::Directory), speaks_to: None };
         let path = Path::to("cpu").and_one("l3_", slice);
         self.plan.add(path, (clocks.cpu, PART), Some(me), What::Cache(Box::new(plan)))
     }
@@ -269,11 +270,13 @@ impl Lowering<'_> {
         clocks: Clocks,
     ) {
         let place = (clocks.cpu, PART);
+        let boundary = self.boundary();
         let front_end = InsideSpec {
             wavefronts: self.machine.wavefronts(),
             coherent: cpu.join == Join::LastLevel && cpu.shared,
-            forget: Forget::Nothing,
+            forget: if self.meets_another_protocol() { boundary.forget() } else { Forget::Nothing },
             flush_before: cpu.flushes(),
+            gpu_flushes: boundary.flushes(self.machine.gpus),
             flush_after: cpu.flushes() && cpu.join == Join::LastLevel,
         };
         let plan = ProgramPlan {
@@ -302,6 +305,9 @@ impl Lowering<'_> {
         let plan = FrontEndPlan { flushes: cpu.flushes() };
         let at_gpu = (self.gpu_clock, PART);
         ids.front_end = self.plan.add(Path::to("front_end"), at_gpu, Some(FLUSHER), What::FrontEnd(plan));
+        if self.meets_another_protocol() {
+            self.plan.report(ids.front_end, "front_end".to_owned(), Some(Side::Gpu));
+        }
     }
 
     /// A channel of memory behind the system agent.
@@ -309,23 +315,39 @@ impl Lowering<'_> {
         let (machine, numbers) = (self.machine, self.numbers);
         let (me, gpus) = (numbers.memory(channel), numbers.gpu_l2s());
         let apart = cpu.join == Join::Memory;
-        let beside = apart.then(|| Beside { controller: &directory::MC, first: gpus[0], count: gpus.len() as u16 });
-        let spec = MemorySpec {
-            controller: machine.protocol.home,
+        let of_cpu = MemorySpec {
+            controller: &Plain,
             me,
             above: numbers.core_l2(0),
-            beside,
+            beside: None,
+            watch_first: false,
             share: cpu.channels.share(channel),
             timing: machine.memory,
             room: None,
             history: HISTORY,
         };
-        let plan = MemoryPlan { spec, channel, timed: false, watched: true };
+        let (slices, count) = (cpu.slices as u16, gpus.len() as u16);
+        let spec = if !apart {
+            of_cpu
+        } else if self.meets_another_protocol() {
+            let beside = Some(Beside { controller: &Plain, first: numbers.l3(0), count: slices });
+            let (controller, room) = (machine.protocol.home, machine.tsu);
+            MemorySpec { controller, above: gpus[0], beside, watch_first: true, room, ..of_cpu }
+        } else {
+            let beside = Some(Beside { controller: &directory::MC, first: gpus[0], count });
+            MemorySpec { beside, ..of_cpu }
+        };
+        let speaks_to = numbers.slices_and_gpu_l2s();
+        let timed = machine.protocol.timed;
+        let plan = MemoryPlan { spec, channel, timed, watched: true, speaks_to: Some(speaks_to) };
         let place = (clocks.memory, PART);
         let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));
-        if apart {
-            self.plan.report(id, format!("memory{channel}, for the CPU,"), Some(Side::Cpu));
-            self.plan.report(id, format!("memory{channel}, for the GPU,"), Some(Side::Gpu));
+        let mut sides = [("CPU", Side::Cpu), ("GPU", Side::Gpu)];
+        if self.meets_another_protocol() {
+            sides.reverse();
+        }
+        for (name, side) in sides.into_iter().filter(|_| apart) {
+            self.plan.report(id, format!("memory{channel}, for the {name},"), Some(side));
         }
         id
     }

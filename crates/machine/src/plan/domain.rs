@@ -1,6 +1,7 @@
 //! Who keeps each other's caches coherent, and what those who read are promised.
 
-use super::super::{complex::Join, golden::Image, spec::Machine};
+use crate::{complex::Join, golden::Image, spec::Machine};
+use cache::Acquire;
 
 /// Caches that one protocol keeps coherent, as far as it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,16 +53,17 @@ impl Domain {
                 Sees::ByTime => Image::timed(),
                 Sees::UntilSynchronised => Image::stale(),
             },
-            _ => Image::apart(sides, several_gpus),
+            [_, gpus, ..] => Image::apart(sides, gpus.sees, several_gpus),
+            [] => unreachable!("a machine has caches"),
         }
     }
 }
 
-/// What GPUs are promised among themselves. Without a CPU, a protocol without logical time is held to what programs may rely on.
+/// What GPUs are promised among themselves.
 fn sees(machine: &Machine) -> Sees {
-    match (machine.protocol.timed, &machine.complex) {
-        (true, _) => Sees::ByTime,
-        (false, Some(_)) if machine.protocol.coherent => Sees::Newest,
-        (false, _) => Sees::UntilSynchronised,
+    match machine.protocol.acquire {
+        _ if machine.protocol.timed => Sees::ByTime,
+        Acquire::Coherent => Sees::Newest,
+        _ => Sees::UntilSynchronised,
     }
 }

@@ -128,7 +128,7 @@ impl Lowering<'_> {
             ..super::lower::cache_spec(bank, of.ports)
         };
         let name = path.to_string();
-        let plan = CachePlan { spec, section, first_level: true, view: None };
+        let plan = CachePlan { spec, section, first_level: true, view: None, speaks_to: None };
         let id = self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)));
         self.plan.report(id, name, Some(Side::Gpu));
         id
@@ -177,7 +177,12 @@ impl Lowering<'_> {
             acquire,
             ..super::lower::cache_spec(of, machine.l2.ports)
         };
-        let plan = CachePlan { spec, section: "gpu.l2", first_level: false, view: None };
+        // The network of a CPU leads to more.
+        let speaks_to = self.meets_another_protocol().then(|| {
+            let above = (0..machine.arrays).flat_map(|array| numbers.array(gpu, array));
+            above.chain(spec.bank.below.owners().copied()).chain(spec.bank.peers.iter().copied()).collect()
+        });
+        let plan = CachePlan { spec, section: "gpu.l2", first_level: false, view: None, speaks_to };
         let place = (self.gpu_clock, self.bank_part(gpu, bank));
         let path = Path::to_one("gpu", gpu).and_one("l2_", bank);
         let name = path.to_string();

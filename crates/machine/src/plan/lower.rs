@@ -82,11 +82,7 @@ impl Lowering<'_> {
     /// Who gives work to each GPU, where that is not part of a complex.
     fn leaders(&mut self) -> Vec<Id> {
         let (machine, place) = (self.machine, (self.gpu_clock, 0));
-        let boundary = Boundary {
-            stale_copies: machine.gpus > 1 && !machine.protocol.coherent,
-            homes_in_caches: machine.gpus > 1 && matches!(machine.protocol.l2, L2::Peers(_)),
-            timed: machine.protocol.timed,
-        };
+        let boundary = self.boundary();
         match self.population {
             Population::Testers => {
                 let conductor = self.plan.add(Path::to("host"), place, None, What::Conductor(boundary));
@@ -103,6 +99,21 @@ impl Lowering<'_> {
                 dispatchers
             }
         }
+    }
+
+    /// What has to be done around kernels.
+    pub(super) fn boundary(&self) -> Boundary {
+        let Machine { gpus, protocol, .. } = *self.machine;
+        Boundary {
+            stale_copies: gpus > 1 && !protocol.coherent || self.meets_another_protocol(),
+            homes_in_caches: gpus > 1 && matches!(protocol.l2, L2::Peers(_)),
+            timed: protocol.timed,
+        }
+    }
+
+    /// Whether a CPU keeps its caches coherent by another protocol than GPUs, and meets these in memory.
+    pub(super) fn meets_another_protocol(&self) -> bool {
+        self.machine.complex.is_some() && self.machine.protocol.acquire != Acquire::Coherent
     }
 
     pub(super) fn dispatcher(&mut self, gpu: usize) -> Id {

@@ -33,12 +33,13 @@ impl Lowering<'_> {
             me,
             above: self.numbers.l2(0, channel),
             beside: None,
+            watch_first: false,
             share: machine.channels().share(channel),
             timing: machine.memory,
             room: machine.tsu,
             history: HISTORY,
         };
-        let plan = MemoryPlan { spec, channel, timed: machine.protocol.timed, watched: false };
+        let plan = MemoryPlan { spec, channel, timed: machine.protocol.timed, watched: false, speaks_to: None };
         let place = (clock, self.bank_part(0, channel));
         let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));
         self.plan.report(id, format!("memory{channel}"), None);

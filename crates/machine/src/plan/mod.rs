@@ -12,7 +12,7 @@ mod memory;
 mod numbers;
 mod routes;
 
-pub use domain::Domain;
+pub use domain::{Domain, Members, Sees};
 pub use lower::{Population, lower};
 pub use numbers::{FLUSHER, MOST, Numbers};
 pub use routes::Routes;
@@ -197,6 +197,8 @@ pub struct CachePlan {
     pub first_level: bool,
     /// What of it the cores' view of memory follows.
     pub view: Option<View>,
+    /// Those whom its protocol speaks to, where others are within its reach.
+    pub speaks_to: Option<Vec<Node>>,
 }
 
 /// What of an element the cores' view of memory follows.
@@ -230,6 +232,8 @@ pub struct MemoryPlan {
     pub timed: bool,
     /// Whether it stands behind an agent, within reach of cores.
     pub watched: bool,
+    /// Those whom it answers, where more are within its reach.
+    pub speaks_to: Option<Vec<Node>>,
 }
 
 /// A memory that is a level of a hierarchy.
@@ -300,6 +304,22 @@ pub struct Boundary {
     pub homes_in_caches: bool,
     /// Whether acquires go by logical time, of which a host that writes to memory knows nothing.
     pub timed: bool,
+}
+
+impl Boundary {
+    /// What the GPUs' caches forget before a kernel, if they may hold something that is stale.
+    pub fn forget(&self) -> gpu::Forget {
+        if self.timed { gpu::Forget::Everything } else { gpu::Forget::Shared }
+    }
+
+    /// How often all GPUs flush after a kernel: what one wrote may have to get to its home first, and from there to memory.
+    pub fn flushes(&self, gpus: usize) -> usize {
+        match (gpus, self.homes_in_caches) {
+            (1, _) => 0,
+            (_, false) => 1,
+            (_, true) => 2,
+        }
+    }
 }
 
 /// A connection of two elements.
@@ -396,11 +416,41 @@ impl Plan {
 }
 
 impl Element {
+    /// The section of the machine file that describes it, if one does.
+    pub fn section(&self) -> Option<&'static str> {
+        match &self.what {
+            What::Unit(_) => Some("gpu.compute_unit"),
+            What::Core(_) => Some("cpu.core"),
+            What::Dma { .. } => Some("system.dma"),
+            What::Cache(cache) => Some(cache.section),
+            What::Memory(_) => Some("memory"),
+            What::Level(level) => match level.extent {
+                ExtentPlan::Cache(_) => Some("gpu.memory"),
+                ExtentPlan::All(..) => Some("memory"),
+            },
+            What::Mmu(mmu) => Some(if mmu.at_kernel { "cpu.mmu" } else { "gpu.mmu" }),
+            What::Walkers(walkers) => Some(if walkers.iommu { "system.iommu" } else { "cpu.mmu" }),
+            What::Network(_, Relay::Between) => Some("gpu.network"),
+            What::Network(..) => Some("system.network"),
+            What::Dispatcher(..) => Some("gpu.dispatcher"),
+            What::Host(_) => Some("host"),
+            What::Program(_) => Some("cpu.kernel"),
+            What::Shooter
+            | What::Junction
+            | What::Agent
+            | What::Tester(_)
+            | What::Conductor(_)
+            | What::Timekeeper
+            | What::FrontEnd(_) => None,
+        }
+    }
+
     /// Whether it passes on messages that are addressed to others.
     pub fn relays(&self) -> Option<Relay> {
         match &self.what {
             What::Network(_, relay) => Some(*relay),
-            What::Junction | What::Agent => Some(Relay::Across),
+            What::Junction => Some(Relay::Across),
+            What::Agent => Some(Relay::Between),
             _ => None,
         }
     }
@@ -413,6 +463,7 @@ pub enum Relay {
     Any,
     /// From those above to those below, and back.
     Across,
-    /// From those who pass messages on themselves to those who do not, and back: an array's caches and the banks below.
+    /// From those who pass messages on themselves to those who do not, and back: from arrays to banks, from a network to
+    /// channels of memory.
     Between,
 }

@@ -117,6 +117,11 @@ impl Numbers {
         (self.gpu_second_level()..self.slices()).map(node).collect()
     }
 
+    /// Those who ask memory behind a system agent.
+    pub fn slices_and_gpu_l2s(&self) -> Vec<Node> {
+        (self.gpu_second_level()..self.cores()).map(node).collect()
+    }
+
     /// All second-level caches of cores, slices of the last-level cache, and channels of memory.
     pub fn of_complex(&self) -> Vec<Node> {
         let (l2s, slices) = (self.second_level()..self.gpu_second_level(), self.slices()..self.cores());

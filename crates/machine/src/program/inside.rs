@@ -11,7 +11,8 @@ use super::dma;
 use engine::{Context, EventCount, Histogram, Queue, Scope, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
 use gpu::{AddressMap, Forget, Kernel, Work};
-use mem::{Bytes, PhysAddr, VirtAddr};
+use interconnect::Reporter;
+use mem::{Bytes, LineAddr, PhysAddr, Seen, VirtAddr};
 use os::{
     forward::Forward,
     guest::{Fault, GuestMemory},
@@ -42,6 +43,8 @@ pub struct InsideSpec {
     pub forget: Forget,
     /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts.
     pub flush_before: bool,
+    /// How often all GPUs flush after a kernel.
+    pub gpu_flushes: usize,
     /// Whether they do so with all that the kernel could reach after its end.
     pub flush_after: bool,
 }
@@ -204,10 +207,17 @@ impl Inside {
 
     /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `scope`
     /// belongs to the dispatchers' clock domain.
-    pub fn front_end(&self, gpus: Vec<(Queue<Work>, EventCount)>, caches: Rc<dyn Caches>, scope: &Scope) -> FrontEnd {
+    pub fn front_end(
+        &self,
+        gpus: Vec<(Queue<Work>, EventCount)>,
+        caches: Rc<dyn Caches>,
+        observer: Option<Reporter>,
+        scope: &Scope,
+    ) -> FrontEnd {
         let work = scope.eventcount("work");
         *self.0.work.borrow_mut() = Some(work.clone());
-        FrontEnd { inside: self.clone(), gpus, caches, work, kernels: scope.scope("kernels"), times: BTreeMap::new() }
+        let kernels = scope.scope("kernels");
+        FrontEnd { inside: self.clone(), gpus, caches, observer, work, kernels, times: BTreeMap::new() }
     }
 }
 
@@ -282,6 +292,7 @@ pub struct FrontEnd {
     inside: Inside,
     gpus: Vec<(Queue<Work>, EventCount)>,
     caches: Rc<dyn Caches>,
+    observer: Option<Reporter>,
     work: EventCount,
     /// How long kernels of each name took, and where that is counted.
     kernels: Scope,
@@ -303,6 +314,10 @@ impl FrontEnd {
             if spec.flush_before {
                 self.caches.flush(&touched).await;
             }
+            // What GPUs have written is in memory, and they forget what they hold.
+            if let Some(observer) = &self.observer {
+                observer.tell(LineAddr(0), Seen::Synchronised);
+            }
             let (name, given_at) = (kernel.dispatch.kernel().name.clone(), cx.now());
             let chosen: Vec<usize> = gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
             for (own, &gpu) in chosen.iter().enumerate() {
@@ -314,8 +329,7 @@ impl FrontEnd {
             let times = self.times.entry(name);
             let times = times.or_insert_with_key(|name| self.kernels.scope(name.as_str()).histogram("cycles"));
             times.record(cx.now().0 - given_at.0);
-            if self.gpus.len() > 1 {
-                // What one wrote may lie with another that is its home.
+            for _ in 0..spec.gpu_flushes {
                 let all: Vec<usize> = (0..self.gpus.len()).collect();
                 for &gpu in &all {
                     self.give(gpu, Work::Flush, &mut given).await;

@@ -1,7 +1,7 @@
-//! A machine as a drawing: boxes in boxes, from the front end down to memory, as its file describes it.
+//! A machine as a drawing: boxes in boxes, and the wires between them.
 //!
-//! The drawing is made of the sections of the machine's file and shows whatever keys they have, so that new ones appear by
-//! themselves. What is one of many stands there once, with how many there are.
+//! The drawing is made of the machine's plan, and what it says of an element is what the element's section of the machine file says.
+//! What is one of many stands there once, with how many there are.
 
 mod parameters;
 mod picture;
@@ -31,7 +31,6 @@ const WIDTH: usize = 98;
 fn render(part: &Part, width: usize) -> Vec<String> {
     match part {
         Part::Line(text) => crate::text::wrap(text, width, 2).lines().map(str::to_owned).collect(),
-        Part::Wire(text) => vec![format!("  |  {text}")],
         Part::Box { title, parts } => {
             let mut lines =
                 vec![format!("+- {title} {}+", "-".repeat(width.saturating_sub(title.chars().count() + 5)))];
@@ -63,6 +62,15 @@ mod tests {
             assert_eq!(text.matches(shown).count(), 1, "{shown} in\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+    }
+
+    #[test]
+    fn a_drawing_of_a_machine_with_cores_shows_what_they_share_and_no_host_outside() {
+        let text = text(&Machine::load("apu-c-l3", &[]).unwrap());
+        for shown in ["core x 8", "l3 x 8 slices", "memory x 8 channels", "hub", "system_agent", "network: ring"] {
+            assert!(text.contains(shown), "{shown} in\n{text}");
+        }
+        assert!(!text.contains("copy bandwidth"), "{text}");
     }
 
     #[test]

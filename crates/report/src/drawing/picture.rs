@@ -31,13 +31,6 @@ fn stack(parts: &[Part], x: f64, y: f64, width: f64, svg: &mut String) -> f64 {
                     write!(svg, "<text x={x:.0} y={:.0}>{}</text>", y - 4.0, escaped(line)).expect(STRING);
                 }
             }
-            Part::Wire(text) => {
-                let middle = x + 40.0;
-                write!(svg, "<path class=wire d=\"M{middle:.0} {y:.0}v{:.0}\"/>", LINE * 1.5).expect(STRING);
-                let (left, base) = (middle + 8.0, y + LINE);
-                write!(svg, "<text class=faint x={left:.0} y={base:.0}>{}</text>", escaped(text)).expect(STRING);
-                y += LINE * 1.5;
-            }
             Part::Box { title, parts } => {
                 let mut inside = String::new();
                 let (left, top) = (x + PADDING, y + LINE + PADDING);

@@ -1,6 +1,10 @@
 //! What a drawing shows: the parts of a machine, in the order in which a request meets them.
 
-use machine::Machine;
+use machine::{
+    Machine, NetworkSpec, Topology,
+    plan::{Element, Path, Plan, Population, What, Wire, lower},
+};
+use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 /// A part of a drawing.
@@ -10,66 +14,136 @@ pub(super) enum Part {
         parts: Vec<Part>,
     },
     Line(String),
-    /// To the next part: how long it takes.
-    Wire(String),
 }
 
 pub(super) fn of(machine: &Machine) -> Vec<Part> {
     let table: Table = machine.resolved.parse().expect("the resolved machine is TOML");
-    let number = |path: &str| at(&table, path).and_then(Value::as_integer).unwrap_or(1);
-    let section = |path: &str| at(&table, path).and_then(Value::as_table).cloned().unwrap_or_default();
-    let wire = |name: &str| Part::Wire(described(&section(&format!("wires.{name}")), &[]));
-    let cache = |name: &str| Part::Line(format!("{name}: {}", described(&section(&format!("gpu.{name}")), &[])));
-    let gpu = section("gpu");
-    let unit = Part::Box {
-        title: many("compute unit", number("gpu.units_per_array")),
-        parts: vec![Part::Line(described(&section("gpu.compute_unit"), &[])), cache("l1v")],
-    };
-    let array = Part::Box { title: many("array", number("gpu.arrays")), parts: vec![unit, cache("l1s"), cache("l1i")] };
-    let banks = number("gpu.l2.banks");
-    let l2 = Part::Box {
-        title: format!("l2 x {banks} banks"),
-        parts: vec![Part::Line(described(&section("gpu.l2"), &["banks"]))],
-    };
-    let mut inside = vec![Part::Line(described(&gpu, &["arrays", "units_per_array"]))];
-    // Sections that have no place of their own.
-    for (name, value) in &gpu {
-        let placed = ["dispatcher", "compute_unit", "l1v", "l1s", "l1i", "l2"].contains(&name.as_str());
-        if let (false, Value::Table(section)) = (placed, value) {
-            inside.push(Part::Line(format!("{name}: {}", described(section, &[]))));
-        }
+    let population = if machine.complex.is_some() { Population::Program } else { Population::Host };
+    let plan = lower(machine, population);
+    let mut root = Group::default();
+    for element in plan.elements.iter().filter(|element| !matches!(element.what, What::Timekeeper)) {
+        root.put(&element.path.names().collect::<Vec<_>>(), element);
     }
-    let dispatcher = format!("dispatcher: {}", described(&section("gpu.dispatcher"), &[]));
-    inside.extend([Part::Line(dispatcher), wire("dispatcher"), array, wire("l1_l2"), l2]);
-    let mut parts = Vec::new();
-    for (name, value) in &table {
-        if let (false, Value::Table(section)) =
-            (["gpu", "memory", "wires", "partitions"].contains(&name.as_str()), value)
-        {
-            parts.push(Part::Box { title: name.clone(), parts: vec![Part::Line(described(section, &[]))] });
-        }
-    }
-    parts.push(Part::Box { title: many("gpu", number("gpus")), parts: inside });
-    parts.push(wire("l2_memory"));
-    let kind = at(&table, "memory.kind").and_then(Value::as_str).unwrap_or_default();
-    let mut memory = vec![Part::Line(described(&section("memory"), &[]))];
-    // Of the sections for each kind, the one that counts.
-    let used = section(if kind == "fixed" { "memory.fixed" } else { "memory.dram" });
-    if !used.is_empty() {
-        memory.push(Part::Line(described(&used, &[])));
-    }
-    parts.push(Part::Box { title: format!("memory x {banks}"), parts: memory });
+    let mut parts: Vec<Part> = root.groups.iter().map(|group| group.part(&table)).collect();
+    parts.push(Part::Box { title: "wires".to_owned(), parts: wires(&plan) });
     parts
+}
+
+/// Elements whose paths differ in numbers only, and what lies below them.
+#[derive(Default)]
+struct Group<'a> {
+    name: &'static str,
+    numbers: BTreeSet<usize>,
+    /// The first of them.
+    element: Option<&'a Element>,
+    groups: Vec<Group<'a>>,
+}
+
+impl<'a> Group<'a> {
+    fn put(&mut self, path: &[(&'static str, Option<usize>)], element: &'a Element) {
+        let [(name, number), rest @ ..] = path else {
+            // What has a section says more of the group than what has none.
+            if self.element.is_none_or(|first| first.section().is_none()) {
+                self.element = Some(element);
+            }
+            return;
+        };
+        let at = self.groups.iter().position(|group| group.name == *name).unwrap_or_else(|| {
+            self.groups.push(Group { name, ..Group::default() });
+            self.groups.len() - 1
+        });
+        self.groups[at].numbers.extend(number);
+        self.groups[at].put(rest, element);
+    }
+
+    fn part(&self, table: &Table) -> Part {
+        let (label, of) = match self.name {
+            "cu" => ("compute unit", ""),
+            "l2_" => ("l2", " banks"),
+            "l3_" => ("l3", " slices"),
+            "memory" => ("memory", " channels"),
+            name => (name, ""),
+        };
+        let number = self.numbers.len().max(1);
+        let title = if number == 1 { label.to_owned() } else { format!("{label} x {number}{of}") };
+        let about = match self.element.map(|element| (&element.what, element.section())) {
+            Some((What::Network(spec, _), _)) => vec![of_network(spec)],
+            Some((_, Some(path))) => of_section(table, path),
+            _ => Vec::new(),
+        };
+        let mut parts: Vec<Part> = about.into_iter().filter(|line| !line.is_empty()).map(Part::Line).collect();
+        match (self.groups.is_empty(), parts.pop()) {
+            (true, Some(Part::Line(last))) if parts.is_empty() => Part::Line(format!("{title}: {last}")),
+            (true, None) => Part::Line(title),
+            (_, last) => {
+                parts.extend(last);
+                parts.extend(self.groups.iter().map(|group| group.part(table)));
+                Part::Box { title, parts }
+            }
+        }
+    }
+}
+
+/// What a section says; of memories, also what the section of their kind says.
+fn of_section(table: &Table, path: &str) -> Vec<String> {
+    let section = |path: &str| at(table, path).and_then(Value::as_table).cloned().unwrap_or_default();
+    let own = section(path);
+    let mut lines = vec![described(&own, &["arrays", "units_per_array", "banks"])];
+    if let Some(kind) = own.get("kind").and_then(Value::as_str).filter(|_| path.ends_with("memory")) {
+        let used = if kind == "fixed" { "fixed" } else { "dram" };
+        lines.push(described(&section(&format!("{path}.{used}")), &[]));
+    }
+    lines
+}
+
+fn of_network(spec: &NetworkSpec) -> String {
+    let kind = match spec.topology {
+        Topology::Crossbar => "crossbar",
+        Topology::Ring => "ring",
+        Topology::Mesh { .. } => "mesh",
+        Topology::Bus => "bus",
+    };
+    let bytes = spec.bytes_per_cycle.map(|bytes| format!(", {bytes} bytes per cycle")).unwrap_or_default();
+    let plural = if spec.latency.0 == 1 { "" } else { "s" };
+    format!("{kind}, latency {} cycle{plural}{bytes}, capacity {}", spec.latency.0, spec.capacity)
+}
+
+/// The wires, those that differ in numbers only as one.
+fn wires(plan: &Plan) -> Vec<Part> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for edge in &plan.edges {
+        let [upper, lower] = [edge.upper, edge.lower].map(|id| without_numbers(&plan.element(id).path));
+        let made = match &edge.wire {
+            Wire::Link(spec) => {
+                let bytes = spec.bytes_per_cycle.map(|bytes| format!(", {bytes} bytes per cycle")).unwrap_or_default();
+                format!("link of {}, capacity {}{bytes}", spec.latency, spec.capacity)
+            }
+            Wire::Ports { there, .. } => {
+                let bytes = there.spec.bytes_per_cycle;
+                let bytes = bytes.map(|bytes| format!(", {bytes} bytes per cycle")).unwrap_or_default();
+                format!("{} cycles, capacity {}{bytes}", there.spec.latency.0, there.spec.capacity)
+            }
+            Wire::Shared(_) | Wire::Call => continue,
+        };
+        let freight = format!("{:?}", edge.freight).to_lowercase();
+        let text = format!("{upper} - {lower}: {freight}, {made}");
+        match found.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => found.push((text, 1)),
+        }
+    }
+    let told = |(text, count): (String, usize)| if count == 1 { text } else { format!("{text} (x {count})") };
+    found.into_iter().map(told).map(Part::Line).collect()
+}
+
+fn without_numbers(path: &Path) -> String {
+    path.names().map(|(name, _)| name.trim_end_matches('_')).collect::<Vec<_>>().join(".")
 }
 
 fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     let mut keys = path.split('.');
     let first = table.get(keys.next()?)?;
     keys.try_fold(first, |value, key| value.as_table()?.get(key))
-}
-
-fn many(name: &str, number: i64) -> String {
-    if number == 1 { name.to_owned() } else { format!("{name} x {number}") }
 }
 
 /// Keys that say most, in the order in which they are told; the others follow.

@@ -3,6 +3,7 @@
 mod baseline;
 mod check_systems;
 mod clang;
+mod compose;
 mod diff_kernels;
 mod diff_programs;
 mod diff_x86;
@@ -28,6 +29,9 @@ Tasks:
                             compare the statistics of every shipped machine with the digests in tests/baseline.txt
   check-systems [--cohesim PATH] [--size SIZE]
                             run the programs of M2S-CGM on its four systems, every read checked, in one thread and in two
+  compose [--all] [--update] [--cohesim PATH] [--only TEXT]
+                            every combination of host, GPUs, memory, fabric, protocol and translation: refused with a clear
+                            error, or right under random accesses and a program? Without --all, every pair of choices
   diff-kernels [--count N] [--seed S]
                             run generated kernels on the functional GPU and on PoCL and compare
   diff-programs [--cohesim PATH]
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         Some("baseline") => baseline::run(&arguments[1..]),
         Some("check-systems") => check_systems::run(&arguments[1..]),
+        Some("compose") => compose::run(&arguments[1..]),
         Some("diff-kernels") => diff_kernels::run(&arguments[1..]),
         Some("diff-programs") => diff_programs::run(&arguments[1..]),
         Some("diff-x86") => diff_x86::run(&arguments[1..]),

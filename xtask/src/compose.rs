@@ -1,0 +1,277 @@
+//! Every combination of host, GPUs, memory, fabric, protocol and translation: is it refused with a clear error, or does it work?
+//!
+//! The errors of all combinations that are refused are kept in `tests/compose.txt`. The others are stressed with the smallest caches
+//! and queues, every read checked, and run a tiny program, with one thread and with two, whose statistics must be equal. Without
+//! `--all` so many of those are run that every two choices that go together have been tried together.
+
+use crate::{diff_programs, guests::Scratch};
+use machine::Machine;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+const USAGE: &str = "usage: cargo xtask compose [--all] [--update] [--cohesim PATH] [--only TEXT]";
+
+/// The choices, and what each changes.
+struct Dimension {
+    name: &'static str,
+    choices: &'static [(&'static str, &'static [&'static str])],
+}
+
+const DIMENSIONS: &[Dimension] = &[
+    Dimension {
+        name: "host",
+        choices: &[
+            ("outside", &[]),
+            ("l3", &["system.join=l3"]),
+            ("memory", &["system.join=memory"]),
+        ],
+    },
+    Dimension { name: "gpus", choices: &[("1", &["gpus=1"]), ("2", &["gpus=2"]), ("3", &["gpus=3"])] },
+    Dimension {
+        name: "memory",
+        choices: &[("fixed", &["memory.kind=fixed"]), ("hbm", &["memory.kind=hbm"]), ("levels", &["memory.kind=fixed"])],
+    },
+    Dimension {
+        name: "fabric",
+        choices: &[
+            ("direct", &["gpu.network.kind=direct"]),
+            ("crossbar", &["gpu.network.kind=crossbar"]),
+            ("ring", &["gpu.network.kind=ring"]),
+            ("mesh", &["gpu.network.kind=mesh"]),
+            ("bus", &["gpu.network.kind=bus"]),
+        ],
+    },
+    Dimension {
+        name: "protocol",
+        choices: &[
+            ("wb_nc", &["protocol=wb_nc"]),
+            ("wt_nc", &["protocol=wt_nc"]),
+            ("halcone", &["protocol=halcone"]),
+            ("gtsc", &["protocol=gtsc"]),
+            ("hmg", &["protocol=hmg"]),
+            ("mesi", &["protocol=mesi"]),
+            ("nmoesi", &["protocol=nmoesi"]),
+            ("nmoesi_wb", &["protocol=nmoesi_wb"]),
+        ],
+    },
+    Dimension {
+        name: "translation",
+        choices: &[("none", &["gpu.mmu.kind=none"]), ("iommu", &["gpu.mmu.kind=iommu"])],
+    },
+];
+
+/// One choice of each dimension, by number.
+type Combination = Vec<usize>;
+
+/// A machine that is made of a combination: the shipped one that it starts from, and what is changed.
+struct Composed {
+    base: &'static str,
+    sets: Vec<String>,
+}
+
+/// `compose [--all] [--update] [--cohesim PATH] [--only TEXT]`.
+pub fn run(arguments: &[String]) -> Result<String, String> {
+    let (mut all, mut update, mut cohesim, mut only) = (false, false, None, "");
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--all" => all = true,
+            "--update" => update = true,
+            "--cohesim" => cohesim = Some(PathBuf::from(rest.next().ok_or(USAGE)?)),
+            "--only" => only = rest.next().ok_or(USAGE)?,
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    let (mut legal, mut refused) = (Vec::new(), BTreeMap::new());
+    let combinations = combinations();
+    let count = combinations.len();
+    for combination in combinations {
+        let composed = compose(&combination);
+        match Machine::load(composed.base, &composed.sets) {
+            Ok(_) => legal.push(combination),
+            Err(error) => _ = refused.insert(named(&combination), error.to_string()),
+        }
+    }
+    compare(&root.join("tests/compose.txt"), &refused, update)?;
+    let (of, kinds) = (legal.len(), refused.len());
+    let mut chosen = if all { legal } else { pairwise(&legal) };
+    chosen.retain(|combination| named(combination).contains(only));
+    let cohesim = cohesim.map_or_else(|| diff_programs::build(root), Ok)?;
+    let cohesim = cohesim.canonicalize().map_err(|error| format!("{}: {error}", cohesim.display()))?;
+    try_all(&cohesim, &chosen)?;
+    let tried = chosen.len();
+    Ok(format!(
+        "compose: of {count} combinations {kinds} are refused, with an error that names a key, and {of} are legal; {tried} of these were stressed, every read checked, and ran a program, with one thread and with two alike"
+    ))
+}
+
+fn combinations() -> Vec<Combination> {
+    let mut all = vec![Vec::new()];
+    for dimension in DIMENSIONS {
+        let more = |begun: Combination| {
+            (0..dimension.choices.len()).map(move |choice| begun.iter().copied().chain([choice]).collect())
+        };
+        all = all.into_iter().flat_map(more).collect();
+    }
+    all
+}
+
+fn choice(combination: &[usize], dimension: &str) -> &'static str {
+    let at = DIMENSIONS.iter().position(|known| known.name == dimension).expect("a dimension has this name");
+    DIMENSIONS[at].choices[combination[at]].0
+}
+
+fn named(combination: &[usize]) -> String {
+    let choices = DIMENSIONS.iter().zip(combination).map(|(dimension, choice)| dimension.choices[*choice].0);
+    choices.collect::<Vec<_>>().join(" ")
+}
+
+fn compose(combination: &[usize]) -> Composed {
+    let of = |dimension| choice(combination, dimension);
+    let outside = of("host") == "outside";
+    let base = match (outside, of("memory")) {
+        (true, "levels") => "mini-nmoesi",
+        (true, _) => "skeleton",
+        (false, _) => "apu-nc-mc",
+    };
+    let mut sets: Vec<String> = Vec::new();
+    for (dimension, number) in DIMENSIONS.iter().zip(combination) {
+        // What a machine without cores has by being one.
+        let implied = dimension.name == "translation" && outside && of("translation") == "none";
+        sets.extend(dimension.choices[*number].1.iter().filter(|_| !implied).map(|set| (*set).to_owned()));
+    }
+    if !outside {
+        sets.extend(["cpu.cores=2", "system.slices=2", "system.channels=2"].map(str::to_owned));
+        sets.extend(["gpu.arrays=1", "gpu.units_per_array=2"].map(str::to_owned));
+        if of("protocol") != "mesi" {
+            sets.push("gpu.dispatcher.invalidate=true".to_owned());
+        }
+        if of("memory") == "levels" {
+            let level = ["size=64 KiB", "ways=4", "block=64 B", "peer_transfer=true", "kind=fixed"];
+            sets.extend(level.map(|key| format!("gpu.memory.{key}")));
+        }
+    }
+    Composed { base, sets }
+}
+
+/// So many of these that every two choices of different dimensions that stand together in any of them stand together in one chosen.
+fn pairwise(legal: &[Combination]) -> Vec<Combination> {
+    let pairs = |combination: &Combination| -> Vec<(usize, usize, usize, usize)> {
+        let choices: Vec<(usize, usize)> = combination.iter().copied().enumerate().collect();
+        let firsts = choices.iter().enumerate();
+        firsts.flat_map(|(at, a)| choices[at + 1..].iter().map(|b| (a.0, a.1, b.0, b.1))).collect()
+    };
+    let mut missing: BTreeSet<_> = legal.iter().flat_map(pairs).collect();
+    let mut chosen = Vec::new();
+    while !missing.is_empty() {
+        let new = |combination: &&Combination| pairs(combination).iter().filter(|pair| missing.contains(*pair)).count();
+        // Of equally good ones, the first.
+        let Some(best) = legal.iter().rev().max_by_key(new) else { break };
+        pairs(best).iter().for_each(|pair| _ = missing.remove(pair));
+        chosen.push(best.clone());
+    }
+    chosen
+}
+
+/// Compares the errors with those that are kept, or keeps them.
+fn compare(file: &Path, refused: &BTreeMap<String, String>, update: bool) -> Result<(), String> {
+    let one_line = |error: &String| error.split_whitespace().collect::<Vec<_>>().join(" ");
+    let head = "# Combinations that are refused, and why; `cargo xtask compose --update` writes this file anew.\n";
+    let lines = refused.iter().map(|(name, error)| format!("{name} | {}\n", one_line(error)));
+    let text = head.to_owned() + &lines.collect::<String>();
+    if update {
+        return fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()));
+    }
+    let kept = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let known: BTreeSet<&str> = kept.lines().collect();
+    let found: BTreeSet<&str> = text.lines().collect();
+    let different: Vec<String> = found
+        .difference(&known)
+        .map(|line| format!("  now:    {line}"))
+        .chain(known.difference(&found).map(|line| format!("  before: {line}")))
+        .collect();
+    match different.is_empty() {
+        true => Ok(()),
+        false => Err(format!("other combinations are refused, or for other reasons:\n{}", different.join("\n"))),
+    }
+}
+
+/// Tries machines, as many at a time as there are processors.
+fn try_all(cohesim: &Path, chosen: &[Combination]) -> Result<(), String> {
+    let scratch = Scratch::new("compose")?;
+    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(combination) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(message) = try_one(cohesim, combination, &scratch.0) {
+                wrong.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+            }
+        }
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..workers).for_each(|_| _ = scope.spawn(work)));
+    let mut wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+    wrong.sort();
+    if wrong.is_empty() { Ok(()) } else { Err(format!("{} machines do not work:\n{}", wrong.len(), wrong.join("\n"))) }
+}
+
+fn try_one(cohesim: &Path, combination: &Combination, scratch: &Path) -> Result<(), String> {
+    let (name, Composed { base, sets }) = (named(combination), compose(combination));
+    let changes: Vec<&str> = sets.iter().flat_map(|set| ["--set", set.as_str()]).collect();
+    let run = |command: &mut Command| -> Result<Vec<u8>, String> {
+        let done = command.args(&changes).args(["--system", base]).current_dir("/tmp");
+        let told = done.output().map_err(|error| format!("{}: {error}", cohesim.display()))?;
+        let failed = || format!("{name}: {done:?}: {}\n{}", told.status, String::from_utf8_lossy(&told.stderr));
+        if told.status.success() { Ok(told.stdout) } else { Err(failed()) }
+    };
+    let stress = |threads: &str| {
+        run(Command::new(cohesim).args(["stress", "--json", "--operations", "2k", "--threads", threads])).and_then(|told| {
+            let told: serde_json::Value = serde_json::from_slice(&told).map_err(|error| error.to_string())?;
+            Ok(told["runs"][0]["statistics_sha256"].as_str().unwrap_or_default().to_owned())
+        })
+    };
+    if stress("1")? != stress("2")? {
+        return Err(format!("{name}: statistics of stress differ between one thread and two"));
+    }
+    let program = |threads: &str| {
+        let out = scratch.join(format!("{} {threads}", name.replace(' ', "_")));
+        let mut command = Command::new(cohesim);
+        command.args(["run", "histogram", "--check", "--threads", threads, "--out"]).arg(&out);
+        let done = command.args(&changes).args(["--system", base, "--", "--size", "tiny"]).current_dir("/tmp").output();
+        let done = done.map_err(|error| format!("{}: {error}", cohesim.display()))?;
+        if !done.status.success() {
+            return Err(format!("{name}: {command:?}: {}\n{}", done.status, String::from_utf8_lossy(&done.stderr)));
+        }
+        fs::read(out.join("stats.json")).map_err(|error| format!("{}: {error}", out.display()))
+    };
+    match program("1")? == program("2")? {
+        true => Ok(()),
+        false => Err(format!("{name}: statistics of a program differ between one thread and two")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pairwise_cover_has_every_pair_that_any_combination_has() {
+        let legal = vec![vec![0, 0, 0], vec![0, 1, 1], vec![1, 0, 1], vec![1, 1, 0], vec![1, 1, 1]];
+        let chosen = pairwise(&legal);
+        assert!(chosen.len() < legal.len(), "{chosen:?}");
+        for first in 0..2 {
+            for second in 0..2 {
+                assert!(chosen.iter().any(|combination| combination[0] == first && combination[1] == second));
+            }
+        }
+    }
+}

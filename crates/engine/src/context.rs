@@ -271,18 +271,21 @@ impl Context {
         self.scope.core.shared.monitor.did(pieces);
     }
 
-    /// Starts a new region of the statistics: what has been counted so far is kept under the old region's name.
-    /// Takes effect at the end of the window that runs, the same instant for all partitions.
+    /// Starts a new region of the statistics: what has been counted by then is kept under the old region's name.
+    ///
+    /// Asked for at time t, it begins in all partitions at t + delay, where [`Model::control_delay`](crate::Model::control_delay)
+    /// says the delay: what happens before that time belongs to the old region, what happens at it or later to the new one. A run
+    /// doesn't end before that; only a region that would begin at [`RunOptions::until`](crate::RunOptions::until) or later never does.
     pub fn region(&self, name: &str) {
         self.scope.core.shared.control(Control::Region(name.to_owned()));
     }
 
-    /// Ends the run at the end of the window that runs.
+    /// Ends the run, as soon after now as a [region](Context::region) would begin.
     pub fn stop(&self) {
         self.scope.core.shared.control(Control::Stop);
     }
 
-    /// Ends the run as failed, for a reason that the user must read.
+    /// Ends the run as failed, for a reason that the user must read; as soon after now as a [region](Context::region) would begin.
     pub fn fail(&self, message: impl Into<String>) {
         let (context, message) = (self.scope.path(), message.into());
         self.scope.core.shared.control(Control::Fail { context, message });

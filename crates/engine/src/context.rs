@@ -243,6 +243,18 @@ impl Context {
         eventcount.0.expected.set(self.scope.name);
     }
 
+    /// Says that it is this context that takes what arrives at an inlet, for reports on runs that do not get on. Once it has taken
+    /// something that is known anyway.
+    pub fn takes<T: 'static>(&self, inlet: &Inlet<T>) {
+        inlet.expect_consumer();
+    }
+
+    /// Says that it is this context that sends from an outlet, for reports on runs that do not get on. Once something has been sent
+    /// that is known anyway.
+    pub fn sends<T>(&self, outlet: &Outlet<T>) {
+        outlet.expect_sender();
+    }
+
     /// Tells a report on a run that does not get on what this context waits for, and who could provide it: the path of a context,
     /// or [another name](Context::known_as) of one. To be called when [`EventCount::rest`] says `true`.
     pub fn needs(&self, what: impl Into<String>, from: impl Into<String>) {

@@ -243,6 +243,18 @@ impl Context {
         eventcount.0.expected.set(self.scope.name);
     }
 
+    /// Says that it is this context that takes what arrives at an inlet, for reports on runs that do not get on. Once it has taken
+    /// something that is known anyway.
+    pub fn takes<T: 'static>(&self, inlet: &Inlet<T>) {
+        inlet.expect_consumer();
+    }
+
+    /// Says that it is this context that sends from an outlet, for reports on runs that do not get on. Once something has been sent
+    /// that is known anyway.
+    pub fn sends<T>(&self, outlet: &Outlet<T>) {
+        outlet.expect_sender();
+    }
+
     /// Tells a report on a run that does not get on what this context waits for, and who could provide it: the path of a context,
     /// or [another name](Context::known_as) of one. To be called when [`EventCount::rest`] says `true`.
     pub fn needs(&self, what: impl Into<String>, from: impl Into<String>) {
@@ -271,18 +283,21 @@ impl Context {
         self.scope.core.shared.monitor.did(pieces);
     }
 
-    /// Starts a new region of the statistics: what has been counted so far is kept under the old region's name.
-    /// Takes effect at the end of the window that runs, the same instant for all partitions.
+    /// Starts a new region of the statistics: what has been counted by then is kept under the old region's name.
+    ///
+    /// Asked for at time t, it begins in all partitions at t + delay, where [`Model::control_delay`](crate::Model::control_delay)
+    /// says the delay: what happens before that time belongs to the old region, what happens at it or later to the new one. A run
+    /// doesn't end before that; only a region that would begin at [`RunOptions::until`](crate::RunOptions::until) or later never does.
     pub fn region(&self, name: &str) {
         self.scope.core.shared.control(Control::Region(name.to_owned()));
     }
 
-    /// Ends the run at the end of the window that runs.
+    /// Ends the run, as soon after now as a [region](Context::region) would begin.
     pub fn stop(&self) {
         self.scope.core.shared.control(Control::Stop);
     }
 
-    /// Ends the run as failed, for a reason that the user must read.
+    /// Ends the run as failed, for a reason that the user must read; as soon after now as a [region](Context::region) would begin.
     pub fn fail(&self, message: impl Into<String>) {
         let (context, message) = (self.scope.path(), message.into());
         self.scope.core.shared.control(Control::Fail { context, message });

@@ -226,7 +226,7 @@ pub(crate) struct Need {
     pub(crate) wire: Option<u32>,
 }
 
-/// What a model asks of the run, to be done at the end of the window.
+/// What a model asks of the run; [`edges`](crate::edges) says when it takes effect.
 pub(crate) enum Control {
     /// Start another region of the statistics.
     Region(String),
@@ -269,12 +269,17 @@ pub(crate) struct Shared {
     pub(crate) aliases: RefCell<Vec<(String, Name)>>,
     /// The builder of this partition has given up: nothing is to run.
     pub(crate) abandoned: Cell<bool>,
-    /// A run without links obeys [`Control`] at once, as no other partition is there to wait for.
-    pub(crate) alone: bool,
+    /// Without links or other partitions, the time from what is asked for until it takes effect: the partition cuts its window there.
+    pub(crate) alone: Option<Time>,
 }
 
 impl Shared {
-    pub(crate) fn new(partition: usize, alone: bool, recorder: Option<Recorder>, monitor: Monitor) -> Rc<Shared> {
+    pub(crate) fn new(
+        partition: usize,
+        alone: Option<Time>,
+        recorder: Option<Recorder>,
+        monitor: Monitor,
+    ) -> Rc<Shared> {
         Rc::new(Shared {
             partition,
             names: RefCell::new(Names::new()),
@@ -324,7 +329,7 @@ impl Shared {
 
     pub(crate) fn control(&self, control: Control) {
         self.control.borrow_mut().push((self.time(), control));
-        if self.alone {
+        if self.alone.is_some() {
             self.interrupt.set(true);
         }
     }

@@ -1,13 +1,14 @@
 //! The threads of a run: each runs its partitions window by window, and all meet in between.
 //!
 //! A window begins when anything is to be done anywhere (idle time is skipped) and is as long as the shortest link, so no
-//! mail comes late. When nothing can happen any more, or only limits of waits pass that have ended, the run is over. Neither its start nor its end depends on the number of threads or on the cut, so what takes effect "at
-//! the end of the window" (a new region, a stop) does so at the same simulated instant in every run. All threads see the
-//! same notices and come to the same verdict by themselves; nobody gives orders.
+//! mail comes late, unless something is to take effect earlier ([`edges`](crate::edges)). When nothing can happen any more, or
+//! only limits of waits pass that have ended, the run is over. Neither the start nor the end of a window depends on the number of
+//! threads or on the cut. All threads see the same notices and come to the same verdict by themselves; none gives orders.
 
 use crate::{
     barrier::{Barrier, Broken, Notice},
     core::Control,
+    edges::{Edge, Edges},
     journal::{Audit, Finding},
     link::Placed,
     model::{Build, Model, Outcome, Run, RunOptions},
@@ -122,9 +123,10 @@ fn pin(me: usize, threads: usize) {
 
 /// Something out of the ordinary in a window.
 enum Incident {
-    Control(Control),
-    Livelock(Vec<String>),
-    Interrupt,
+    /// The model has asked for something, which takes effect later.
+    Asked(Control),
+    /// The run is to end at once; with the rank of the reason.
+    Over(u8, Outcome),
 }
 
 /// What the threads gather at the end.
@@ -157,6 +159,8 @@ struct Crew<'a> {
     spec: PartitionSpec,
     links: &'a [Arc<dyn Placed>],
     window: Time,
+    /// From what the model asks for until that takes effect.
+    delay: Time,
     /// By window; rare.
     incidents: Mutex<Vec<(u64, Time, Incident)>>,
     gathered: Mutex<Gathered>,
@@ -165,18 +169,22 @@ struct Crew<'a> {
     auditor: usize,
 }
 
-/// With no link, a window is only how often a run looks up, in cycles of its fastest clock.
-const CYCLES_WITHOUT_LINKS: Cycles = Cycles(4096);
+/// With one partition and no link, a window is only how often a run looks up, in cycles of its fastest clock.
+const CYCLES_ALONE: Cycles = Cycles(4096);
 
 impl<'a> Crew<'a> {
     fn new(model: &'a Model, partitions: usize, options: &'a RunOptions, threads: usize) -> Crew<'a> {
-        let fastest = model.clocks.iter().max().copied().unwrap_or(Hertz::giga(1));
+        let fastest = Clock::new(model.clocks.iter().max().copied().unwrap_or(Hertz::giga(1)));
+        let alone = partitions == 1 && model.links.is_empty();
+        let delay = model.control_delay.or(model.shortest_link).unwrap_or_else(|| fastest.span(Cycles(1)));
+        let window =
+            if alone { fastest.span(CYCLES_ALONE) } else { model.shortest_link.map_or(delay, |link| link.min(delay)) };
         let spec = PartitionSpec {
             clocks: model.clocks.clone().into(),
             letterboxes: (0..partitions).map(|_| Letterbox::default()).collect(),
             delta_limit: options.delta_limit,
             trace: options.trace,
-            alone: partitions == 1 && model.links.is_empty(),
+            alone: alone.then_some(delay),
             monitor: options.monitor.clone(),
         };
         let start =
@@ -186,7 +194,8 @@ impl<'a> Crew<'a> {
             barrier: Barrier::new(threads),
             spec,
             links: &model.links,
-            window: model.shortest_link.unwrap_or_else(|| Clock::new(fastest).span(CYCLES_WITHOUT_LINKS)),
+            window,
+            delay,
             incidents: Mutex::default(),
             gathered: Mutex::new(Gathered {
                 regions: vec![start],
@@ -218,7 +227,7 @@ impl<'a> Crew<'a> {
     fn windows(&self, me: usize, partitions: &mut [Partition]) -> Result<(), Broken> {
         let built = |partition: &Partition| {
             if partition.is_abandoned() {
-                lock(&self.incidents).push((0, Time::ZERO, Incident::Control(Control::Stop)));
+                lock(&self.incidents).push((0, Time::ZERO, Incident::Over(2, Outcome::Stopped)));
             }
             let (next, incident) = (partition.next(), partition.is_abandoned());
             Notice { next, live: partition.is_live(), incident, ..Notice::NOTHING }
@@ -227,6 +236,7 @@ impl<'a> Crew<'a> {
         let (mut start, mut end) = (Time::ZERO, Time::ZERO);
         // How often contexts have run since the model last said that it gets on.
         let mut restless = 0;
+        let mut edges = Edges::new(self.delay, self.options.until);
         for window in 0.. {
             // All threads see the same notice and so come to the same verdict.
             let together = self.barrier.meet(me, window, own)?;
@@ -238,15 +248,23 @@ impl<'a> Crew<'a> {
                 panic!("the model is built wrong: {missing}");
             }
             restless = if together.progress >= start { 0 } else { restless + together.events };
-            let (verdict, boundary) = self.judge(partitions, window, together, (end, restless));
+            if together.incident && self.note_incidents(window, &mut edges) {
+                // A lone partition does not run on to the end of the window.
+                let end = if self.spec.alone.is_some() { together.reached } else { end };
+                let outcome = edges.outcome().expect("a run that is over ends somehow");
+                return self.end(me, partitions, Verdict::Other(outcome), end, window + 1);
+            }
+            // A lone partition has cut its window by itself.
+            end = end.min(edges.next());
+            let (verdict, end_of_run) = self.judge(partitions, &mut edges, together, (end, restless));
             if let Some(verdict) = verdict {
-                return self.end(me, partitions, verdict, boundary, window + 1);
+                return self.end(me, partitions, verdict, end_of_run, window + 1);
             }
             if me == 0 {
                 self.options.monitor.note_next(together.next);
             }
             start = together.next;
-            end = (start + self.window).min(self.options.until);
+            end = (start + self.window).min(self.options.until).min(edges.next());
             own = self.audit_while_others_run(me, window);
             for partition in partitions.iter_mut() {
                 let brought = partition.window(start, end, window);
@@ -261,8 +279,8 @@ impl<'a> Crew<'a> {
     fn audit_while_others_run(&self, me: usize, window: u64) -> Notice {
         let found = if me == self.auditor && window > 0 { self.audit(window - 1) } else { None };
         if let Some(Finding { time, auditor, message }) = &found {
-            let fail = Control::Fail { context: auditor.clone(), message: message.clone() };
-            lock(&self.incidents).push((window + 1, *time, Incident::Control(fail)));
+            let failed = Outcome::Failed { time: *time, context: auditor.clone(), message: message.clone() };
+            lock(&self.incidents).push((window + 1, *time, Incident::Over(0, failed)));
         }
         Notice { incident: found.is_some(), ..Notice::NOTHING }
     }
@@ -277,9 +295,13 @@ impl<'a> Crew<'a> {
     /// What is to be said of a partition after `window`. Incidents are put where all find them.
     fn notice(&self, me: usize, partition: &Partition, brought: Window, window: u64) -> Notice {
         let interrupted = me == 0 && self.options.monitor.is_stopped();
-        let incidents = (brought.control.into_iter().map(|(time, control)| (time, Incident::Control(control))))
-            .chain(brought.livelock.map(|contexts| (partition.reached(), Incident::Livelock(contexts))))
-            .chain(interrupted.then_some((Time::NEVER, Incident::Interrupt)));
+        let livelock = |contexts| {
+            let time = partition.reached();
+            (time, Incident::Over(1, Outcome::Livelock { time, contexts }))
+        };
+        let incidents = (brought.control.into_iter().map(|(time, control)| (time, Incident::Asked(control))))
+            .chain(brought.livelock.map(livelock))
+            .chain(interrupted.then_some((Time::NEVER, Incident::Over(3, Outcome::Interrupted))));
         let mut incidents = incidents.peekable();
         let incident = incidents.peek().is_some();
         if incident {
@@ -290,60 +312,50 @@ impl<'a> Crew<'a> {
         Notice { next, reached, progress, events, live, incident }
     }
 
-    /// Looks at what happened in `window`, which ended at `end`: starts new regions, and says whether the run is over,
-    /// and when it then ended. `restless`: how often contexts have run without progress.
+    /// Notes what happened in `window`; says whether the run is over at once.
+    fn note_incidents(&self, window: u64, edges: &mut Edges) -> bool {
+        let mut over = false;
+        for (_, time, incident) in lock(&self.incidents).iter().filter(|(when, ..)| *when == window) {
+            match incident {
+                Incident::Asked(control) => edges.ask(*time, control),
+                Incident::Over(rank, outcome) => {
+                    edges.over(*time, *rank, outcome);
+                    over = true;
+                }
+            }
+        }
+        over
+    }
+
+    /// After a window that ended at `end`: starts the regions that begin before anything else happens, and says whether the run
+    /// is over, and when it then ends. `restless`: how often contexts have run without progress.
     fn judge(
         &self,
         partitions: &mut [Partition],
-        window: u64,
+        edges: &mut Edges,
         together: Notice,
         (end, restless): (Time, u64),
     ) -> (Option<Verdict>, Time) {
-        let Notice { next, reached, live, incident, .. } = together;
-        if incident {
-            let boundary = if self.spec.alone { reached } else { end };
-            if let Some(outcome) = self.incidents(partitions, window, boundary) {
-                return (Some(Verdict::Other(outcome)), boundary);
+        let Notice { next, reached, live, .. } = together;
+        let next = if live { next.min(self.options.until) } else { self.options.until };
+        let mut last = Time::ZERO;
+        while let Some((time, edge)) = edges.take(next) {
+            match edge {
+                Edge::Region(name) => self.next_region(partitions, &name, time),
+                Edge::End(outcome) => return (Some(Verdict::Other(outcome)), time),
             }
+            last = time;
         }
         if !live {
-            return (Some(Verdict::Idle), reached);
+            return (Some(Verdict::Idle), reached.max(last));
         }
-        if next >= self.options.until {
-            return (Some(Verdict::Other(Outcome::TimeLimit)), self.options.until);
+        if next == self.options.until {
+            return (Some(Verdict::Other(Outcome::TimeLimit)), next);
         }
         if self.options.watchdog.is_some_and(|limit| restless > limit) {
-            return (Some(Verdict::Stuck), end);
+            return (Some(edges.outcome().map_or(Verdict::Stuck, Verdict::Other)), end);
         }
         (None, end)
-    }
-
-    /// Deals with what happened in `window`, in the order of simulated time.
-    fn incidents(&self, partitions: &mut [Partition], window: u64, boundary: Time) -> Option<Outcome> {
-        let mut regions = Vec::new();
-        let mut endings = Vec::new();
-        for (_, time, incident) in lock(&self.incidents).iter().filter(|(when, ..)| *when == window) {
-            match incident {
-                Incident::Control(Control::Region(name)) => regions.push((*time, name.clone())),
-                Incident::Control(Control::Stop) => endings.push((*time, 2, Outcome::Stopped)),
-                Incident::Control(Control::Fail { context, message }) => {
-                    let (context, message) = (context.clone(), message.clone());
-                    endings.push((*time, 0, Outcome::Failed { time: *time, context, message }));
-                }
-                Incident::Livelock(contexts) => {
-                    endings.push((*time, 1, Outcome::Livelock { time: *time, contexts: contexts.clone() }));
-                }
-                Incident::Interrupt => endings.push((*time, 3, Outcome::Interrupted)),
-            }
-        }
-        regions.sort();
-        for (_, name) in regions {
-            self.next_region(partitions, &name, boundary);
-        }
-        endings.sort_by(|(time, rank, outcome), (time2, rank2, outcome2)| {
-            (time, rank, outcome.to_string()).cmp(&(time2, rank2, outcome2.to_string()))
-        });
-        endings.into_iter().next().map(|(_, _, outcome)| outcome)
     }
 
     /// Ends the current region at `boundary` and starts the next. Called by every thread in the same order; the first to

@@ -57,6 +57,7 @@ mod core;
 mod credits;
 mod crew;
 mod domain;
+mod edges;
 mod energy;
 mod eventcount;
 mod journal;

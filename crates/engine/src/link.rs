@@ -187,6 +187,10 @@ impl<T: Send + 'static> Forward<T> for ItemsOut<T> {
         self.credits.always.set(self.credits.always.get() || always);
         self.credits.expect();
     }
+
+    fn sender(&self) {
+        self.staging.bringer.set(self.core.running().who);
+    }
 }
 
 impl<T> Outgoing for ItemsOut<T> {

@@ -32,6 +32,7 @@ pub struct Model {
     pub(crate) clocks: Vec<Hertz>,
     pub(crate) links: Vec<Arc<dyn Placed>>,
     pub(crate) shortest_link: Option<Time>,
+    pub(crate) control_delay: Option<Time>,
     pub(crate) partitions: Vec<Build>,
     pub(crate) audits: Vec<Box<dyn Audit>>,
 }
@@ -97,7 +98,7 @@ pub struct Headway {
 }
 
 impl Monitor {
-    /// Lets the run end at the end of its window, with what it has.
+    /// Lets the run end soon, with what it has.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
@@ -256,6 +257,21 @@ impl Model {
         self.links.push(placed);
         self.shortest_link = Some(self.shortest_link.map_or(spec.latency, |shortest| shortest.min(spec.latency)));
         (sender, receiver)
+    }
+
+    /// How long after it is asked for a new region, a stop or a failure takes effect ([`Context::region`](crate::Context::region)).
+    /// Partitions run no longer than this without each other. Unless it is stated, it is the latency of the shortest link of the
+    /// model; without links, a cycle of the fastest clock.
+    ///
+    /// # Panics
+    ///
+    /// If there is no delay: no partition could learn in time what another has asked for.
+    pub fn control_delay(&mut self, delay: Time) {
+        assert!(
+            delay > Time::ZERO,
+            "what a model asks of its run takes effect later, not at once: the delay must not be 0"
+        );
+        self.control_delay = Some(delay);
     }
 
     /// Declares the auditor of a journal, whose name stands in the outcome of a run that it ends. Take the journal to the scopes

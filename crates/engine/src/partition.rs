@@ -41,7 +41,8 @@ pub(crate) struct PartitionSpec {
     pub(crate) letterboxes: Arc<[Letterbox]>,
     pub(crate) delta_limit: usize,
     pub(crate) trace: Option<TraceSpec>,
-    pub(crate) alone: bool,
+    /// See [`Shared::alone`].
+    pub(crate) alone: Option<Time>,
     pub(crate) monitor: Monitor,
 }
 
@@ -192,7 +193,7 @@ impl Partition {
         domains.iter().map(|domain| domain.core.clock.edge(domain.next_cycle())).min().unwrap_or(Time::NEVER)
     }
 
-    fn run_domains(&mut self, end: Time) -> Option<Vec<String>> {
+    fn run_domains(&mut self, mut end: Time) -> Option<Vec<String>> {
         let ends = &self.shared.ends;
         let deliver = |wire: u32| ends.borrow().incoming(wire).deliver();
         let domains = self.domains.get_mut();
@@ -221,8 +222,10 @@ impl Partition {
             if ran == Ran::Livelock {
                 return Some(domain.livelock().map(|name| self.shared.path(name)).collect());
             }
-            if self.shared.alone && !self.shared.control.borrow().is_empty() {
-                return None;
+            if let Some(delay) = self.shared.alone
+                && let Some((asked, _)) = self.shared.control.borrow().first()
+            {
+                end = end.min(*asked + delay);
             }
         }
     }

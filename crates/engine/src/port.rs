@@ -58,6 +58,8 @@ pub(crate) trait Forward<T> {
     fn collect_credits(&self) {}
     /// Somebody is about to wait for a credit, or may `always` do so: each is to be handed out as it comes.
     fn expect_credits(&self, _always: bool) {}
+    /// Notes that the running context sends, for a report on a deadlock.
+    fn sender(&self);
 }
 
 /// What carries credits back from an inlet.
@@ -165,6 +167,11 @@ impl<T> Outlet<T> {
         self.room.iter().for_each(|room| room.ring(None));
     }
 
+    /// The running context is the one that sends from here.
+    pub(crate) fn expect_sender(&self) {
+        self.wire.sender();
+    }
+
     fn put(&self, lane: Lane, item: T, bytes: u64) {
         let start = self.scope.now().0.max(self.free_at.get());
         let leaves = start + self.bytes_per_cycle.map_or(0, |rate| bytes.div_ceil(rate));
@@ -240,8 +247,8 @@ impl<T: 'static> Inlet<T> {
         let inner = &*self.0;
         let here = inner.here[lane as usize].get();
         if here == 0 {
-            if !inner.has_consumer.replace(true) {
-                Lane::ALL.iter().for_each(|lane| inner.back.consumer(*lane));
+            if !inner.has_consumer.get() {
+                self.expect_consumer();
             }
             return None;
         }
@@ -257,6 +264,12 @@ impl<T: 'static> Inlet<T> {
         inner.passed.increment();
         inner.back.credit(lane);
         item
+    }
+
+    /// The running context is the one that takes what comes here.
+    pub(crate) fn expect_consumer(&self) {
+        self.0.has_consumer.set(true);
+        Lane::ALL.iter().for_each(|lane| self.0.back.consumer(*lane));
     }
 
     /// A look at the next item of `lane`.
@@ -440,6 +453,10 @@ impl<T: 'static> Forward<T> for LocalWire<T> {
         }
         let arrives = if from.index == to.index { arrives } else { to.clock.first_at(from.clock.edge(arrives)) };
         to.at(arrives, Due::Local(Rc::clone(inlet) as Rc<dyn Deliver>));
+    }
+
+    fn sender(&self) {
+        self.inlet.0.arrivals.0.expected.set(self.from.core.running().who);
     }
 }
 

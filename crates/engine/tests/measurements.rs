@@ -51,7 +51,7 @@ fn regions_follow_each_other_without_a_gap() {
     let names: Vec<&str> = run.regions.iter().map(|region| region.name.as_str()).collect();
     assert_eq!(names, ["start", "second"]);
     let (first, second) = (&run.regions[0], &run.regions[1]);
-    assert_eq!((first.start, first.end), (Time::ZERO, Time::nanos(10) + Time(1)));
+    assert_eq!((first.start, first.end), (Time::ZERO, Time::nanos(11)));
     assert_eq!((second.start, second.end), (first.end, Time::nanos(20) + Time(1)));
     assert_eq!((first.statistics.count("hits"), second.statistics.count("hits")), (10, 5));
     assert_eq!((first.statistics.average("level"), second.statistics.average("level")), (Some(2.0), Some(4.0)));
@@ -211,7 +211,7 @@ fn the_model_can_end_the_run() {
             }
         });
     });
-    assert_eq!((run.outcome, run.end), (Outcome::Stopped, Time::nanos(1_000) + Time(1)));
+    assert_eq!((run.outcome, run.end), (Outcome::Stopped, Time::nanos(1_001)));
 }
 
 #[test]

@@ -92,7 +92,8 @@ fn a_deadlock_across_a_link_is_explained_too() {
             model.partition(move |partition| {
                 let scope = partition.scope(clock);
                 let (outlet, inlet) = (scope.sender(outgoing), scope.receiver(incoming));
-                scope.serve(name, async move |_| {
+                scope.serve(name, async move |cx| {
+                    cx.takes(&inlet);
                     for item in 0.. {
                         outlet.send(Lane::Request, item, 8).await;
                         outlet.send(Lane::Request, item, 8).await;
@@ -103,7 +104,34 @@ fn a_deadlock_across_a_link_is_explained_too() {
         }
         let run = model.run(&RunOptions { threads, ..RunOptions::default() });
         let Outcome::Deadlock(report) = run.outcome else { panic!("{}", run.outcome) };
+        assert_eq!(report.circle, ["left", "right"], "{report}");
         assert!(report.to_string().contains("left waits for east.out.request.room"), "{report}");
+    }
+}
+
+#[test]
+fn whom_something_should_come_from_is_known_before_anything_has_come() {
+    for threads in [1, 2] {
+        let mut model = Model::new();
+        let clock = model.clock(Hertz::giga(1));
+        let spec = LinkSpec { latency: Time::nanos(5), capacity: 1, bytes_per_cycle: None };
+        let (to_right, at_right) = model.link::<u32>("east", spec);
+        let (to_left, at_left) = model.link::<u32>("west", spec);
+        // Each waits for the other to begin.
+        for (name, outgoing, incoming) in [("left", to_right, at_left), ("right", to_left, at_right)] {
+            model.partition(move |partition| {
+                let scope = partition.scope(clock);
+                let (outlet, inlet) = (scope.sender(outgoing), scope.receiver(incoming));
+                scope.spawn(name, async move |cx| {
+                    cx.sends(&outlet);
+                    let item = inlet.recv(Lane::Request).await;
+                    outlet.send(Lane::Request, item, 8).await;
+                });
+            });
+        }
+        let run = model.run(&RunOptions { threads, ..RunOptions::default() });
+        let Outcome::Deadlock(report) = run.outcome else { panic!("{}", run.outcome) };
+        assert_eq!(report.circle, ["left", "right"], "{report}");
     }
 }
 

@@ -43,6 +43,8 @@ struct Bus<T> {
 
 impl<T: Freight> Bus<T> {
     async fn run(mut self, cx: Context) {
+        self.from.iter().for_each(|inlet| cx.takes(inlet));
+        self.to.iter().for_each(|outlet| cx.sends(outlet));
         loop {
             while self.from.iter().all(Inlet::is_empty) {
                 self.bell.next().await;
@@ -58,7 +60,9 @@ impl<T: Freight> Bus<T> {
             let granted = self.turns.grant(|turn| way(turn).is_some_and(|to| to.has_room(place(turn).1)));
             let Some(turn) = granted else {
                 let since = cx.now().0;
-                self.bell.wait(seen + 1).await;
+                while self.bell.rest(seen + 1).await {
+                    self.explain(&cx);
+                }
                 self.blocked.add(cx.now().0 - since);
                 continue;
             };
@@ -69,6 +73,17 @@ impl<T: Freight> Bus<T> {
             let sent = to.try_send(lane, item, bytes);
             assert!(sent.is_ok(), "room that was seen stays: nobody else sends there");
             self.forwarded.increment();
+        }
+    }
+
+    /// Tells a report on a run that does not get on which stations this bus waits for.
+    fn explain(&self, cx: &Context) {
+        for inlet in &self.from {
+            for lane in Lane::ALL {
+                let Some(node) = inlet.front(lane).map(|head| head.to()) else { continue };
+                let to = &self.to[self.routes.port(node)];
+                cx.needs_of_receiver(format!("room for a message to node {}", node.0), to, lane);
+            }
         }
     }
 }

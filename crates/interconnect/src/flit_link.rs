@@ -38,9 +38,8 @@ pub fn flit_link<T: Freight>(spec: FlitLinkSpec, (from, here): (Inlet<T>, &Scope
     let credits = Rc::new([const { Cell::new(0) }; 3]);
     credits.iter().for_each(|lane| lane.set(spec.buffer));
     for lane in Lane::ALL {
-        let name = ["receive_request", "receive_reply", "receive_coherence"][lane as usize];
         let (arrives, to, give_back) = (arrives.clone(), to.clone(), give_back.clone());
-        there.serve(name, move |_| async move {
+        there.serve(RECEIVERS[lane as usize], move |_| async move {
             loop {
                 let (item, flits) = arrives.recv(lane).await;
                 let bytes = item.bytes();
@@ -65,11 +64,15 @@ pub fn flit_link<T: Freight>(spec: FlitLinkSpec, (from, here): (Inlet<T>, &Scope
         credits,
         turns: RoundRobin::new(Lane::ALL.len()),
         bell,
+        receivers: RECEIVERS.map(|name| format!("{}.{name}", there.path())),
         flits: here.counter("flits"),
         no_credit: here.counter("no_credit"),
     };
     here.serve("transmit", |cx| transmitter.run(cx));
 }
+
+/// The contexts that take messages out of the receiver's buffer, by lane.
+const RECEIVERS: [&str; 3] = ["receive_request", "receive_reply", "receive_coherence"];
 
 struct Transmitter<T> {
     spec: FlitLinkSpec,
@@ -78,6 +81,8 @@ struct Transmitter<T> {
     credits: Rc<[Cell<u64>; 3]>,
     turns: RoundRobin,
     bell: EventCount,
+    /// The paths of the contexts whose credits it needs, by lane.
+    receivers: [String; 3],
     flits: Counter,
     /// How often everything that could be sent had to wait for credits.
     no_credit: Counter,
@@ -85,6 +90,7 @@ struct Transmitter<T> {
 
 impl<T: Freight> Transmitter<T> {
     async fn run(mut self, cx: Context) {
+        cx.takes(&self.from);
         loop {
             let seen = self.bell.count();
             let head = |lane: Lane| self.from.front(lane).map(|item| self.spec.flits(item.bytes()));
@@ -95,7 +101,9 @@ impl<T: Freight> Transmitter<T> {
                 if !self.from.is_empty() {
                     self.no_credit.increment();
                 }
-                self.bell.wait(seen + 1).await;
+                while self.bell.rest(seen + 1).await {
+                    self.explain(&cx);
+                }
                 continue;
             };
             let (flits, charged) = (head(lane).unwrap_or(1), charge(lane).unwrap_or(1));
@@ -105,6 +113,14 @@ impl<T: Freight> Transmitter<T> {
             cx.pause(flits).await;
             self.flits.add(flits);
             self.cable.send(lane, (item, charged), 0).await;
+        }
+    }
+
+    /// Tells a report on a run that does not get on for whose credits the link waits.
+    fn explain(&self, cx: &Context) {
+        for lane in Lane::ALL.into_iter().filter(|lane| self.from.len(*lane) > 0) {
+            let what = format!("credits for the receiver's buffer, {} left", self.credits[lane as usize].get());
+            cx.needs(what, self.receivers[lane as usize].as_str());
         }
     }
 }

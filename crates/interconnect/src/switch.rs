@@ -75,6 +75,10 @@ impl<T: Freight> Switch<T> {
     }
 
     pub async fn run(mut self, cx: Context) {
+        for port in &self.ports {
+            cx.takes(&port.from);
+            cx.sends(&port.to);
+        }
         loop {
             while self.ports.iter().all(|port| port.from.is_empty()) {
                 self.bell.next().await;
@@ -84,12 +88,25 @@ impl<T: Freight> Switch<T> {
             self.link();
             if self.links.is_empty() {
                 let since = cx.now().0;
-                self.bell.wait(seen + 1).await;
+                while self.bell.rest(seen + 1).await {
+                    self.explain(&cx);
+                }
                 self.blocked.add(cx.now().0 - since);
                 continue;
             }
             cx.pause(self.spec.latency).await;
             self.forward();
+        }
+    }
+
+    /// Tells a report on a run that does not get on which outputs this switch waits for.
+    fn explain(&self, cx: &Context) {
+        for port in &self.ports {
+            for lane in Lane::ALL {
+                let Some(node) = port.from.front(lane).map(|head| head.to()) else { continue };
+                let to = &self.ports[self.routes.port(node)].to;
+                cx.needs_of_receiver(format!("room for a message to node {}", node.0), to, lane);
+            }
         }
     }
 

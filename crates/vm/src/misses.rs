@@ -1,7 +1,8 @@
 //! Translations that have been asked for below and have not come.
 
 use crate::{PageSize, Shootdown, Translate, TranslationId};
-use engine::{Level, Scope};
+use engine::{Context, Lane, Level, Scope};
+use interconnect::Sender;
 use mem::{Asid, PhysAddr, VirtAddr};
 
 /// A page that is being looked up below.
@@ -38,9 +39,12 @@ impl Misses {
         Misses { slots: vec![None; count], under_way: scope.level("misses_under_way") }
     }
 
-    /// How many pages are being looked up.
-    pub fn count(&self) -> usize {
-        self.slots.iter().flatten().count()
+    /// Tells a report on a run that does not get on that pages are awaited from `below`.
+    pub fn explain(&self, cx: &Context, below: &Sender<Translate>) {
+        let count = self.slots.iter().flatten().count();
+        if count > 0 {
+            cx.needs_of_receiver(format!("{count} translations"), below.outlet(), Lane::Request);
+        }
     }
 
     /// Whether the page of an address is being looked up, and under which number.

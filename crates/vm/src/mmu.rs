@@ -127,6 +127,12 @@ impl Mmu {
     }
 
     pub async fn run(mut self, cx: Context) {
+        self.each_port(|port| {
+            cx.takes(&port.from);
+            port.lanes.iter().for_each(|queue| cx.sends(queue.to.outlet()));
+        });
+        cx.takes(&self.answers);
+        self.orders.obeyed_by(&cx);
         loop {
             let seen = self.bell.count();
             let more = match self.cycle(cx.now().0) {
@@ -154,9 +160,8 @@ impl Mmu {
     /// Tells a report on a run that does not get on what this unit waits for.
     fn explain(&self, cx: &Context) {
         self.below.explain(cx);
-        if self.misses.count() > 0 {
-            cx.needs_of_receiver(format!("{} translations", self.misses.count()), self.below.outlet(), Lane::Request);
-        }
+        self.misses.explain(cx, &self.below);
+        self.each_port(|port| port.lanes.iter().for_each(|queue| queue.to.explain(cx)));
     }
 
     /// Takes what has come; says whether more could be looked up in the next cycle.

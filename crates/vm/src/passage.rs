@@ -101,12 +101,26 @@ impl Passage {
     }
 
     pub async fn run(mut self, cx: Context) {
+        [&self.from_above, &self.from_below].into_iter().for_each(|inlet| cx.takes(inlet));
+        cx.takes(&self.answers);
+        self.orders.obeyed_by(&cx);
         loop {
             let seen = self.bell.count();
             if let Err(wrong) = self.pass(cx.now().0) {
                 return cx.fail(wrong.to_string());
             }
-            self.bell.wait(seen + 1).await;
+            while self.bell.rest(seen + 1).await {
+                self.explain(&cx);
+            }
+        }
+    }
+
+    /// Tells a report on a run that does not get on what this hub waits for.
+    fn explain(&self, cx: &Context) {
+        self.ask.explain(cx);
+        [&self.up, &self.down].into_iter().flat_map(|way| &way.0).for_each(|(to, _)| to.explain(cx));
+        if !self.waiting.is_empty() {
+            cx.needs_of_receiver(format!("{} translations", self.waiting.len()), self.ask.outlet(), Lane::Request);
         }
     }
 

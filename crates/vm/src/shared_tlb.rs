@@ -110,6 +110,12 @@ impl SharedTlb {
     }
 
     pub async fn run(mut self, cx: Context) {
+        for asker in &self.askers {
+            cx.takes(&asker.from);
+            cx.sends(asker.to.outlet());
+        }
+        cx.takes(&self.answers);
+        self.orders.obeyed_by(&cx);
         loop {
             let seen = self.bell.count();
             let now = cx.now().0;
@@ -126,9 +132,20 @@ impl SharedTlb {
             }
             match more {
                 true => cx.pause(1).await,
-                false => self.bell.wait(seen + 1).await,
+                false => {
+                    while self.bell.rest(seen + 1).await {
+                        self.explain(&cx);
+                    }
+                }
             }
         }
+    }
+
+    /// Tells a report on a run that does not get on what this TLB waits for.
+    fn explain(&self, cx: &Context) {
+        self.below.explain(cx);
+        self.askers.iter().for_each(|asker| asker.to.explain(cx));
+        self.misses.explain(cx, &self.below);
     }
 
     /// Looks up as much as it can in a cycle; says whether that was the limit.

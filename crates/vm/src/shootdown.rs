@@ -5,7 +5,7 @@
 //! first, or they would be asked again and answer with what is to be forgotten: [`Shootdowns`] goes in stages.
 
 use crate::{PageSize, Roots};
-use engine::{Counter, Credits, EventCount, Histogram, Lane, Scope};
+use engine::{Context, Counter, Credits, EventCount, Histogram, Lane, Scope};
 use interconnect::{HEADER, Wire};
 use mem::{Asid, VirtAddr};
 
@@ -55,6 +55,14 @@ impl Orders {
         }
         let (obeyed, dropped) = (scope.counter("shootdowns"), scope.counter("shot_down"));
         Orders { control, current: None, obeyed, dropped }
+    }
+
+    /// Says that it is this context that obeys and answers, for reports on runs that do not get on.
+    pub fn obeyed_by(&self, cx: &Context) {
+        if let Some(control) = &self.control {
+            cx.takes(&control.from);
+            cx.sends(&control.to);
+        }
     }
 
     /// The next order, when the last has been answered.

@@ -52,7 +52,9 @@ pub fn walkers(
     let queue = scope.queue("queue", spec.queue);
     let bell = scope.eventcount("work");
     from.iter().for_each(|inlet| inlet.ring(&bell));
-    scope.serve("accept", |_| accept(from, queue.clone(), bell));
+    let walks = Rc::new(Walks { under_way: RefCell::new(vec![None; spec.walkers]), scope: scope.clone() });
+    let (questions, of_walks) = (queue.clone(), Rc::clone(&walks));
+    scope.serve("accept", |cx| accept(from, questions, bell, of_walks, cx));
     let method = match walk {
         Walk::Flat { latency } => Method::Flat(latency),
         Walk::Tables { memory, page_walk_cache } => {
@@ -64,7 +66,7 @@ pub fn walkers(
         queue,
         roots: roots.clone(),
         method,
-        under_way: RefCell::new(vec![None; spec.walkers]),
+        walks,
         begun: Cell::new(0),
         ended: scope.eventcount("ended"),
         walk_cycles: scope.histogram("walk_cycles"),
@@ -85,15 +87,21 @@ pub fn walkers(
 type Question = (usize, Translate);
 
 /// Takes questions in turn.
-async fn accept(from: Vec<Inlet<Translate>>, queue: Queue<Question>, bell: EventCount) {
+async fn accept(from: Vec<Inlet<Translate>>, queue: Queue<Question>, bell: EventCount, walks: Rc<Walks>, cx: Context) {
     let mut turns = RoundRobin::new(from.len());
+    from.iter().for_each(|inlet| cx.takes(inlet));
     loop {
         match turns.grant(|asker| from[asker].len(Lane::Request) > 0) {
             Some(asker) => {
                 let question = from[asker].try_recv(Lane::Request).expect("it was granted");
                 queue.send((asker, question)).await;
             }
-            None => bell.next().await,
+            None => {
+                let next = bell.count() + 1;
+                while bell.rest(next).await {
+                    walks.needs_end(&cx, |_| true);
+                }
+            }
         }
     }
 }
@@ -104,12 +112,32 @@ struct Shared {
     queue: Queue<Question>,
     roots: Roots,
     method: Method,
-    /// What each walker is looking for, and the number of its walk.
-    under_way: RefCell<Vec<Option<(Translate, u64)>>>,
+    walks: Rc<Walks>,
     begun: Cell<u64>,
     ended: EventCount,
     walk_cycles: Histogram,
     active: Level,
+}
+
+/// Walks that have begun and not ended.
+struct Walks {
+    /// Of each walker.
+    under_way: RefCell<Vec<Option<UnderWay>>>,
+    scope: Scope,
+}
+
+/// A walk that has begun.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    question: Translate,
+    number: u64,
+}
+
+impl UnderWay {
+    /// Whether it began before walk number `begun` and a shootdown is about it.
+    fn is_about(&self, what: &Shootdown, begun: u64) -> bool {
+        self.number < begun && what.covers(self.question.asid, self.question.virt)
+    }
 }
 
 enum Method {
@@ -133,7 +161,7 @@ impl Walker {
                     cx.pause(*latency).await;
                     told(&question)
                 }
-                Method::Tables(tables) => self.walk(tables, &question).await,
+                Method::Tables(tables) => self.walk(tables, &question, &cx).await,
             };
             let Translate { asid, virt, phys, .. } = question;
             let may_differ = || self.shared.roots.may_differ(asid, virt);
@@ -152,13 +180,13 @@ impl Walker {
     }
 
     /// Goes down the tables, from where the page-walk cache can take it.
-    async fn walk(&self, tables: &Tables, question: &Translate) -> Result<Translation, Mistranslation> {
+    async fn walk(&self, tables: &Tables, question: &Translate, cx: &Context) -> Result<Translation, Mistranslation> {
         let Translate { asid, virt, .. } = *question;
         let root = self.shared.roots.root(asid).ok_or(Mistranslation::NoTables { asid })?;
         let (mut table, mut level) = tables.begin(asid, virt).unwrap_or((root, TOP_LEVEL));
         loop {
             let at = entry_at(table, virt, level);
-            let entry = tables.read(self.number, asid, at).await;
+            let entry = tables.read(self.number, asid, at, cx).await;
             if !entry.is_present() {
                 return Err(Mistranslation::NotPresent { asid, virt, level, at, entry: entry.0 });
             }
@@ -176,12 +204,12 @@ impl Walker {
     fn begin(&self, question: Translate) {
         let number = self.shared.begun.get();
         self.shared.begun.set(number + 1);
-        self.shared.under_way.borrow_mut()[self.number] = Some((question, number));
+        self.shared.walks.under_way.borrow_mut()[self.number] = Some(UnderWay { question, number });
         self.shared.active.rise();
     }
 
     fn end(&self) {
-        self.shared.under_way.borrow_mut()[self.number] = None;
+        self.shared.walks.under_way.borrow_mut()[self.number] = None;
         self.shared.active.fall();
         self.shared.ended.advance();
     }
@@ -241,7 +269,7 @@ impl Tables {
     }
 
     /// Reads an entry.
-    async fn read(&self, walker: usize, asid: Asid, at: PhysAddr) -> Entry {
+    async fn read(&self, walker: usize, asid: Asid, at: PhysAddr, cx: &Context) -> Entry {
         let line = Bytes(LINE as u64);
         let mask = Mask::range(at.offset_in(line).0 as usize, 8);
         let request = Request {
@@ -259,7 +287,9 @@ impl Tables {
         let came = &self.reads[walker].came;
         let seen = came.count();
         self.memory.send(Lane::Request, request, HEADER).await;
-        came.wait(seen + 1).await;
+        while came.rest(seen + 1).await {
+            cx.needs_of_receiver(format!("the entry of a page table at {:#x}", at.0), &self.memory, Lane::Request);
+        }
         self.reads[walker].entry.get()
     }
 
@@ -302,6 +332,7 @@ fn entry_of(reply: &Reply) -> Entry {
 
 /// Obeys shootdowns: what walks find that began before is not to be relied on, so those have to end first.
 async fn forget(shared: Rc<Shared>, mut orders: Orders, bell: EventCount, cost: Cycles, cx: Context) {
+    orders.obeyed_by(&cx);
     loop {
         let Some(order) = orders.next() else {
             bell.next().await;
@@ -310,8 +341,11 @@ async fn forget(shared: Rc<Shared>, mut orders: Orders, bell: EventCount, cost: 
         let dropped = shared.forget(&order);
         let begun = shared.begun.get();
         cx.pause(cost).await;
-        while shared.is_walking(&order, begun) {
-            shared.ended.next().await;
+        while shared.walks.are_about(&order, begun) {
+            let next = shared.ended.count() + 1;
+            while shared.ended.rest(next).await {
+                shared.walks.needs_end(&cx, |walk| walk.is_about(&order, begun));
+            }
         }
         orders.dropped.add((dropped + shared.forget(&order)) as u64);
         orders.answer(|_| false);
@@ -325,11 +359,21 @@ impl Shared {
             Method::Tables(tables) => tables.forget(what),
         }
     }
+}
 
-    /// Whether a walk is under way that began before walk number `begun` and that this is about.
-    fn is_walking(&self, what: &Shootdown, begun: u64) -> bool {
-        let about =
-            |(question, number): &(Translate, u64)| *number < begun && what.covers(question.asid, question.virt);
-        self.under_way.borrow().iter().flatten().any(about)
+impl Walks {
+    /// Whether a walk is under way that began before walk number `begun` and that a shootdown is about.
+    fn are_about(&self, what: &Shootdown, begun: u64) -> bool {
+        self.under_way.borrow().iter().flatten().any(|walk| walk.is_about(what, begun))
+    }
+
+    /// Tells a report on a run that does not get on that some walks have to end first.
+    fn needs_end(&self, cx: &Context, which: impl Fn(&UnderWay) -> bool) {
+        for (number, walk) in self.under_way.borrow().iter().enumerate() {
+            if let Some(walk) = walk.as_ref().filter(|walk| which(walk)) {
+                let walker = self.scope.scope(("walker", number)).path();
+                cx.needs(format!("the end of the walk to page {:#x}", walk.question.virt.0), walker);
+            }
+        }
     }
 }

@@ -61,6 +61,9 @@ pub struct Directory {
     /// Blocks that are still to be given up, and those that are not gone yet.
     forget: VecDeque<LineAddr>,
     leaving: BTreeSet<LineAddr>,
+    /// For each block with a transaction in flight, the neighbours that have been asked for something and have not answered. Only
+    /// looked up, and sorted for reports.
+    asked: FxHashMap<LineAddr, Vec<Node>>,
     log: Log,
     store_log: Log,
     sends: Vec<Msg<LINE>>,
@@ -105,6 +108,7 @@ impl Directory {
             flushing: 0,
             forget: VecDeque::new(),
             leaving: BTreeSet::new(),
+            asked: FxHashMap::default(),
             log: Log::new(table, history),
             store_log: Log::new(store.table(), 0),
             sends: Vec::new(),
@@ -184,6 +188,15 @@ impl Directory {
         self.flushing == 0 && self.leaving.is_empty()
     }
 
+    /// Blocks with a transaction in flight, in order: each with its state, and the neighbours that have been asked and have not answered.
+    pub fn under_way(&self) -> Vec<(LineAddr, &'static str, Vec<Node>)> {
+        let state = |block| self.table.states[self.line(block).state as usize];
+        let mut blocks: Vec<_> =
+            self.asked.iter().map(|(block, nodes)| (*block, state(*block), nodes.clone())).collect();
+        blocks.sort_unstable_by_key(|(block, ..)| *block);
+        blocks
+    }
+
     /// Where a line lies, as far as that is known before anything is done.
     pub fn at(&self, line: LineAddr) -> PhysAddr {
         match (&self.bytes, &self.room) {
@@ -226,10 +239,19 @@ impl Directory {
             return Ok(false);
         }
         self.known.insert(block, line);
+        if msg.lane() == Lane::Reply
+            && let Some(asked) = self.asked.get_mut(&block)
+            && let Some(at) = asked.iter().position(|node| *node == msg.from)
+        {
+            asked.swap_remove(at);
+        }
         for send in sends.drain(..) {
             if send.to == self.store_place.me {
                 self.obey(&send)?;
             } else if send.to != self.place.me {
+                if send.lane() != Lane::Reply {
+                    self.asked.entry(block).or_default().push(send.to);
+                }
                 self.out.push(send);
             } else if send.kind == Kind::Done {
                 self.flushing -= 1;
@@ -270,6 +292,9 @@ impl Directory {
     /// Sees to it that those try again who waited for what has changed.
     fn settle(&mut self, block: LineAddr, before: u8, after: u8) {
         let gone = after == self.nothing.state;
+        if self.at_rest[after as usize] {
+            self.asked.remove(&block);
+        }
         if gone {
             self.known.remove(&block);
             self.leaving.remove(&block);

@@ -13,7 +13,7 @@ pub use directory::{Access, Directory, Extent};
 
 use crate::{dram::Dram, memory};
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope, Series};
-use interconnect::{Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane};
+use interconnect::{Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane, name_of};
 use mem::{Block, LINE};
 use protocol::{Controller, Impossible, Kind, Msg, Node, Place};
 use std::rc::Rc;
@@ -91,12 +91,17 @@ impl Level {
 
     pub async fn run(mut self, cx: Context) {
         let mut messages = 0;
+        cx.known_as(name_of(self.me));
+        self.from.iter().for_each(|inlet| cx.takes(inlet));
         loop {
             match self.next() {
                 Ok(true) => self.respond(cx.now().0),
                 Ok(false) => {
                     messages = 0;
-                    self.bell.next().await;
+                    let next = self.bell.count() + 1;
+                    while self.bell.rest(next).await {
+                        self.explain(&cx);
+                    }
                     continue;
                 }
                 Err(hole) => return cx.fail(hole.to_string()),
@@ -106,6 +111,16 @@ impl Level {
                 messages = 0;
                 cx.pause(self.pace.cycles).await;
             }
+        }
+    }
+
+    /// Tells a report on a run that does not get on what this level waits for.
+    fn explain(&self, cx: &Context) {
+        self.ways.explain(cx);
+        self.answers.explain(cx);
+        for (block, state, nodes) in self.directory.under_way() {
+            let needs = |node| cx.needs(format!("block {:#x}, which is in state {state}", block.0), name_of(node));
+            nodes.into_iter().for_each(needs);
         }
     }
 

@@ -5,6 +5,7 @@ mod iommu;
 mod mmu;
 mod passage;
 mod random;
+mod reports;
 mod shootdown;
 mod tables;
 mod tlb;

@@ -73,6 +73,13 @@ void open_program(const Program *program, const Options *options)
     arrays_open(options->copies);
 }
 
+size_t compute_units(void)
+{
+    cl_uint units;
+    CL(clGetDeviceInfo(gpu.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
+    return units;
+}
+
 // --- Launches --------------------------------------------------------------------------------------------------
 
 static size_t round_up(size_t count, size_t unit) { return (count + unit - 1) / unit * unit; }

@@ -32,6 +32,7 @@ typedef enum {
 
 typedef struct {
     size_t size[3];      // what `--size AxBxC` said; 0 for what it left out
+    const char *graph;   // what `--graph` said: a kind of graph or a file
     unsigned iterations; // steps of a program that repeats itself
     unsigned threads;    // of the CPU's share and of the reference
     unsigned cpu_share;  // per cent of the work that the CPU does itself
@@ -43,6 +44,14 @@ typedef struct {
     bool corrupt;        // flip a bit of the result first: the comparison must notice
 } Options;
 
+// A size with a name of its own. `paper-KEY` is what the paper with that key in docs/papers.md has, `scaled-KEY` a part of it for
+// quick runs; README.md says which part, and which caches go with it.
+typedef struct {
+    const char *name;
+    size_t size[3];
+} Preset;
+#define MAX_PRESETS 6
+
 typedef struct {
     const char *name;
     const char *about;
@@ -50,9 +59,11 @@ typedef struct {
     // `tiny` is for tests; `small` for a CPU in time, a few million instructions of it; `full` for a GPU in time; `usual` is
     // what the suite that the program comes from is run with. Without `full`, `small` is the default.
     size_t tiny[3], small[3], full[3], usual[3];
+    Preset presets[MAX_PRESETS]; // the others
     unsigned iterations; // the default; 0 if the program does not repeat itself
     size_t chunk;        // the default, in what `chunk_means` says; 0 if the CPU does not share the work
     const char *chunk_means;
+    const char *graph;      // the kind of graph that it is made for, the default of `--graph`; NULL if it uses none
     const char *part;       // what `--region` can be told: a part that is worth measuring by itself
     const char *variant;    // what `--variant` can be told: another way to do the same on the GPU
     const char *variant_means;
@@ -82,6 +93,9 @@ _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)
 size_t cells(size_t a, size_t b, size_t c);
 
 // --- The GPU ---------------------------------------------------------------------------------------------------
+
+// Compute units of the device.
+size_t compute_units(void);
 
 // Shared virtual memory: the CPU and kernels use the same pointers. Freed when the program ends.
 void *svm_alloc(size_t count, size_t element_size);

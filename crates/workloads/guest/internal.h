@@ -10,6 +10,7 @@ typedef struct {
     size_t values;   // compared
     double worst;    // error that was still right, in units in the last place
     char wrong[200]; // the first comparison that failed; empty if none did
+    size_t nodes;    // of a graph from a file, where `--size` does not say it
 } Verdict;
 extern Verdict verdict;
 

@@ -86,6 +86,8 @@ static void help(const Program *program)
     print_named_size("tiny", program->tiny);
     print_named_size("small", program->small);
     print_named_size("usual", program->usual);
+    for (size_t i = 0; i < MAX_PRESETS && program->presets[i].name; i++)
+        print_named_size(program->presets[i].name, program->presets[i].size);
     printf(")\n");
     if (program->iterations)
         printf("  --iterations N    how many steps (default %u)\n", program->iterations);
@@ -93,6 +95,10 @@ static void help(const Program *program)
         printf("  --cpu-share P     how many per cent of the work the CPU does (default 0)\n");
         printf("  --chunk N         %s that a thread takes at a time (default %zu)\n", program->chunk_means, program->chunk);
     }
+    if (program->graph)
+        printf("  --graph WHICH     `uniform`, `rmat`, `road`, or a file, *.gr of DIMACS or *.mtx of Matrix Market, which\n"
+               "                    decides on the nodes (default %s)\n",
+               program->graph);
     if (program->kernels)
         printf("  --copies HOW      what lets the GPU use arrays of the CPU: `explicit`, writes and reads of buffers;\n"
                "                    `mapped` (default), maps of shared memory; `none` where both may touch it any time\n");
@@ -140,6 +146,13 @@ static void parse_size(const Program *program, const char *text, size_t size[3])
             memcpy(size, named[i].size, 3 * sizeof *size);
             return;
         }
+    for (size_t i = 0; i < MAX_PRESETS && program->presets[i].name; i++)
+        if (strcmp(text, program->presets[i].name) == 0) {
+            memcpy(size, program->presets[i].size, 3 * sizeof *size);
+            return;
+        }
+    bool numeric = *text >= '0' && *text <= '9';
+    require(numeric, "--size %s: a number is needed, or one of the names that --help lists", text);
     const char *rest = text;
     for (int i = 0; i < 3; i++) {
         size[i] = number("--size", rest, &rest);
@@ -187,6 +200,7 @@ static bool parse_flag(const Program *program, const char *option, Options *opti
 static Options parse(const Program *program, char **arguments)
 {
     Options options = {.iterations = program->iterations, .threads = 4, .chunk = program->chunk, .check = true};
+    options.graph = program->graph;
     memcpy(options.size, default_size(program), sizeof options.size);
     for (; *arguments; arguments++) {
         const char *option = *arguments;
@@ -197,9 +211,10 @@ static Options parse(const Program *program, char **arguments)
         bool iterates = strcmp(option, "--iterations") == 0 && program->iterations;
         bool copies = strcmp(option, "--copies") == 0 && program->kernels;
         bool regions = strcmp(option, "--region") == 0 && program->part;
+        bool graphs = strcmp(option, "--graph") == 0 && program->graph;
         bool varies = strcmp(option, "--variant") == 0 && program->variant;
         bool sizes = strcmp(option, "--size") == 0, threads = strcmp(option, "--threads") == 0;
-        bool known = shares || chunks || iterates || copies || regions || varies || sizes || threads;
+        bool known = shares || chunks || iterates || copies || regions || graphs || varies || sizes || threads;
         require(known, "there is no option '%s'; see --help", option);
         const char *value = *++arguments;
         require(value != NULL, "%s needs a value", option);
@@ -213,6 +228,8 @@ static Options parse(const Program *program, char **arguments)
             options.iterations = (unsigned)whole_number(option, value, 1000000);
         else if (copies)
             options.copies = parse_copies(value);
+        else if (graphs)
+            options.graph = value;
         else if (regions)
             require(options.part_only = strcmp(value, program->part) == 0, "--region %s: only `%s` is known", value,
                     program->part);
@@ -240,7 +257,8 @@ static int run(const Program *program, const Options *options)
         printf("%s region: %.9f s\n", program->name, region.end - region.begin);
 
     printf("%s size ", program->name);
-    print_size(stdout, options->size);
+    size_t size[3] = {verdict.nodes ? verdict.nodes : options->size[0], options->size[1], options->size[2]};
+    print_size(stdout, size);
     if (!options->check) {
         printf(": not checked\n");
         return 0;

@@ -27,6 +27,14 @@ pub struct Workload {
     pub run: fn(Size, &mut dyn Gpu) -> Result<Checked, WorkloadError>,
 }
 
+impl Workload {
+    /// Whether its workgroups wait for each other inside a kernel. Then all of them must be resident, and how many
+    /// instructions they execute depends on how long they wait.
+    pub fn waits_across_workgroups(&self) -> bool {
+        self.source.contains("grid_barrier(")
+    }
+}
+
 /// How much to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Size {

@@ -45,6 +45,63 @@ fn inputs_are_those_of_the_workload_without_its_host_program() {
     assert_eq!(expected("bitonic-sort"), keys[1024].to_string());
 }
 
+/// The workloads of each paper, whose sizes go by the paper's key.
+const PAPERS: [(&str, &[&str]); 2] = [
+    (
+        "halcone",
+        &[
+            "aes",
+            "atax",
+            "bfs",
+            "bicg",
+            "bitonic-sort",
+            "fir",
+            "floyd-warshall",
+            "matmul",
+            "max-pooling",
+            "relu",
+            "convolution",
+            "xtreme1",
+            "xtreme2",
+            "xtreme3",
+        ],
+    ),
+    (
+        "umh",
+        &[
+            "black-scholes",
+            "dct",
+            "haar-wavelet",
+            "floyd-warshall",
+            "fast-walsh",
+            "histogram",
+            "matmul",
+            "transpose",
+            "mersenne-twister",
+            "reduction",
+            "radix-sort",
+            "convolution",
+            "sobel",
+            "scan",
+        ],
+    ),
+];
+
+#[test]
+fn every_workload_of_a_paper_has_its_size_and_a_scaled_one() {
+    for (paper, names) in PAPERS {
+        for name in names {
+            let Ran { code, out } = inside(name, &["--", "--help"]);
+            assert_eq!(code, Some(0), "{name}: {out}");
+            for size in ["paper", "scaled"] {
+                assert!(out.contains(&format!("; `{size}-{paper}` is ")), "{name} has no size {size}-{paper}: {out}");
+            }
+        }
+    }
+    let Ran { code, out } = inside("transpose", &["--", "--size", "scaled-umh"]);
+    assert_eq!((code, out.as_str()), (Some(0), "transpose size 256x256: right (max error 0 ulp)\n"));
+}
+
 #[test]
 fn every_workload_is_right_on_four_gpus() {
     for workload in ALL {

@@ -134,6 +134,7 @@ const Program aes_program = {
     .size_means = "blocks of 16 bytes",
     .tiny = {200},
     .full = {200000},
+    .presets = {{"paper-halcone", {2218750}}, {"scaled-halcone", {138672}}},
     .kernels = &kernels,
     .run = run,
 };

@@ -1,16 +1,26 @@
 // Breadth-first search: irregular, divergent, and the host must look at a flag after every level.
 #include "bfs.h"
 
+#include "graph.h"
+
+#include <string.h>
+
 KERNELS(bfs);
+
+static Graph directed_graph(size_t nodes)
+{
+    require(nodes <= 1 << 26, "--size %zu: up to 2^26 nodes can be searched", nodes);
+    Random random = seeded(9);
+    uint32_t *starts = random_starts(&random, nodes);
+    return (Graph){nodes, starts[nodes], starts, random_edges(&random, starts[nodes], nodes)};
+}
 
 static void run(const Options *options)
 {
-    size_t nodes = options->size[0];
-    require(nodes <= 1 << 26, "--size %zu: up to 2^26 nodes can be searched", nodes);
-    Random random = seeded(9);
-    const uint32_t *starts = random_starts(&random, nodes);
-    size_t edge_count = starts[nodes];
-    const uint32_t *edges = random_edges(&random, edge_count, nodes);
+    bool directed = strcmp(options->graph, "directed") == 0;
+    Graph graph = directed ? directed_graph(options->size[0]) : make_graph(options, 9);
+    size_t nodes = graph.nodes;
+    const uint32_t *starts = graph.starts, *edges = graph.edges;
     uint32_t *levels = input_array(uint32_t, nodes), *changed = svm_array(uint32_t, 1);
     for (size_t n = 0; n < nodes; n++)
         levels[n] = n == 0 ? 0 : UNREACHED;
@@ -41,11 +51,13 @@ static void run(const Options *options)
 const Program bfs_program = {
     .name = "bfs",
     .about = "finds every node's distance from the first in a random graph, one launch per level",
-    .size_means = "nodes, with 0 to 15 edges from each",
+    .size_means = "nodes, in a directed graph with 0 to 15 edges from each",
     .tiny = {500},
     .small = {8192},
     .full = {150000},
     .usual = {65536},
+    .presets = {{"paper-halcone", {15100000}}, {"scaled-halcone", {944000}}},
+    .graph = "directed",
     .kernels = &kernels,
     .run = run,
 };

@@ -47,6 +47,7 @@ const Program bitonic_sort_program = {
     .size_means = "keys, a power of two",
     .tiny = {2048},
     .full = {1 << 19},
+    .presets = {{"paper-halcone", {1 << 23}}, {"scaled-halcone", {1 << 19}}},
     .kernels = &kernels,
     .run = run,
 };

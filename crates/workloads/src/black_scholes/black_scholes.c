@@ -72,6 +72,7 @@ const Program black_scholes_program = {
     .size_means = "options",
     .tiny = {500},
     .full = {500000},
+    .presets = {{"paper-umh", {1 << 21}}, {"scaled-umh", {1 << 17}}},
     .kernels = &kernels,
     .run = run,
 };

@@ -58,6 +58,10 @@ const Program convolution_program = {
     .size_means = "WIDTHxHEIGHT in pixels, or the side of a square",
     .tiny = {61, 35},
     .full = {1000, 700},
+    .presets = {{"paper-halcone", {4256, 4256}},
+                {"scaled-halcone", {1064, 1064}},
+                {"paper-umh", {512, 512}},
+                {"scaled-umh", {128, 128}}},
     .kernels = &kernels,
     .run = run,
 };

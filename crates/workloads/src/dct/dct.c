@@ -81,6 +81,7 @@ const Program dct_program = {
     .size_means = "the side of the image in pixels, a multiple of 8",
     .tiny = {64},
     .full = {1024},
+    .presets = {{"paper-umh", {1024}}, {"scaled-umh", {256}}},
     .kernels = &kernels,
     .run = run,
 };

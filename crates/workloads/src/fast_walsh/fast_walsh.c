@@ -47,6 +47,7 @@ const Program fast_walsh_program = {
     .size_means = "N for 2^N floats",
     .tiny = {10},
     .full = {20},
+    .presets = {{"paper-umh", {18}}, {"scaled-umh", {14}}},
     .kernels = &kernels,
     .run = run,
 };

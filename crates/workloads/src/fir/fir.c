@@ -34,6 +34,7 @@ const Program fir_program = {
     .size_means = "samples",
     .tiny = {600},
     .full = {1 << 20},
+    .presets = {{"paper-halcone", {1 << 23}}, {"scaled-halcone", {1 << 19}}},
     .kernels = &kernels,
     .run = run,
 };

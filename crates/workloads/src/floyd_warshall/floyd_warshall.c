@@ -67,6 +67,10 @@ const Program floyd_warshall_program = {
     .size_means = "NODESxMAPS, or the nodes of one map; nodes are a multiple of 64",
     .tiny = {64, 1},
     .full = {128, 32},
+    .presets = {{"paper-halcone", {2048, 1}},
+                {"scaled-halcone", {512, 1}},
+                {"paper-umh", {256, 1}},
+                {"scaled-umh", {64, 1}}},
     .kernels = &kernels,
     .run = run,
 };

@@ -42,6 +42,7 @@ const Program histogram_program = {
     .size_means = "bytes, a multiple of 4",
     .tiny = {8000},
     .full = {1 << 24},
+    .presets = {{"paper-umh", {2048 * 2048}}, {"scaled-umh", {512 * 512}}},
     .kernels = &kernels,
     .run = run,
 };

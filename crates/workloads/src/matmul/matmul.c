@@ -91,6 +91,7 @@ const Program matmul_program = {
     .small = {64},
     .full = {512},
     .usual = {256},
+    .presets = {{"paper-halcone", {4096}}, {"scaled-halcone", {1024}}, {"paper-umh", {1024}}, {"scaled-umh", {256}}},
     .chunk = TILE,
     .chunk_means = "rows",
     .variant = "plain",

@@ -38,6 +38,7 @@ const Program reduction_program = {
     .size_means = "elements",
     .tiny = {3000},
     .full = {(1 << 22) + 77},
+    .presets = {{"paper-umh", {1 << 21}}, {"scaled-umh", {1 << 17}}},
     .kernels = &kernels,
     .run = run,
 };

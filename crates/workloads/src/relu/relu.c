@@ -30,6 +30,7 @@ const Program relu_program = {
     .size_means = "elements",
     .tiny = {777},
     .full = {(1 << 22) + 321},
+    .presets = {{"paper-halcone", {1 << 23}}, {"scaled-halcone", {1 << 19}}},
     .kernels = &kernels,
     .run = run,
 };

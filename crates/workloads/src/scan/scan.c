@@ -43,6 +43,7 @@ const Program scan_program = {
     .size_means = "elements",
     .tiny = {1500},
     .full = {(1 << 20) + 555},
+    .presets = {{"paper-umh", {1 << 21}}, {"scaled-umh", {1 << 17}}},
     .kernels = &kernels,
     .run = run,
 };

@@ -32,6 +32,7 @@ const Program transpose_program = {
     .size_means = "WIDTHxHEIGHT, or the side of a square",
     .tiny = {50, 37},
     .full = {2000, 1200},
+    .presets = {{"paper-umh", {1024, 1024}}, {"scaled-umh", {256, 256}}},
     .kernels = &kernels,
     .run = run,
 };

@@ -1,0 +1,58 @@
+// The Xtreme programs of `[halcone 4.3.2]`: vectors in slices, one for each compute unit, and one kernel whose steps are
+// separated by barriers of the whole grid. All workgroups must be resident: there is one of 256 work-items for each
+// compute unit.
+#ifndef XTREME_H
+#define XTREME_H
+
+#include "guest.h"
+
+#include <string.h>
+
+#define GROUP 256
+
+typedef struct {
+    size_t count, units, gpus;
+    float *a, *b, *c, *seen;
+    uint32_t *arrived;
+    float *first_a, *first_c; // what a and c hold at first
+} Vectors;
+
+static Vectors make_vectors(const Options *options, uint64_t seed)
+{
+    size_t count = options->size[0], units = options->size[1] ? options->size[1] : compute_units();
+    size_t gpus = options->size[2] ? options->size[2] : 1;
+    require(units <= 1024, "--size: %zu compute units; there can be up to 1024", units);
+    require(units % gpus == 0, "--size: %zu compute units can't be shared out evenly to %zu GPUs", units, gpus);
+    require(count <= 1 << 26, "--size %zu: vectors of up to 2^26 elements can be computed", count);
+    Vectors vectors = {.count = count, .units = units, .gpus = gpus};
+    Random random = seeded(seed);
+    vectors.a = random_floats(&random, count, -1.0f, 1.0f);
+    vectors.b = random_floats(&random, count, -1.0f, 1.0f);
+    vectors.c = random_floats(&random, count, -1.0f, 1.0f);
+    vectors.seen = svm_array(float, units * GROUP);
+    vectors.arrived = input_array(uint32_t, 1);
+    *vectors.arrived = 0;
+    if (options->check) {
+        vectors.first_a = host_array(float, count), vectors.first_c = host_array(float, count);
+        memcpy(vectors.first_a, vectors.a, count * sizeof(float));
+        memcpy(vectors.first_c, vectors.c, count * sizeof(float));
+    }
+    return vectors;
+}
+
+static size_t slice_length(const Vectors *v) { return ((v->count + v->units - 1) / v->units + 31) / 32 * 32; }
+
+// What work-items read at the beginning. Where the results are mapped.
+static void check_seen(const Vectors *v)
+{
+    float *expected = host_array(float, v->units * GROUP);
+    for (size_t group = 0; group < v->units; group++) {
+        size_t slice = group % v->gpus * (v->units / v->gpus) + group / v->gpus;
+        size_t first = slice * slice_length(v), end = first + slice_length(v);
+        for (size_t i = first; i < end && i < v->count; i++)
+            expected[group * GROUP + (i - first) % GROUP] += v->first_a[i] + v->b[i] + v->first_c[i];
+    }
+    check_equal("seen", v->seen, expected, v->units * GROUP);
+}
+
+#endif

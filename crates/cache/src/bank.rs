@@ -25,7 +25,7 @@ use waiting::slots;
 use crate::array::{Array, Way};
 use engine::{Counter, Level, Matrix, Scope};
 use interconnect::WHOLE;
-use mem::{Block, LINE, LineAddr};
+use mem::{Block, LINE, LineAddr, WaitingRoom};
 use protocol::{Access, Cell, Impossible, Kind, Lane, Line, Log, Msg, Place, Table, look, perform};
 use rustc_hash::FxHashMap;
 use std::{
@@ -87,9 +87,6 @@ enum Where {
 /// bit set for probes and another for orders.
 type Slot = LineAddr;
 
-/// A line's messages that wait, in their order.
-type Queue = VecDeque<(Msg<LINE>, u8)>;
-
 /// What a message meets: its event and the cell, if the protocol has one for it.
 type Met = Option<(u8, &'static Cell)>;
 
@@ -118,13 +115,12 @@ pub struct Bank {
     /// Lines with something under way, and those of them whose home is a peer.
     busy: usize,
     busy_away: usize,
-    waiting: FxHashMap<Slot, Queue>,
+    /// Messages that wait, each with the number of its lanes.
+    waiting: WaitingRoom<(Msg<LINE>, u8)>,
     /// Whether probes, orders and requests wait apart.
     apart: bool,
     /// Whether those above can be told to ask again.
     nacks: bool,
-    /// Queues that are empty, to be used again.
-    spare: Vec<Queue>,
     /// How many messages wait, and how many of those for lines whose home is a peer.
     waits: usize,
     waits_away: usize,
@@ -133,8 +129,6 @@ pub struct Bank {
     need_mshr: VecDeque<Slot>,
     /// Lines whose first message needs places in the write-back queue.
     need_write_back: VecDeque<(Slot, Aside)>,
-    /// Lines whose first message is to be tried again.
-    again: VecDeque<Slot>,
     /// A sweep over all lines: the messages still to be shown, and how many are to be answered.
     sweep: VecDeque<Msg<LINE>>,
     swept: usize,
@@ -190,16 +184,14 @@ impl Bank {
             landing: 0,
             busy: 0,
             busy_away: 0,
-            waiting: FxHashMap::default(),
+            waiting: WaitingRoom::default(),
             apart: table.events.iter().any(|event| ["Retry", "CoreFlush"].contains(event)),
             nacks: table.actions.contains(&"Nack"),
-            spare: Vec::new(),
             waits: 0,
             waits_away: 0,
             need_way: FxHashMap::default(),
             need_mshr: VecDeque::new(),
             need_write_back: VecDeque::new(),
-            again: VecDeque::new(),
             sweep: VecDeque::new(),
             swept: 0,
             leaving: BTreeSet::new(),
@@ -231,27 +223,21 @@ impl Bank {
         if msg.lane() == Lane::Reply {
             return match self.attempt(&msg)? {
                 Ok(()) => Ok(Offer::Taken),
-                Err(_) => Err(Box::new(Impossible {
-                    table: self.table.name,
-                    state: "?",
-                    event: format!("{:?}", msg.kind),
-                    why: "an answer was made to wait".to_owned(),
-                    history: Vec::new(),
-                })),
+                Err(_) => Err(Impossible::stalled_answer(self.table, self.state(msg.line), msg.kind)),
             };
         }
         let own_place = self.is_away(msg.line) && self.waits_away + 1 >= self.spec.waiting;
         // What those below want, and what comes back from above, must get through whatever is asked from above.
         if msg.lane() == Lane::Request && (own_place || !self.has_places(lanes)) {
             // It could be answered at once only if nothing waits before it.
-            if self.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
+            if self.waiting.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
                 return Ok(self.turn_away(&msg));
             }
             self.count(&msg, lanes, if self.began { Came::Miss } else { Came::Hit });
             return Ok(Offer::Taken);
         }
-        if self.is_awaited(self.slot(&msg)) {
-            if msg.lane() == Lane::Request && self.waiting[&self.slot(&msg)].len() >= self.spec.join_queue {
+        if self.waiting.is_awaited(self.slot(&msg)) {
+            if msg.lane() == Lane::Request && self.waiting.len(self.slot(&msg)) >= self.spec.join_queue {
                 self.join_full.increment();
                 return Ok(self.turn_away(&msg));
             }
@@ -308,7 +294,7 @@ impl Bank {
 
     /// Whether a line has something under way, or messages wait for it.
     pub fn is_busy(&self, line: LineAddr) -> bool {
-        !self.at_rest[self.line(self.find(line), line).state as usize] || self.is_awaited(line)
+        !self.at_rest[self.line(self.find(line), line).state as usize] || self.waiting.is_awaited(line)
     }
 
     /// Whether those below want lines back: that must get through whatever is asked from above.
@@ -339,8 +325,8 @@ impl Bank {
     pub fn unlock(&mut self) {
         let Some(line) = self.locked.take() else { return };
         for slot in slots(line).into_iter().filter(|slot| *slot != line) {
-            if self.is_awaited(slot) {
-                self.again.push_back(slot);
+            if self.waiting.is_awaited(slot) {
+                self.waiting.wake_once_more(slot);
             }
         }
     }
@@ -385,6 +371,10 @@ impl Bank {
                 Where::Nowhere => {}
             }
         }
+    }
+
+    fn state(&self, line: LineAddr) -> u8 {
+        self.line(self.find(line), line).state
     }
 
     fn look(&self, line: &Line<LINE>, msg: &Msg<LINE>) -> Met {
@@ -511,13 +501,9 @@ impl Bank {
             && !self.need_way.is_empty()
             && let Some(lines) = self.need_way.remove(&self.array.set(tag))
         {
-            self.again.extend(lines);
+            lines.into_iter().for_each(|slot| self.waiting.wake_once_more(slot));
         }
-        for slot in slots(tag) {
-            if self.is_awaited(slot) && !self.again.contains(&slot) {
-                self.again.push_back(slot);
-            }
-        }
+        slots(tag).into_iter().for_each(|slot| self.waiting.changed(slot));
     }
 }
 

@@ -8,10 +8,9 @@ use crate::{
     Store,
     room::{Room, RoomSpec},
 };
-use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Share};
+use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Share, WaitingRoom};
 use protocol::{Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamp, Stamps, Step, Table, step};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 
 /// What a step did to the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +55,7 @@ pub struct Home {
     latest: Stamp,
     /// A message waits because logical time has come to its end.
     is_over: bool,
-    /// Messages that wait, by line, in their order; only looked up.
-    waiting: FxHashMap<LineAddr, VecDeque<Msg<LINE>>>,
-    /// Lines whose first message is to be tried again.
-    again: VecDeque<LineAddr>,
+    waiting: WaitingRoom<Msg<LINE>>,
     log: Log,
 }
 
@@ -85,8 +81,7 @@ impl Home {
             cts: 0,
             latest: 0,
             is_over: false,
-            waiting: FxHashMap::default(),
-            again: VecDeque::new(),
+            waiting: WaitingRoom::default(),
             log: Log::new(table, history),
         }
     }
@@ -100,46 +95,32 @@ impl Home {
     /// Shows the home a message; `None` if it waits here now.
     pub fn offer(&mut self, msg: Msg<LINE>) -> Result<Option<Served>, Box<Impossible>> {
         let answer = msg.lane() == Lane::Reply;
-        if !answer && let Some(queue) = self.waiting.get_mut(&msg.line) {
-            queue.push_back(msg);
-            return Ok(None);
+        let in_turn = !answer && self.waiting.is_awaited(msg.line);
+        if !in_turn && let Some(served) = self.attempt(&msg)? {
+            return Ok(Some(served));
         }
-        match self.attempt(&msg)? {
-            Some(served) => Ok(Some(served)),
-            None if answer => Err(Box::new(Impossible {
-                table: self.table.name,
-                state: self.table.states[self.line(msg.line).state as usize],
-                event: format!("{:?}", msg.kind),
-                why: "an answer was made to wait".to_owned(),
-                history: Vec::new(),
-            })),
-            None => {
-                self.waiting.entry(msg.line).or_default().push_back(msg);
-                Ok(None)
-            }
+        if answer {
+            return Err(Impossible::stalled_answer(self.table, self.line(msg.line).state, msg.kind));
         }
+        self.waiting.park(msg.line, msg);
+        Ok(None)
     }
 
     /// The line whose first message that waits can be tried, if there is one.
     pub fn next_work(&self) -> Option<LineAddr> {
-        self.again.front().copied()
+        self.waiting.next()
     }
 
     /// Tries the first message of a line that has changed since; `None` if it still waits.
     pub fn work(&mut self) -> Result<Option<(Msg<LINE>, Served)>, Box<Impossible>> {
-        let Some(line) = self.again.pop_front() else { return Ok(None) };
-        let Some(&msg) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(None) };
-        let served = self.attempt(&msg)?;
-        if served.is_some()
-            && let Some(queue) = self.waiting.get_mut(&line)
-        {
-            queue.pop_front();
-            if queue.is_empty() {
-                self.waiting.remove(&line);
-                self.again.retain(|other| *other != line);
-            }
+        let Some(line) = self.waiting.take_next() else { return Ok(None) };
+        let Some(&msg) = self.waiting.first(line) else { return Ok(None) };
+        let Some(served) = self.attempt(&msg)? else { return Ok(None) };
+        let (_, others) = self.waiting.leave(line);
+        if !others {
+            self.waiting.forget(line);
         }
-        Ok(served.map(|served| (msg, served)))
+        Ok(Some((msg, served)))
     }
 
     /// The latest logical time at which a line that was given out had been written: no write that has been acknowledged is later.
@@ -167,17 +148,15 @@ impl Home {
             }
         }
         (self.cts, self.latest, self.is_over) = (0, 0, false);
-        self.waiting.values_mut().flatten().for_each(|msg| msg.stamps = Stamps::ZERO);
-        let mut again: Vec<LineAddr> = self.waiting.keys().copied().collect();
-        again.sort_unstable();
-        self.again = again.into();
+        self.waiting.messages_mut().for_each(|msg| msg.stamps = Stamps::ZERO);
+        self.waiting.wake_all();
         Ok(())
     }
 
     /// Performs an atomic access whose operands are the bytes of `msg`, as a write that nothing comes before; `None` if the line
     /// can't be written now.
     pub fn change(&mut self, msg: &Msg<LINE>, atomic: Atomic) -> Result<Option<Changed>, Box<Impossible>> {
-        if self.waiting.contains_key(&msg.line) {
+        if self.waiting.is_awaited(msg.line) {
             return Ok(None);
         }
         let old = *self.line(msg.line).data.bytes();
@@ -223,9 +202,7 @@ impl Home {
         }
         self.keep(msg.line, &before, line);
         self.latest = sends.iter().map(|send| send.stamps.wts).fold(self.latest, Stamp::max);
-        if self.waiting.contains_key(&msg.line) && !self.again.contains(&msg.line) {
-            self.again.push_back(msg.line);
-        }
+        self.waiting.changed(msg.line);
         Ok(Some(Served { line: msg.line, touched, sends }))
     }
 

@@ -3,7 +3,8 @@
 //! Addresses and sizes are types, never bare integers across a boundary, so that a virtual address can't be taken for a
 //! physical one. Bytes travel with a mask ([`Block`]); [`Request`] and [`Reply`] are what cores and compute units exchange
 //! with their first cache; [`Frames`] hold the bytes of a physical memory,
-//! which is dealt over channels, banks and homes by an [`Interleave`]; an [`Observation`] is what a run is checked by.
+//! which is dealt over channels, banks and homes by an [`Interleave`]; an [`Observation`] is what a run is checked by. A
+//! [`WaitingRoom`] holds messages that a line can't take yet.
 #![forbid(unsafe_code)]
 
 mod address;
@@ -13,6 +14,7 @@ mod frames;
 mod interleave;
 mod observation;
 mod request;
+mod waiting;
 
 pub use address::{Bytes, LineAddr, PhysAddr, VirtAddr};
 pub use atomic::{Atomic, AtomicOp};
@@ -21,3 +23,4 @@ pub use frames::{FRAME, FrameId, Frames};
 pub use interleave::{Interleave, Share, Stride};
 pub use observation::{Observation, Observer, Seen, Stamp, era_and_time, stamp_of};
 pub use request::{Access, Asid, LINE, Reply, Request, RequestId, Scope};
+pub use waiting::WaitingRoom;

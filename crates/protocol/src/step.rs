@@ -326,6 +326,14 @@ pub struct Impossible {
     pub history: Vec<Past>,
 }
 
+impl Impossible {
+    /// A table stalls an answer, which always has to be taken: whatever is in flight must come to its end.
+    pub fn stalled_answer(table: &Table, state: u8, kind: Kind) -> Box<Self> {
+        let (table, state, event) = (table.name, table.states[state as usize], format!("{kind:?}"));
+        Box::new(Self { table, state, event, why: "an answer was made to wait".to_owned(), history: Vec::new() })
+    }
+}
+
 fn told(history: &[Past]) -> String {
     history.iter().map(|past| format!("\n  line {} in {} met {}", past.line, past.state, past.event)).collect()
 }

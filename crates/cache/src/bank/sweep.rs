@@ -30,7 +30,7 @@ impl Bank {
     /// Logical time starts anew: every line is told, and whatever waits here forgets the times that it carries. `teller` is told that
     /// a line has.
     pub fn start_anew(&mut self, teller: Node) -> Result<(), Box<Impossible>> {
-        let waiting = self.waiting.values_mut().flatten().map(|(msg, _)| msg).chain(&mut self.sweep);
+        let waiting = self.waiting.messages_mut().map(|(msg, _)| msg).chain(&mut self.sweep);
         waiting.for_each(|msg| msg.stamps = Stamps::ZERO);
         let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
         lines.sort_unstable();

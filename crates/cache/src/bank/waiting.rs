@@ -4,7 +4,6 @@
 use super::{Bank, Offer, Slot, Wait};
 use mem::{LINE, LineAddr};
 use protocol::{Impossible, Msg, Row};
-use std::collections::VecDeque;
 
 /// The rows of a line in which messages may wait, in the order in which they are tried.
 pub(super) fn slots(line: LineAddr) -> [Slot; 3] {
@@ -28,17 +27,12 @@ impl Bank {
 
     /// Whether a probe waits for a line.
     pub fn is_wanted(&self, line: LineAddr) -> bool {
-        self.is_awaited(slot_of(line, Row::Probe))
-    }
-
-    /// Whether messages wait in a row.
-    pub(super) fn is_awaited(&self, slot: Slot) -> bool {
-        self.waits > 0 && self.waiting.contains_key(&slot)
+        self.waiting.is_awaited(slot_of(line, Row::Probe))
     }
 
     /// Whether a message that waits, or the next of a sweep, can be tried.
     pub fn has_work(&self) -> bool {
-        !self.again.is_empty()
+        self.waiting.next().is_some()
             || !self.sweep.is_empty()
             || self.has_mshr_for_another()
             || self.need_write_back.iter().any(|(_, aside)| self.has_room_for(*aside))
@@ -50,18 +44,8 @@ impl Bank {
 
     /// Tries a message that waits, or shows the next of a sweep. Says how many look-ups that took.
     pub fn work(&mut self) -> Result<u8, Box<Impossible>> {
-        if self.again.is_empty()
-            && let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line))
-        {
-            self.again.extend(self.need_mshr.remove(next));
-        }
-        if self.again.is_empty()
-            && let Some(next) = self.need_write_back.iter().position(|(_, aside)| self.has_room_for(*aside))
-        {
-            self.again.extend(self.need_write_back.remove(next).map(|(line, _)| line));
-        }
-        if let Some(line) = self.again.pop_front() {
-            let Some(&(msg, lanes)) = self.waiting.get(&line).and_then(VecDeque::front) else { return Ok(1) };
+        if let Some(line) = self.waiting.take_next().or_else(|| self.next_with_resources()) {
+            let Some(&(msg, lanes)) = self.waiting.first(line) else { return Ok(1) };
             match self.attempt(&msg)? {
                 Ok(()) => {
                     self.unpark(line);
@@ -78,14 +62,22 @@ impl Bank {
         Ok(1)
     }
 
+    /// The first line, or row of a line, whose message waits for a miss register or a place in the write-back queue that is free now.
+    fn next_with_resources(&mut self) -> Option<Slot> {
+        if let Some(next) = self.need_mshr.iter().position(|line| !self.lacks_mshr(*line)) {
+            return self.need_mshr.remove(next);
+        }
+        let next = self.need_write_back.iter().position(|(_, aside)| self.has_room_for(*aside))?;
+        self.need_write_back.remove(next).map(|(line, _)| line)
+    }
+
     /// Whether a message of so many lanes can wait here. More than there are places wait alone.
     pub(super) fn has_places(&self, lanes: u8) -> bool {
         self.waits == 0 || self.waits + usize::from(lanes) <= self.spec.waiting
     }
 
     pub(super) fn park(&mut self, msg: Msg<LINE>, lanes: u8) {
-        let (slot, spare) = (self.slot(&msg), &mut self.spare);
-        self.waiting.entry(slot).or_insert_with(|| spare.pop().unwrap_or_default()).push_back((msg, lanes));
+        self.waiting.park(self.slot(&msg), (msg, lanes));
         self.waits += usize::from(lanes);
         self.waits_away += usize::from(self.is_away(msg.line)) * usize::from(lanes);
         self.parked.set(self.waits as u64);
@@ -93,15 +85,12 @@ impl Bank {
 
     pub(super) fn unpark(&mut self, line: LineAddr) {
         let away = self.is_away(line);
-        let queue = self.waiting.get_mut(&line).expect("the message that was tried waits here");
-        let (_, lanes) = queue.pop_front().expect("it waits in front");
+        let ((_, lanes), others) = self.waiting.leave(line);
         self.waits -= usize::from(lanes);
         self.waits_away -= usize::from(away) * usize::from(lanes);
         self.parked.set(self.waits as u64);
-        if queue.is_empty() {
-            self.spare.extend(self.waiting.remove(&line));
-        } else {
-            self.again.push_back(line);
+        if others {
+            self.waiting.wake_once_more(line);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{
     room::{Room, RoomSpec},
 };
 use interconnect::Reporter;
-use mem::{Block, LINE, LineAddr, PhysAddr, Seen, Share};
+use mem::{Block, LINE, LineAddr, PhysAddr, Seen, Share, WaitingRoom};
 use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Table, look, perform};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
@@ -51,10 +51,8 @@ pub struct Directory {
     bytes: Bytes,
     /// `None`: all blocks have a place.
     room: Option<Room>,
-    /// Messages that wait, by block; only looked up.
-    waiting: FxHashMap<LineAddr, VecDeque<Msg<LINE>>>,
-    /// Blocks whose first message is to be tried again.
-    again: VecDeque<LineAddr>,
+    /// Messages that wait, by block.
+    waiting: WaitingRoom<Msg<LINE>>,
     /// Blocks that are still to be flushed, and how many flushes have not been answered.
     flush: VecDeque<LineAddr>,
     flushing: usize,
@@ -102,8 +100,7 @@ impl Directory {
             known: FxHashMap::default(),
             bytes,
             room,
-            waiting: FxHashMap::default(),
-            again: VecDeque::new(),
+            waiting: WaitingRoom::default(),
             flush: VecDeque::new(),
             flushing: 0,
             forget: VecDeque::new(),
@@ -121,42 +118,29 @@ impl Directory {
     /// Shows the directory a message; it is answered now or waits here.
     pub fn offer(&mut self, msg: Msg<LINE>) -> Result<(), Box<Impossible>> {
         let block = self.block_of(msg.line);
-        let in_turn = msg.lane() == Lane::Request && self.waiting.contains_key(&block);
+        let in_turn = msg.lane() == Lane::Request && self.waiting.is_awaited(block);
         if !in_turn && self.attempt(&msg)? {
             return Ok(());
         }
         if msg.lane() == Lane::Reply {
-            let (state, event) = (self.line(block).state, format!("{:?}", msg.kind));
-            let (table, state) = (self.table.name, self.table.states[state as usize]);
-            let why = "an answer was made to wait".to_owned();
-            return Err(Box::new(Impossible { table, state, event, why, history: Vec::new() }));
+            return Err(Impossible::stalled_answer(self.table, self.line(block).state, msg.kind));
         }
-        let queue = self.waiting.entry(block).or_default();
         // Whatever makes a probe wait makes an order wait too, and a request: those behind it miss nothing.
-        let place = queue.iter().position(|other| other.row() > msg.row()).unwrap_or(queue.len());
-        queue.insert(place, msg);
+        self.waiting.park_before(block, msg, |other| other.row() > msg.row());
         Ok(())
     }
 
     /// Whether something that waits can be tried.
     pub fn has_work(&self) -> bool {
-        !self.again.is_empty() || !self.flush.is_empty() || !self.forget.is_empty()
+        self.waiting.next().is_some() || !self.flush.is_empty() || !self.forget.is_empty()
     }
 
     /// Tries a message that waits, or goes on with an order for all blocks.
     pub fn work(&mut self) -> Result<(), Box<Impossible>> {
-        if let Some(block) = self.again.pop_front() {
-            let Some(&msg) = self.waiting.get(&block).and_then(VecDeque::front) else { return Ok(()) };
-            if self.attempt(&msg)?
-                && let Some(queue) = self.waiting.get_mut(&block)
-            {
-                // What it gave rise to may have brought no other message.
-                queue.pop_front();
-                if queue.is_empty() {
-                    self.waiting.remove(&block);
-                } else if !self.again.contains(&block) {
-                    self.again.push_back(block);
-                }
+        if let Some(block) = self.waiting.take_next() {
+            let Some(&msg) = self.waiting.first(block) else { return Ok(()) };
+            if self.attempt(&msg)? {
+                self.waiting.leave(block);
             }
         } else if let Some(block) = self.flush.pop_front() {
             self.offer(self.order(Kind::Flush, block))?;
@@ -299,9 +283,7 @@ impl Directory {
             self.known.remove(&block);
             self.leaving.remove(&block);
         }
-        if self.waiting.contains_key(&block) && !self.again.contains(&block) {
-            self.again.push_back(block);
-        }
+        self.waiting.changed(block);
         let Some(room) = &mut self.room else { return };
         if gone {
             room.free(block);
@@ -309,10 +291,8 @@ impl Directory {
             room.touch(block);
         }
         let came_to_rest = self.at_rest[after as usize] && !self.at_rest[before as usize];
-        if let Some(next) = room.next_wanted(block).filter(|_| gone || came_to_rest)
-            && !self.again.contains(&next)
-        {
-            self.again.push_back(next);
+        if let Some(next) = room.next_wanted(block).filter(|_| gone || came_to_rest) {
+            self.waiting.wake(next);
         }
     }
 
@@ -321,8 +301,9 @@ impl Directory {
         let Some(room) = &mut self.room else { return Ok(true) };
         if room.take(block) {
             // Others may wait for what else is free in the set.
-            let next = room.next_wanted(block).filter(|next| !self.again.contains(next));
-            self.again.extend(next);
+            if let Some(next) = room.next_wanted(block) {
+                self.waiting.wake(next);
+            }
             return Ok(true);
         }
         let (known, at_rest) = (&self.known, &self.at_rest);

@@ -389,7 +389,7 @@ impl Machine {
             partitions,
             host,
             complex,
-            tsu: tsu.filter(|_| protocol.home.table().events.contains(&"Evict")),
+            tsu: tsu.filter(|_| protocol.home.table().capabilities().forgets),
             levels: protocol.levels.and(levels),
             broken: None,
         };

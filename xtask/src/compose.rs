@@ -29,16 +29,16 @@ struct Dimension {
 const DIMENSIONS: &[Dimension] = &[
     Dimension {
         name: "host",
-        choices: &[
-            ("outside", &[]),
-            ("l3", &["system.join=l3"]),
-            ("memory", &["system.join=memory"]),
-        ],
+        choices: &[("outside", &[]), ("l3", &["system.join=l3"]), ("memory", &["system.join=memory"])],
     },
     Dimension { name: "gpus", choices: &[("1", &["gpus=1"]), ("2", &["gpus=2"]), ("3", &["gpus=3"])] },
     Dimension {
         name: "memory",
-        choices: &[("fixed", &["memory.kind=fixed"]), ("hbm", &["memory.kind=hbm"]), ("levels", &["memory.kind=fixed"])],
+        choices: &[
+            ("fixed", &["memory.kind=fixed"]),
+            ("hbm", &["memory.kind=hbm"]),
+            ("levels", &["memory.kind=fixed"]),
+        ],
     },
     Dimension {
         name: "fabric",
@@ -63,10 +63,7 @@ const DIMENSIONS: &[Dimension] = &[
             ("nmoesi_wb", &["protocol=nmoesi_wb"]),
         ],
     },
-    Dimension {
-        name: "translation",
-        choices: &[("none", &["gpu.mmu.kind=none"]), ("iommu", &["gpu.mmu.kind=iommu"])],
-    },
+    Dimension { name: "translation", choices: &[("none", &["gpu.mmu.kind=none"]), ("iommu", &["gpu.mmu.kind=iommu"])] },
 ];
 
 /// One choice of each dimension, by number.
@@ -234,10 +231,12 @@ fn try_one(cohesim: &Path, combination: &Combination, scratch: &Path) -> Result<
         if told.status.success() { Ok(told.stdout) } else { Err(failed()) }
     };
     let stress = |threads: &str| {
-        run(Command::new(cohesim).args(["stress", "--json", "--operations", "2k", "--threads", threads])).and_then(|told| {
-            let told: serde_json::Value = serde_json::from_slice(&told).map_err(|error| error.to_string())?;
-            Ok(told["runs"][0]["statistics_sha256"].as_str().unwrap_or_default().to_owned())
-        })
+        run(Command::new(cohesim).args(["stress", "--json", "--operations", "2k", "--threads", threads])).and_then(
+            |told| {
+                let told: serde_json::Value = serde_json::from_slice(&told).map_err(|error| error.to_string())?;
+                Ok(told["runs"][0]["statistics_sha256"].as_str().unwrap_or_default().to_owned())
+            },
+        )
     };
     if stress("1")? != stress("2")? {
         return Err(format!("{name}: statistics of stress differ between one thread and two"));

@@ -167,13 +167,13 @@ impl Bank {
     /// `history`: how many steps are kept to be told if the protocol turns out to have a hole.
     pub fn new(spec: BankSpec, history: usize, scope: &Scope) -> Self {
         let table = spec.controller.table();
-        let states = 0..table.states.len() as u8;
+        let (states, can) = (0..table.states.len() as u8, table.capabilities());
         Self {
             table,
             at_rest: states.clone().map(|state| table.at_rest(state)).collect(),
-            takes_room: states.map(|state| spec.controller.takes_room(state)).collect(),
-            drains: table.takes("Drain"),
-            retries: table.takes("Retry"),
+            takes_room: states.clone().map(|state| spec.controller.takes_room(state)).collect(),
+            drains: states.clone().map(|state| table.drains(state)).collect(),
+            retries: states.clone().map(|state| table.retries(state)).collect(),
             write_backs: VecDeque::new(),
             refused: Vec::new(),
             locked: None,
@@ -185,8 +185,8 @@ impl Bank {
             busy: 0,
             busy_away: 0,
             waiting: WaitingRoom::default(),
-            apart: table.events.iter().any(|event| ["Retry", "CoreFlush"].contains(event)),
-            nacks: table.actions.contains(&"Nack"),
+            apart: can.probes_apart,
+            nacks: can.nacks,
             waits: 0,
             waits_away: 0,
             need_way: FxHashMap::default(),

@@ -6,12 +6,12 @@
 //! until the line can be written. How long a look-up takes is in the latency of the wires to the cache:
 //! it is pipelined, and partitions can be cut there.
 
-mod anew;
 mod atomics;
 mod orders;
 mod owned;
-mod put_off;
+mod retry;
 mod spec;
+mod timestamp_reset;
 
 pub use spec::{Acquire, Atomics, CacheSpec, Recalled, Requesters, Watcher};
 
@@ -25,7 +25,7 @@ use mem::{Access, Block, Interleave, LINE, Reply, Request, Seen, stamp_of};
 use orders::{Answer, Fence, Order};
 use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps};
-use put_off::PutOff;
+use retry::RetryQueue;
 use std::collections::VecDeque;
 
 /// Atomic accesses that may wait at a cache.
@@ -76,7 +76,7 @@ pub struct Cache {
     /// Atomic accesses that wait until the line may be written here.
     owned: VecDeque<Owned>,
     /// Requests that were refused below, if the protocol has such.
-    put_off: Option<PutOff>,
+    retries: Option<RetryQueue>,
     watcher: Option<Watcher>,
     recalled: Option<Recalled>,
     fences: Vec<Fence>,
@@ -137,7 +137,7 @@ impl Cache {
         let count = |nodes: &[Node]| if leads_beside(nodes) { to_peers.clone() } else { pending.clone() };
         let mut to = Router::with(neighbours.to, count, &scope.scope("neighbours"), &bell);
         to.lifts_requests = spec.lifts_requests;
-        let put_off = PutOff::new(spec.bank.controller.table(), me, &bell, scope);
+        let retries = RetryQueue::new(spec.bank.controller.table(), me, &bell, scope);
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         // Where accesses have logical times, it is memory that says what was written when.
         let tells = spec.acquire == Acquire::Forget;
@@ -163,7 +163,7 @@ impl Cache {
             passing: VecDeque::new(),
             returning: VecDeque::new(),
             owned: VecDeque::new(),
-            put_off,
+            retries,
             watcher: None,
             recalled: None,
             fences: Vec::new(),
@@ -271,8 +271,8 @@ impl Cache {
                 };
         if did {
             self.send_out(now);
-            if let Some(put_off) = &self.put_off {
-                put_off.add(&mut self.bank.refused, now);
+            if let Some(retries) = &self.retries {
+                retries.add(&mut self.bank.refused, now);
             }
         }
         Ok(self.carry_on_order()? || did)
@@ -287,7 +287,7 @@ impl Cache {
         if self.top.is_some() && (self.in_order()? || self.atomic_owned()?) {
             return Ok(true);
         }
-        if let Some(line) = self.put_off.as_ref().and_then(PutOff::due) {
+        if let Some(line) = self.retries.as_ref().and_then(RetryQueue::due) {
             self.bank.retry(line)?;
             return Ok(true);
         }

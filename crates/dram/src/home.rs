@@ -189,7 +189,7 @@ impl Home {
         let before = line;
         let Step::Sends(sends) = step(self.controller, self.table, self.place, &mut line, msg, &mut self.log)? else {
             // Homes that keep time make nobody wait for anything else.
-            self.is_over |= self.table.events.contains(&"Reset");
+            self.is_over |= self.table.capabilities().restarts;
             return Ok(None);
         };
         let touched = match () {

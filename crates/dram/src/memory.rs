@@ -143,7 +143,7 @@ impl Memory {
         // Probes that have not gone out hold up nobody, so nobody asks for them.
         let ways = Rc::new(Router::new(above.to, &Pending::default(), &scope.scope("above"), &bell));
         let (answers, owed) = (Rc::clone(&ways), Rc::new(Cell::new(0)));
-        let restarts = spec.controller.table().events.contains(&"Reset").then(|| scope.counter("restarts"));
+        let restarts = spec.controller.table().capabilities().restarts.then(|| scope.counter("restarts"));
         let left = restarts.is_some().then(|| (Rc::clone(&owed), bell.clone()));
         scope.serve("answer", |_| answer(done, answers, left));
         let dram = match spec.timing {

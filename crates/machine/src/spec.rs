@@ -221,12 +221,7 @@ fn banks(file: &File, l2: &L2File) -> Result<Banks, MachineError> {
 }
 
 /// Whether a protocol can keep GPUs coherent beside a CPU, or without one.
-fn joins(
-    file: &File,
-    protocol: Roles,
-    complex: Option<&Complex>,
-    invalidate: bool,
-) -> Result<(), MachineError> {
+fn joins(file: &File, protocol: Roles, complex: Option<&Complex>, invalidate: bool) -> Result<(), MachineError> {
     let (name, wrong) = (protocol.name, |key: &str, reason: String| Err(file.wrong("", Some(key), reason)));
     let is_mesi = name == "mesi";
     match complex {
@@ -419,7 +414,7 @@ impl Machine {
             partitions,
             host,
             complex,
-            tsu: tsu.filter(|_| protocol.home.table().events.contains(&"Evict")),
+            tsu: tsu.filter(|_| protocol.home.table().capabilities().forgets),
             levels: protocol.levels.and(levels),
             broken: None,
         };

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adsm;
+mod capabilities;
 pub mod catalogue;
 pub mod check;
 mod common;
@@ -30,6 +31,7 @@ pub mod vi_l1;
 pub mod wb_l2;
 pub mod wt_l2;
 
+pub use capabilities::{Capabilities, Labels, absent};
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node, Row};
 pub use sharers::Sharers;

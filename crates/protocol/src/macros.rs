@@ -54,8 +54,39 @@ macro_rules! protocol {
                 pub const ALL: &'static [Self] = &[$(Self::$action),*];
             }
 
+            /// The labels of this table that mean the same in every table: a constant here hides the absent one of its name.
+            #[allow(dead_code, unused_imports, non_upper_case_globals)]
+            mod labels {
+                pub mod states {
+                    use $crate::absent::states::*;
+                    $(pub const $state: Option<u8> = Some(super::super::State::$state as u8);)*
+                    pub const INVALID: Option<u8> = I;
+                }
+                pub mod events {
+                    use $crate::absent::events::*;
+                    $(pub const $event: Option<u8> = Some(super::super::Event::$event as u8);)*
+                    $($(pub const $more: Option<u8> = Some(super::super::Event::$more as u8);)*)*
+                    pub const LABELS: $crate::Labels = $crate::Labels {
+                        invalid: super::states::INVALID,
+                        evict: Evict,
+                        drain: Drain,
+                        retry: Retry,
+                        reset: Reset,
+                        core_flush: CoreFlush,
+                        ack_more: AckMore,
+                        nack: super::actions::NACK,
+                    };
+                }
+                pub mod actions {
+                    use $crate::absent::actions::*;
+                    $(pub const $action: Option<u8> = Some(super::super::Action::$action as u8);)*
+                    pub const NACK: Option<u8> = Nack;
+                }
+            }
+
             pub static TABLE: $crate::Table = $crate::Table::new(
                 stringify!($name),
+                labels::events::LABELS,
                 &[$(stringify!($state)),*],
                 &[$(stringify!($event),)* $($(stringify!($more),)*)*],
                 &[$(stringify!($action)),*],

@@ -4,6 +4,7 @@
 //! be printed beside the paper's, counted cell by cell, and changed one cell at a time to see whether the checker notices.
 //! Labels are kept as small numbers; the macro [`protocol!`](crate::protocol) makes the enums behind them.
 
+use crate::Labels;
 use std::{borrow::Cow, fmt::Write};
 
 /// What a controller does in one state on one event.
@@ -41,6 +42,7 @@ pub struct Table {
     pub states: &'static [&'static str],
     pub events: &'static [&'static str],
     pub actions: &'static [&'static str],
+    pub(crate) labels: Labels,
     parts: &'static [Part],
     /// Cells that differ from those written down: see [`Table::with`].
     changed: Vec<(u8, u8, Cell)>,
@@ -49,12 +51,13 @@ pub struct Table {
 impl Table {
     pub const fn new(
         name: &'static str,
+        labels: Labels,
         states: &'static [&'static str],
         events: &'static [&'static str],
         actions: &'static [&'static str],
         parts: &'static [Part],
     ) -> Self {
-        Self { name, states, events, actions, parts, changed: Vec::new() }
+        Self { name, states, events, actions, labels, parts, changed: Vec::new() }
     }
 
     pub fn cell(&self, state: u8, event: u8) -> &Cell {
@@ -79,14 +82,7 @@ impl Table {
 
     /// The state of a line of which nothing is known.
     pub fn initial(&self) -> u8 {
-        self.states.iter().position(|state| *state == "I").unwrap_or(0) as u8
-    }
-
-    /// The states in which a line takes this event, if the table has it.
-    pub fn takes(&self, event: &str) -> Vec<bool> {
-        let event = self.events.iter().position(|name| *name == event);
-        let takes = |state| event.is_some_and(|event| matches!(self.cell(state, event as u8), Cell::Go(..)));
-        (0..self.states.len() as u8).map(takes).collect()
+        self.labels.invalid.unwrap_or(0)
     }
 
     /// Whether a line in this state has nothing under way: no event has to wait for it. An event that waits in every state says

@@ -2,10 +2,9 @@
 
 use protocol::{
     Kind, Node,
-    check::{Check, Move, Network, World},
+    check::{Check, Explore, Move, Network, World},
     mesi,
 };
-use stateright::Model;
 
 /// A system played by hand: nothing happens but what is told.
 struct Play {
@@ -17,7 +16,7 @@ impl Play {
     /// Three cores under a shared last-level cache.
     fn new() -> Self {
         let check = Check::new(mesi::cores(3, 1), Network::Unordered, 2, 0);
-        let world = check.init_states().remove(0);
+        let world = check.initial();
         Self { check, world }
     }
 
@@ -42,7 +41,7 @@ impl Play {
         let mut moves = Vec::new();
         self.check.actions(&self.world, &mut moves);
         let step = moves.into_iter().find(fits).unwrap_or_else(|| panic!("{what} is not possible"));
-        self.world = self.check.next_state(&self.world, step).unwrap_or_else(|| panic!("{what} has to wait"));
+        self.world = self.check.next_state(&self.world, &step).unwrap_or_else(|| panic!("{what} has to wait"));
         assert_eq!(self.world.trouble, None, "{what}");
     }
 

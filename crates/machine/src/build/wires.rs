@@ -85,7 +85,9 @@ impl Wires {
             match &edge.wire {
                 WirePlan::Link(_) => {
                     for (end, element) in [(edge.upper, upper), (edge.lower, lower)] {
-                        if element.part == part && let Some(placed) = ends.remove(&(id, end)) {
+                        if element.part == part
+                            && let Some(placed) = ends.remove(&(id, end))
+                        {
                             wires.link(id, end, placed, &scopes.of(element));
                         }
                     }

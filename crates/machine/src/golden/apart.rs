@@ -52,13 +52,7 @@ impl Apart {
     }
 
     /// Takes a report. Who belongs to no side writes to memory.
-    pub fn observe(
-        &mut self,
-        who: Observer,
-        side: Option<Side>,
-        line: LineAddr,
-        seen: &Seen,
-    ) -> Result<(), Mismatch> {
+    pub fn observe(&mut self, who: Observer, side: Option<Side>, line: LineAddr, seen: &Seen) -> Result<(), Mismatch> {
         if let (Some(Side::Gpu), Some(_)) = (side, &self.stale) {
             return self.of_gpus(who, line, seen);
         }

@@ -10,8 +10,8 @@
 //! ```
 
 use super::{
-    CachePlan, CorePlan, CoresView, EdgeId, Freight, FrontEndPlan, Id, MemoryPlan, MmuPlan, Path, ProgramPlan, Relay, TesterPlan, View,
-    WalkersPlan, What, Wire,
+    CachePlan, CorePlan, CoresView, EdgeId, Freight, FrontEndPlan, Id, MemoryPlan, MmuPlan, Path, ProgramPlan, Relay,
+    TesterPlan, View, WalkersPlan, What, Wire,
     lower::{HISTORY, Lowering, Population, cache_spec, ports, spec_of},
     numbers::FLUSHER,
 };
@@ -125,7 +125,8 @@ impl Lowering<'_> {
         ids.hub = self.plan.add(Path::to("hub"), (self.gpu_clock, PART), None, What::Network(hub, Relay::Any));
         ids.memories = (0..cpu.channels.count).map(|channel| self.channel(cpu, channel, clocks)).collect();
         ids.agent = self.plan.add(Path::to("system_agent"), (clocks.system, PART), None, What::Agent);
-        ids.network = self.plan.add(Path::to("network"), (clocks.system, PART), None, What::Network(cpu.network, Relay::Any));
+        ids.network =
+            self.plan.add(Path::to("network"), (clocks.system, PART), None, What::Network(cpu.network, Relay::Any));
         ids
     }
 
@@ -217,12 +218,10 @@ impl Lowering<'_> {
         let me = self.numbers.l3(slice);
         let homes = cpu.channels.deal(|channel| self.numbers.memory(channel));
         let bank = spec_of(&cpu.l3, &directory::L3, me, homes, self.numbers.core_l2(0));
-        let spec = cache::CacheSpec {
-            acquire: Acquire::Recall,
-            lifts_requests: true,
-            ..cache_spec(bank, cpu.l3.ports)
-        };
-        let plan = CachePlan { spec, section: "cpu.l3", first_level: false, view: Some(View::Directory), speaks_to: None };
+        let spec =
+            cache::CacheSpec { acquire: Acquire::Recall, lifts_requests: true, ..cache_spec(bank, cpu.l3.ports) };
+        let plan =
+            CachePlan { spec, section: "cpu.l3", first_level: false, view: Some(View::Directory), speaks_to: None };
         let path = Path::to("cpu").and_one("l3_", slice);
         self.plan.add(path, (clocks.cpu, PART), Some(me), What::Cache(Box::new(plan)))
     }
@@ -246,12 +245,10 @@ impl Lowering<'_> {
         };
         let numbers = self.numbers;
         let own = |core| Path::to("cpu").and_one("core", core);
-        let data: Vec<Id> = (0..cpu.cores)
-            .map(|core| tester(own(core), numbers.core(core), Port::Data, numbers.l1d(core)))
-            .collect();
-        let code: Vec<Id> = (0..cpu.cores)
-            .map(|core| tester(own(core), numbers.core(core), Port::Code, numbers.code(core)))
-            .collect();
+        let data: Vec<Id> =
+            (0..cpu.cores).map(|core| tester(own(core), numbers.core(core), Port::Data, numbers.l1d(core))).collect();
+        let code: Vec<Id> =
+            (0..cpu.cores).map(|core| tester(own(core), numbers.core(core), Port::Code, numbers.code(core))).collect();
         ids.engine = cpu.dma.map(|_| {
             let number = cpu.stacks() - 1;
             tester(Path::to("dma"), numbers.core(number), Port::Engine, numbers.l1d(number))
@@ -279,13 +276,8 @@ impl Lowering<'_> {
             gpu_flushes: boundary.flushes(self.machine.gpus),
             flush_after: cpu.flushes() && cpu.join == Join::LastLevel,
         };
-        let plan = ProgramPlan {
-            front_end,
-            cores: cpu.cores,
-            threads: cpu.threads,
-            kernel: cpu.kernel,
-            slice: cpu.slice,
-        };
+        let plan =
+            ProgramPlan { front_end, cores: cpu.cores, threads: cpu.threads, kernel: cpu.kernel, slice: cpu.slice };
         let program = self.plan.add(Path::to("cpu"), place, None, What::Program(plan));
         self.plan.report(program, "loader".to_owned(), None);
         ids.program = Some(program);

@@ -12,13 +12,7 @@ use super::{
     CachePlan, EdgeId, Freight, Id, MmuPlan, Path, Relay, TesterPlan, UnitPlan, What, Wire,
     lower::{Lowering, Population, ports, spec_of},
 };
-use crate::{
-    golden::Side,
-    protocols::L2,
-    spec::CacheSpec,
-    stress::Port,
-    translation::GpuMmu,
-};
+use crate::{golden::Side, protocols::L2, spec::CacheSpec, stress::Port, translation::GpuMmu};
 use cache::{Acquire, Atomics};
 use engine::{Cycles, PortSpec};
 use mem::{Interleave, LINE, Stride};
@@ -71,13 +65,8 @@ impl Lowering<'_> {
         let machine = self.machine;
         let place = (self.gpu_clock, self.array_part(gpu, array));
         let own = Path::to_one("gpu", gpu).and_one("array", array);
-        let mut built = Array {
-            junction: Id(usize::MAX),
-            agents: Vec::new(),
-            vectors: Vec::new(),
-            mmus: Vec::new(),
-            shared: None,
-        };
+        let mut built =
+            Array { junction: Id(usize::MAX), agents: Vec::new(), vectors: Vec::new(), mmus: Vec::new(), shared: None };
         let unit = |number| array * machine.units_per_array + number;
         for number in 0..machine.units_per_array {
             let path = own.clone().and_one("cu", number);
@@ -172,11 +161,8 @@ impl Lowering<'_> {
         let peers = matches!(roles.l2, L2::Peers(_));
         // In the order in which the wires to them are declared.
         of.peers = (0..gpus).filter(|other| peers && *other != gpu).map(|other| numbers.l2(other, bank)).collect();
-        let spec = cache::CacheSpec {
-            atomics: roles.atomics,
-            acquire,
-            ..super::lower::cache_spec(of, machine.l2.ports)
-        };
+        let spec =
+            cache::CacheSpec { atomics: roles.atomics, acquire, ..super::lower::cache_spec(of, machine.l2.ports) };
         // The network of a CPU leads to more.
         let speaks_to = self.meets_another_protocol().then(|| {
             let above = (0..machine.arrays).flat_map(|array| numbers.array(gpu, array));

@@ -1,7 +1,11 @@
 //! Makes a plan of a machine: every choice is made here.
 
 use super::{Boundary, Domain, Freight, Id, Path, Plan, Way, What, Wire, gpus::Gpu, numbers::Numbers};
-use crate::{complex::Join, protocols::L2, spec::{CacheSpec, Machine}};
+use crate::{
+    complex::Join,
+    protocols::L2,
+    spec::{CacheSpec, Machine},
+};
 use cache::{Acquire, Atomics, BankSpec};
 use engine::PortSpec;
 use mem::{Interleave, LINE};

@@ -132,7 +132,9 @@ pub enum What {
     Unit(UnitPlan),
     Core(Box<CorePlan>),
     Tester(TesterPlan),
-    Dma { outstanding: usize },
+    Dma {
+        outstanding: usize,
+    },
     // Who keeps lines.
     Cache(Box<CachePlan>),
     Memory(Box<MemoryPlan>),

@@ -20,9 +20,9 @@ impl Routes {
                 // The shortest way is the one that is taken; of equal ones, the first.
                 let is_best = |node: &Node, length: usize| {
                     let others = reached.iter().enumerate().filter(|(other, _)| *other != at);
-                    others.into_iter().all(|(other, others)| {
-                        others.get(node).is_none_or(|theirs| (length, at) < (*theirs, other))
-                    })
+                    others
+                        .into_iter()
+                        .all(|(other, others)| others.get(node).is_none_or(|theirs| (length, at) < (*theirs, other)))
                 };
                 let best = reached[at].iter().filter(|(node, length)| is_best(node, **length));
                 beyond.insert((id, *edge), best.map(|(node, _)| *node).collect());

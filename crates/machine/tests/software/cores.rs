@@ -137,8 +137,8 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
             };
             scope.serve(("core", core.number), |cx| core.run(cx));
         }
-        let warden = software.warden();
-        scope.spawn("warden", |cx| warden.run(cx));
+        let timekeeper = software.timekeeper();
+        scope.spawn("warden", |cx| timekeeper.run(cx));
     });
     let run = model.run(&RunOptions::default());
     assert_eq!(run.outcome, Outcome::Finished);
@@ -147,14 +147,20 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     Ran { end, out: out.text(), totals, kernels: usage.kernels }
 }
 
-const GPUS: InsideSpec =
-    InsideSpec { wavefronts: 64, coherent: true, forget: Forget::Nothing, flush_before: true, flush_after: true };
+const GPUS: InsideSpec = InsideSpec {
+    wavefronts: 64,
+    coherent: true,
+    forget: Forget::Nothing,
+    flush_before: true,
+    gpu_flushes: 0,
+    flush_after: true,
+};
 
 /// A front end, and a dispatcher that takes a while for each kernel.
 fn build_gpus(gpus: &Inside, software: &Software, scope: &Scope) {
     let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
     let ends = vec![(launches.clone(), done.clone())];
-    let front_end = gpus.front_end(ends, Rc::new(Coherent), scope);
+    let front_end = gpus.front_end(ends, Rc::new(Coherent), None, scope);
     scope.serve("front_end", |cx| front_end.run(cx));
     let software = software.clone();
     scope.serve("dispatcher", async move |cx: Context| {

@@ -1,12 +1,13 @@
 //! The checker: every interleaving of a small system, and the shortest way to whatever is wrong.
 //!
-//! A [`System`] is a few cores, caches and a memory, wired. [`Check`] makes it a `stateright::Model`: its states are
+//! A [`System`] is a few cores, caches and a memory, wired. [`Check`] makes it something to [`Explore`]: its states are
 //! [`World`]s, its actions [`Move`]s. [`search`](search::search) walks them breadth first, takes states that differ only in
 //! the names of equal caches as one, and keeps a 64-bit fingerprint of each: with 10 million states the chance that two share
 //! one, and so that a state is missed, is below 1 in 100,000.
 
 mod chart;
 mod essence;
+mod explore;
 mod fingerprint;
 mod model;
 mod mutants;
@@ -17,11 +18,12 @@ mod system;
 mod walk;
 mod world;
 
+pub use explore::{Explore, Invariant};
 pub use model::{Check, Move};
 pub use mutants::{Ground, Mutant, Trial, Walks, mutants, try_mutants};
 pub use oracle::NEWEST;
 pub use report::{Coverage, Limits, Property, Report, check, check_watched};
-pub use search::{Explore, Found, Progress, Run, Violation, search};
+pub use search::{Found, Progress, Run, Violation, search};
 pub use system::{BYTES, Clocks, Horizon, Member, Network, Stage, System};
 pub use walk::walk;
 pub use world::{Trouble, World};

@@ -1,19 +1,18 @@
-//! A system as a `stateright::Model`: what may happen next ([`moves`]), what comes of it ([`effects`]), and what must hold ([`properties`]).
+//! A system as something to explore: what may happen next ([`moves`]), what comes of it ([`effects`]), and what must hold ([`properties`]).
 
 mod effects;
 mod moves;
 mod properties;
 
 use super::{
+    explore::{Explore, Invariant},
     fingerprint::Fingerprint,
-    search::Explore,
     system::{BYTES, Network, System},
     world::{Renaming, Told, World},
 };
 use crate::{Block, Cell, Kind, Line, Msg, Node, Place, Row, Table, Witness};
 use mem::LineAddr;
 use smallvec::SmallVec;
-use stateright::{Model, Property};
 use std::{
     hash::Hasher,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
@@ -152,29 +151,22 @@ impl Check {
     }
 }
 
-impl Model for Check {
+impl Explore for Check {
     type State = World;
     type Action = Move;
 
-    fn init_states(&self) -> Vec<World> {
-        vec![World::new(&self.system)]
+    fn initial(&self) -> World {
+        World::new(&self.system)
     }
 
     fn actions(&self, world: &World, moves: &mut Vec<Move>) {
         self.moves(world, moves);
     }
 
-    fn next_state(&self, world: &World, action: Move) -> Option<World> {
-        let mut next = world.clone();
-        self.follow(world, &action, &mut next).then_some(next)
+    fn invariants(&self) -> &'static [Invariant<Self>] {
+        properties::ALL
     }
 
-    fn properties(&self) -> Vec<Property<Self>> {
-        properties::all()
-    }
-}
-
-impl Explore for Check {
     fn fingerprint(&self, world: &World) -> u64 {
         let essence = self.system.horizon.map(|_| self.essence(world));
         let world = essence.as_ref().unwrap_or(world);

@@ -2,13 +2,13 @@
 
 use super::{
     chart::chart,
+    explore::Explore,
     model::Check,
     search::{DRAINS, MOVES, Progress, Run, search},
     system::{Network, System},
 };
 use crate::{Cell, Table};
 use serde::Serialize;
-use stateright::Model;
 
 /// How far to look.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +100,7 @@ pub fn check_watched(system: System, network: Network, limits: Limits, watch: &d
         Some(violated) => (violated == name).then_some(false),
         None => found.complete.then_some(true),
     };
-    let names = check.properties().into_iter().map(|property| property.name).chain([MOVES, DRAINS]);
+    let names = check.invariants().iter().map(|invariant| invariant.name).chain([MOVES, DRAINS]);
     Report {
         states: found.states,
         depth: found.depth,

@@ -1,4 +1,4 @@
-//! Breadth-first search over a `stateright::Model`.
+//! Breadth-first search over the states of a system ([`Explore`]).
 //!
 //! Of a state met before only its fingerprint is kept, with the number of the state it was first reached from; whole states
 //! live while they wait at the frontier. A trace is found again by walking from the start along the fingerprints.
@@ -6,21 +6,9 @@
 //! Threads share the frontier in batches: they make the successors, one thread enters them, in the frontier's order. So
 //! numbers, traces and verdicts don't depend on how many threads there are.
 
+use super::explore::Explore;
 use rustc_hash::FxHashMap;
-use stateright::{Expectation, Model};
 use std::thread;
-
-/// What the search needs beside the model: which states are the same, and how a system comes to rest.
-pub trait Explore: Model<State: Clone + Send + Sync, Action: Clone + PartialEq> + Sync {
-    /// Equal for states that differ only in names.
-    fn fingerprint(&self, state: &Self::State) -> u64;
-    /// Nothing is under way.
-    fn drained(&self, state: &Self::State) -> bool;
-    /// Makes `next` the state that follows, in its own memory; `false` if none does, and `next` is then anything.
-    fn follow(&self, state: &Self::State, action: &Self::Action, next: &mut Self::State) -> bool;
-    /// An action brings a state nearer to rest.
-    fn progresses(&self, state: &Self::State, action: &Self::Action) -> bool;
-}
 
 /// A property that the search adds to the model's: what is under way gets on.
 pub const MOVES: &str = "some message can always move";
@@ -78,10 +66,9 @@ pub fn search<M: Explore>(model: &M, run: &Run<'_>) -> Found<M::State, M::Action
         Walk { model, seen: FxHashMap::default(), parents: Vec::new(), prints: Vec::new(), drains: Vec::new() };
     let (mut depth, mut complete) = (0, true);
     let mut frontier: Vec<(u32, M::State)> = Vec::new();
-    for state in model.init_states() {
-        if let Some(number) = walk.enter(model.fingerprint(&state), None) {
-            frontier.push((number, state));
-        }
+    let state = model.initial();
+    if let Some(number) = walk.enter(model.fingerprint(&state), None) {
+        frontier.push((number, state));
     }
     let violated = 'search: loop {
         let mut next = Vec::new();
@@ -141,8 +128,7 @@ struct Expanded<S> {
 }
 
 /// What a thread needs again for each state.
-struct Scratch<M: Model> {
-    properties: Vec<stateright::Property<M>>,
+struct Scratch<M: Explore> {
     actions: Vec<M::Action>,
     next: M::State,
 }
@@ -170,7 +156,7 @@ impl<M: Explore> Walk<'_, M> {
     fn expand_all(&self, batch: &[(u32, M::State)], threads: usize) -> Vec<Expanded<M::State>> {
         let part = |states: &[(u32, M::State)]| -> Vec<_> {
             let Some((_, any)) = states.first() else { return Vec::new() };
-            let mut scratch = Scratch { properties: self.model.properties(), actions: Vec::new(), next: any.clone() };
+            let mut scratch = Scratch { actions: Vec::new(), next: any.clone() };
             states.iter().map(|(_, state)| self.expand(state, &mut scratch)).collect()
         };
         if threads < 2 || batch.len() < BATCH / 8 {
@@ -196,10 +182,8 @@ impl<M: Explore> Walk<'_, M> {
     fn expand(&self, state: &M::State, scratch: &mut Scratch<M>) -> Expanded<M::State> {
         let model = self.model;
         let broken = |name| Expanded { broken: Some(name), successors: Vec::new(), way: Way::AtRest };
-        let violates =
-            |p: &&stateright::Property<M>| matches!(p.expectation, Expectation::Always) && !(p.condition)(model, state);
-        if let Some(property) = scratch.properties.iter().find(violates) {
-            return broken(property.name);
+        if let Some(invariant) = model.violated(state) {
+            return broken(invariant);
         }
         model.actions(state, &mut scratch.actions);
         let (mut successors, mut way) = (Vec::new(), model.drained(state).then_some(Way::AtRest));
@@ -243,15 +227,13 @@ impl<M: Explore> Walk<'_, M> {
             way.push(self.parents[at as usize]);
         }
         way.reverse();
-        let start =
-            self.model.init_states().into_iter().find(|s| self.model.fingerprint(s) == self.prints[way[0] as usize]);
-        let mut state = start.expect("the first state of a trace is an initial one");
+        let mut state = self.model.initial();
         let mut trace = Vec::new();
         for &number in &way[1..] {
             let mut actions = Vec::new();
             self.model.actions(&state, &mut actions);
             let step = actions.into_iter().find_map(|action| {
-                let next = self.model.next_state(&state, action.clone())?;
+                let next = self.model.next_state(&state, &action)?;
                 (self.model.fingerprint(&next) == self.prints[number as usize]).then_some((action, next))
             });
             let (action, next) = step.expect("each state of a trace follows from the one before");

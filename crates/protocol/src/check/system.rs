@@ -112,7 +112,7 @@ impl System {
     /// nothing new there. Rows matter where lines are flushed that others want back meanwhile.
     pub fn networks(&self) -> &'static [Network] {
         const ORDERED: Network = Network::Ordered { depth: 2 };
-        let several_writes = self.tables.iter().any(|table| table.events.contains(&"AckMore"));
+        let several_writes = self.tables.iter().any(|table| table.capabilities().overlaps_writes);
         let one_at_a_time = self.coherent || self.horizon.is_some();
         match self.has_probes_and_orders() {
             true if several_writes || self.lines > 1 => &[Network::Unordered, ORDERED, Network::Rows],
@@ -124,7 +124,7 @@ impl System {
 
     /// Whether members are told to flush lines that others may want back meanwhile: then it matters what waits behind what.
     fn has_probes_and_orders(&self) -> bool {
-        let probed = |table: &Table| table.events.contains(&"CoreFlush");
+        let probed = |table: &Table| table.capabilities().probed;
         self.tables.iter().any(probed) && self.stages.iter().any(|stage| matches!(stage, Stage::Tell { .. }))
     }
 

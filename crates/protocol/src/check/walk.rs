@@ -4,9 +4,11 @@
 //! what a search finds, so walks say quickly whether a changed table is noticed ([`super::mutants`]). That they meet nothing
 //! says little.
 
-use super::search::{DRAINS, Explore, MOVES};
+use super::{
+    explore::Explore,
+    search::{DRAINS, MOVES},
+};
 use rustc_hash::FxHashSet;
-use stateright::{Expectation, Property};
 
 /// How many steps something is held up, about.
 const LATE: usize = 24;
@@ -16,8 +18,7 @@ pub fn walk<M: Explore>(model: &M, steps: usize, seed: u64) -> Option<&'static s
     let mut random = Random(seed);
     // Some walks let messages arrive before anybody asks for more, others let requests pile up.
     let patience = 1 + random.below(4);
-    let properties = model.properties();
-    let mut state = model.init_states().into_iter().next()?;
+    let mut state = model.initial();
     let mut next = state.clone();
     let mut moves = Vec::new();
     let mut late = None;
@@ -47,15 +48,15 @@ pub fn walk<M: Explore>(model: &M, steps: usize, seed: u64) -> Option<&'static s
             }
         }
         moves.clear();
-        if let Some(property) = violated(model, &properties, &state) {
+        if let Some(property) = model.violated(&state) {
             return Some(property);
         }
     }
-    come_to_rest(model, &properties, state)
+    come_to_rest(model, state)
 }
 
 /// Goes the way to rest on which the search goes, too.
-fn come_to_rest<M: Explore>(model: &M, properties: &[Property<M>], mut state: M::State) -> Option<&'static str> {
+fn come_to_rest<M: Explore>(model: &M, mut state: M::State) -> Option<&'static str> {
     let (mut seen, mut moves, mut next) = (FxHashSet::default(), Vec::new(), state.clone());
     while !model.drained(&state) {
         if !seen.insert(model.fingerprint(&state)) {
@@ -68,16 +69,11 @@ fn come_to_rest<M: Explore>(model: &M, properties: &[Property<M>], mut state: M:
         }
         drop(forward);
         std::mem::swap(&mut state, &mut next);
-        if let Some(property) = violated(model, properties, &state) {
+        if let Some(property) = model.violated(&state) {
             return Some(property);
         }
     }
     None
-}
-
-fn violated<M: Explore>(model: &M, properties: &[Property<M>], state: &M::State) -> Option<&'static str> {
-    let always = properties.iter().filter(|property| matches!(property.expectation, Expectation::Always));
-    always.into_iter().find(|property| !(property.condition)(model, state)).map(|property| property.name)
 }
 
 /// The generator splitmix64.

@@ -9,10 +9,7 @@ use toml::{Table, Value};
 
 /// A part of a drawing.
 pub(super) enum Part {
-    Box {
-        title: String,
-        parts: Vec<Part>,
-    },
+    Box { title: String, parts: Vec<Part> },
     Line(String),
 }
 

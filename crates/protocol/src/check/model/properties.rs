@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        explore::Invariant,
         system::{BYTES, DRIVER},
         world::{Trouble, World},
     },
@@ -9,27 +10,33 @@ use super::{
 };
 use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node};
 use smallvec::SmallVec;
-use stateright::Property;
 
 /// All of them.
-pub(super) fn all() -> Vec<Property<Check>> {
-    vec![
-        Property::always("no impossible cell", |_, world: &World| {
-            !matches!(world.trouble, Some(Trouble::Impossible(_)))
-        }),
-        Property::always("a read returns a value it may: none lost, none invented", |_, world: &World| {
-            !matches!(world.trouble, Some(Trouble::Value(_)))
-        }),
-        Property::always("a read returns the newest write up to its logical time", |_, world: &World| {
-            !matches!(world.trouble, Some(Trouble::Order(_)))
-        }),
-        Property::always("a line holds what its state says", |check: &Check, world: &World| {
+pub(super) static ALL: &[Invariant<Check>] = &[
+    Invariant {
+        name: "no impossible cell",
+        holds: |_, world: &World| !matches!(world.trouble, Some(Trouble::Impossible(_))),
+    },
+    Invariant {
+        name: "a read returns a value it may: none lost, none invented",
+        holds: |_, world: &World| !matches!(world.trouble, Some(Trouble::Value(_))),
+    },
+    Invariant {
+        name: "a read returns the newest write up to its logical time",
+        holds: |_, world: &World| !matches!(world.trouble, Some(Trouble::Order(_))),
+    },
+    Invariant {
+        name: "a line holds what its state says",
+        holds: |check: &Check, world: &World| {
             let members = || check.system.members.iter().cycle();
             world.trouble.is_some()
                 || world.lines.iter().zip(members()).all(|(line, member)| member.controller.fits(line))
                     && check.stores_fit(world)
-        }),
-        Property::always("a whole line answers a read at once", |check: &Check, world: &World| {
+        },
+    },
+    Invariant {
+        name: "a whole line answers a read at once",
+        holds: |check: &Check, world: &World| {
             let members = check.members();
             world.trouble.is_some()
                 || check.system.coherent
@@ -45,31 +52,40 @@ pub(super) fn all() -> Vec<Property<Check>> {
                     let whole = line.data.is_full() && !line.is_partial() && !locked;
                     !whole || !stalls(Kind::Load) && !stalls(Kind::Read)
                 })
-        }),
-        Property::always("single writer", |check: &Check, world: &World| {
+        },
+    },
+    Invariant {
+        name: "single writer",
+        holds: |check: &Check, world: &World| {
             world.trouble.is_some() || world.lines.chunks(check.members()).all(|row| check.has_single_writer(row))
-        }),
-        Property::always("directory agrees", |check: &Check, world: &World| {
+        },
+    },
+    Invariant {
+        name: "directory agrees",
+        holds: |check: &Check, world: &World| {
             world.trouble.is_some() || (0..check.system.lines).all(|line| check.directories_agree(line, &world.lines))
-        }),
-        Property::always(
-            "what is told without waiting for an answer is taken at once",
-            |check: &Check, world: &World| {
-                let told = |msg: &&Msg<BYTES>| {
-                    msg.lane() == Lane::Coherence && check.system.members[msg.to.0 as usize].controller.is_merely_told()
-                };
-                let waits = |msg: &Msg<BYTES>| matches!(check.cell(world, msg), Some(Cell::Stall));
-                world.trouble.is_some() || !world.network.iter().filter(told).any(waits)
-            },
-        ),
-        Property::always("a line at rest takes any request", |check: &Check, world: &World| {
+        },
+    },
+    Invariant {
+        name: "what is told without waiting for an answer is taken at once",
+        holds: |check: &Check, world: &World| {
+            let told = |msg: &&Msg<BYTES>| {
+                msg.lane() == Lane::Coherence && check.system.members[msg.to.0 as usize].controller.is_merely_told()
+            };
+            let waits = |msg: &Msg<BYTES>| matches!(check.cell(world, msg), Some(Cell::Stall));
+            world.trouble.is_some() || !world.network.iter().filter(told).any(waits)
+        },
+    },
+    Invariant {
+        name: "a line at rest takes any request",
+        holds: |check: &Check, world: &World| {
             let taken = |msg: &Msg<BYTES>| !matches!(check.cell(world, msg), Some(Cell::Stall));
             world.trouble.is_some()
                 || !check.is_quiet(world)
                 || check.requests(world).into_iter().chain(check.whims(world)).all(|msg| taken(&msg))
-        }),
-    ]
-}
+        },
+    },
+];
 
 impl Check {
     /// Whoever may write has the line for itself, among the caches that cores work on.

@@ -1,4 +1,4 @@
-//! Requests that were refused below: each is tried again after a while.
+//! The retry queue: a request that was refused below is tried again after a delay.
 
 use engine::{EventCount, Scope};
 use mem::LineAddr;
@@ -9,12 +9,12 @@ use std::{
     rc::Rc,
 };
 
-/// Cycles until a refused request is tried again: at least so many, and up to so many more by chance (the same in every run), or
-/// several that want one line could keep each other from it for ever.
+/// Cycles until a refused request is tried again: `LEAST`, and up to `SPREAD` more from a pseudo-random sequence that is the same in
+/// every run. Without the spread, caches that want one line could keep each other from it for ever.
 const LEAST: u64 = 8;
 const SPREAD: u64 = 64;
 
-pub(super) struct PutOff {
+pub(super) struct RetryQueue {
     lines: Rc<Lines>,
     random: Cell<u64>,
     work: EventCount,
@@ -22,15 +22,15 @@ pub(super) struct PutOff {
 
 #[derive(Default)]
 struct Lines {
-    /// When each is due, in order.
+    /// Requests that are not due yet, with their times, in order.
     waiting: RefCell<VecDeque<(u64, LineAddr)>>,
     due: RefCell<VecDeque<LineAddr>>,
 }
 
-impl PutOff {
+impl RetryQueue {
     /// Rings `bell` when something is due. Nothing if the table has no retries.
     pub fn new(table: &Table, me: Node, bell: &EventCount, scope: &Scope) -> Option<Self> {
-        if !table.events.contains(&"Retry") {
+        if !table.capabilities().retries {
             return None;
         }
         let (lines, work, bell) = (Rc::new(Lines::default()), scope.eventcount("refused"), bell.clone());
@@ -52,7 +52,7 @@ impl PutOff {
         Some(Self { lines, random: Cell::new(u64::from(me.0)), work })
     }
 
-    /// Puts off these lines' requests.
+    /// Has the requests of these lines tried again later.
     pub fn add(&self, refused: &mut Vec<LineAddr>, now: u64) {
         if !refused.is_empty() {
             let mut waiting = self.lines.waiting.borrow_mut();

@@ -3,7 +3,7 @@
 use dram::{Extent, FixedSpec, Level, LevelSpec, RoomSpec, Timing};
 use engine::{Cycles, Hertz, Lane, LinkSpec, Model, Outcome, RunOptions, Time};
 use interconnect::{Packet, Side, name_of};
-use mem::{Block, LineAddr};
+use mem::{Block, LineAddr, Share};
 use protocol::{
     Kind, Msg, Node, Place,
     nmoesi::{smd::Smd, store::Store},
@@ -51,7 +51,7 @@ fn a_level_is_on_the_circle_of_those_above_and_below_it() {
                 timing: Timing::Fixed(FixedSpec { latency: Cycles(10), interval: Cycles(1), outstanding: 4 }),
                 history: 0,
             };
-            let extent = Extent::Cache(RoomSpec { sets: 2, ways: 2, block: 256, memories: 1, interleave: 256 });
+            let extent = Extent::Cache(RoomSpec { sets: 2, ways: 2, block: 256, share: Share::ALL });
             let level = Level::new(spec, extent, neighbours, &scope);
             scope.serve("control", |cx| level.run(cx));
         });

@@ -50,6 +50,7 @@ fn run(
             me: MEMORY,
             above: Node(0),
             beside: None,
+            watch_first: false,
             share: Share::ALL,
             timing,
             room: None,

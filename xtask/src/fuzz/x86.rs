@@ -97,6 +97,11 @@ fn may_cross_lines(step: &Step) -> bool {
     if !in_memory || !instruction.has_lock_prefix() && instruction.mnemonic() != Mnemonic::Xchg {
         return false;
     }
+    // The number of a bit in a register may lie far from the address.
+    let of_bits = matches!(instruction.mnemonic(), Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc);
+    if of_bits && instruction.op_kind(1) == OpKind::Register {
+        return true;
+    }
     let base = match instruction.memory_base() {
         IcedRegister::None => 0,
         // The register that no instruction writes.

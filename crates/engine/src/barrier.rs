@@ -83,11 +83,12 @@ pub(crate) struct Barrier {
 pub(crate) struct Broken;
 
 impl Barrier {
-    pub(crate) fn new(threads: usize) -> Barrier {
+    /// For so many of all threads.
+    pub(crate) fn new(threads: usize, all: usize) -> Barrier {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Barrier {
             boards: (0..threads).map(|_| Board::default()).collect(),
-            spins: if threads <= cores { SPINS } else { 0 },
+            spins: if all <= cores { SPINS } else { 0 },
             broken: AtomicBool::new(false),
         }
     }

@@ -257,7 +257,7 @@ pub(crate) struct Shared {
     pub(crate) monitor: Monitor,
     /// Wires with something to send at the end of this window.
     pub(crate) outgoing: RefCell<Vec<Rc<dyn Outgoing>>>,
-    /// Pens that have written in this window.
+    /// Pens that have written in this round.
     pub(crate) written: RefCell<Vec<Rc<dyn Written>>>,
     /// The ends of links that lie here.
     pub(crate) ends: RefCell<LinkEnds>,

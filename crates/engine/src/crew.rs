@@ -1,13 +1,18 @@
-//! The threads of a run: each runs its partitions window by window, and all meet in between.
+//! What the threads of a run do: each runs its partitions window by window, and all meet in between.
 //!
-//! A window begins when anything is to be done anywhere (idle time is skipped) and is as long as the shortest link, so no
-//! mail comes late, unless something is to take effect earlier ([`edges`](crate::edges)). When nothing can happen any more, or
-//! only limits of waits pass that have ended, the run is over. Neither the start nor the end of a window depends on the number of
-//! threads or on the cut. All threads see the same notices and come to the same verdict by themselves; none gives orders.
+//! A round begins when anything is to be done anywhere (idle time is skipped). It is as long as the shortest link between groups of
+//! partitions ([`Share::group`]), and no longer than the delay after which what the model asks for takes effect
+//! ([`edges`](crate::edges)). Then all threads meet. Within a round each team of threads ([`deal`](crate::deal)) runs windows as long
+//! as the shortest link among its partitions, and meets by itself in between; so no mail comes late. In most models a round is one
+//! window. When nothing can happen any more, or only limits of waits pass that have ended, the run is over.
+//!
+//! Neither the start nor the end of a round depends on the number of threads; windows change nothing in the model. All threads
+//! see the same notices and come to the same verdict by themselves; none gives orders.
 
 use crate::{
     barrier::{Barrier, Broken, Notice},
     core::Control,
+    deal::{Share, Teams, hands, weight},
     edges::{Edge, Edges},
     journal::{Audit, Finding},
     link::Placed,
@@ -15,113 +20,41 @@ use crate::{
     partition::{Letterbox, Partition, PartitionSpec, Window},
     pressure::Pressure,
     report::{Knowledge, WaitReport},
+    scaling::Counts,
     stats::{Region, Statistics},
     time::{Clock, Cycles, Hertz, Time},
     trace::{self, TraceEvent},
 };
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Mutex, mpsc},
-    thread,
+    cmp::Reverse,
+    sync::{Arc, Mutex},
 };
 
-/// Runs a model: builds its partitions, each in the thread that runs it, and goes on until the run is over.
-pub(crate) fn run(mut model: Model, options: &RunOptions) -> Run {
-    let (partitions, audits) = (std::mem::take(&mut model.partitions), std::mem::take(&mut model.audits));
-    let audits = Mutex::new(audits);
-    let wanted = options.threads.clamp(1, partitions.len().max(1));
-    if wanted == 1 {
-        let crew = Crew { audits, ..Crew::new(&model, partitions.len(), options, 1) };
-        work(&crew, 0, deal(partitions, 1).remove(0)).unwrap_or_else(|panic| resume_unwind(panic));
-        return crew.run();
-    }
-    let (crew, panics) = thread::scope(|scope| {
-        // How many threads the operating system gives is known when they are there: only then is the work dealt.
-        let hired: Vec<_> = (0..wanted).map_while(|me| Worker::hire(scope, me)).collect();
-        let threads = hired.len().max(1);
-        let crew = Arc::new(Crew { audits, ..Crew::new(&model, partitions.len(), options, threads) });
-        let mut shares = deal(partitions, threads).into_iter();
-        if hired.is_empty() {
-            let worked = work(&crew, 0, shares.next().unwrap_or_default());
-            return (crew, Vec::from_iter(worked.err()));
-        }
-        for (worker, share) in hired.iter().zip(shares) {
-            _ = worker.task.send(Task { crew: Arc::clone(&crew), threads, share });
-        }
-        let panics = hired.into_iter().filter_map(|worker| worker.thread.join().unwrap_or_else(Err).err()).collect();
-        (crew, panics)
-    });
-    if let Some(panic) = panics.into_iter().next() {
-        resume_unwind(panic);
-    }
-    let Ok(crew) = Arc::try_unwrap(crew) else { unreachable!("every thread has ended and let go of the crew") };
-    crew.run()
+/// Where a thread works.
+pub(crate) struct Seat {
+    /// Its number among all, and its team with its number there.
+    me: usize,
+    team: usize,
+    number: usize,
+    /// How many windows it has run, and how often it has met its team within rounds.
+    windows: u64,
+    meetings: u64,
 }
 
-/// Partitions with their numbers.
-type Share = Vec<(usize, Build)>;
-
-/// How a thread's work ended: with a panic, if it is an error.
-type Worked = thread::Result<()>;
-
-/// Deals partitions over threads.
-fn deal(partitions: Vec<Build>, threads: usize) -> Vec<Share> {
-    let mut shares: Vec<Share> = (0..threads).map(|_| Vec::new()).collect();
-    for (index, build) in partitions.into_iter().enumerate() {
-        shares[index % threads].push((index, build));
-    }
-    shares
-}
-
-fn work(crew: &Crew<'_>, me: usize, share: Share) -> Worked {
-    let worked = catch_unwind(AssertUnwindSafe(|| crew.work(me, share)));
-    if worked.is_err() {
-        crew.barrier.break_up();
-    }
-    worked
-}
-
-/// What a thread is to do.
-struct Task<'a> {
-    crew: Arc<Crew<'a>>,
-    threads: usize,
-    share: Share,
-}
-
-/// A thread that waits for its task.
-struct Worker<'scope, 'a> {
-    task: mpsc::Sender<Task<'a>>,
-    thread: thread::ScopedJoinHandle<'scope, Worked>,
-}
-
-impl<'scope, 'a: 'scope> Worker<'scope, 'a> {
-    /// Starts thread `me`, if the operating system allows it.
-    fn hire(scope: &'scope thread::Scope<'scope, '_>, me: usize) -> Option<Self> {
-        let (task, given) = mpsc::channel::<Task<'a>>();
-        let run = move || {
-            // Without a task, whoever started this thread has panicked.
-            let Ok(Task { crew, threads, share }) = given.recv() else { return Ok(()) };
-            pin(me, threads);
-            work(&crew, me, share)
-        };
-        let thread = thread::Builder::new().spawn_scoped(scope, run).ok()?;
-        Some(Self { task, thread })
+impl Seat {
+    pub(crate) fn new(me: usize, team: usize, number: usize) -> Seat {
+        Seat { me, team, number, windows: 0, meetings: 0 }
     }
 }
 
-/// Keeps thread `me` on one core, if there is one for each: a thread that moves finds its caches cold.
-fn pin(me: usize, threads: usize) {
-    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
-    let cores: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
-    if threads <= cores.len() {
-        let mut one = rustix::thread::CpuSet::new();
-        one.set(cores[me]);
-        // A thread that can't be pinned runs all the same.
-        _ = rustix::thread::sched_setaffinity(None, &one);
-    }
+/// How long rounds are, and the windows of a team.
+#[derive(Clone, Copy)]
+struct Pace {
+    round: Time,
+    window: Time,
 }
 
-/// Something out of the ordinary in a window.
+/// Something out of the ordinary in a round.
 enum Incident {
     /// The model has asked for something, which takes effect later.
     Asked(Control),
@@ -153,35 +86,54 @@ enum Verdict {
 }
 
 /// The threads of a run and what they share.
-struct Crew<'a> {
+pub(crate) struct Crew<'a> {
     options: &'a RunOptions,
     barrier: Barrier,
+    /// Where the threads of each team meet within a round.
+    teams: Vec<Barrier>,
     spec: PartitionSpec,
     links: &'a [Arc<dyn Placed>],
-    window: Time,
+    shares: &'a [Share],
+    /// Without links between groups, how long a round is.
+    longest_round: Time,
     /// From what the model asks for until that takes effect.
     delay: Time,
-    /// By window; rare.
+    /// By round; rare.
     incidents: Mutex<Vec<(u64, Time, Incident)>>,
     gathered: Mutex<Gathered>,
     audits: Mutex<Vec<Box<dyn Audit>>>,
-    /// The thread that audits: it has the fewest partitions.
+    /// The thread that audits: the one that has least to do.
     auditor: usize,
+    counts: Option<Counts>,
 }
 
-/// With one partition and no link, a window is only how often a run looks up, in cycles of its fastest clock.
+/// With one partition and no link, a round is only how often a run looks up, in cycles of its fastest clock.
 const CYCLES_ALONE: Cycles = Cycles(4096);
 
 impl<'a> Crew<'a> {
-    fn new(model: &'a Model, partitions: usize, options: &'a RunOptions, threads: usize) -> Crew<'a> {
+    pub(crate) fn new(
+        model: &'a Model,
+        options: &'a RunOptions,
+        teams: &Teams,
+        audits: Vec<Box<dyn Audit>>,
+        counts: Option<Counts>,
+    ) -> Crew<'a> {
+        let (shares, threads) = (model.shares.as_slice(), hands(teams).count());
+        let partitions = shares.len();
         let fastest = Clock::new(model.clocks.iter().max().copied().unwrap_or(Hertz::giga(1)));
         let alone = partitions == 1 && model.links.is_empty();
         let delay = model.control_delay.or(model.shortest_link).unwrap_or_else(|| fastest.span(Cycles(1)));
-        let window =
-            if alone { fastest.span(CYCLES_ALONE) } else { model.shortest_link.map_or(delay, |link| link.min(delay)) };
+        let mut team_of = vec![0; partitions];
+        for (number, team) in teams.iter().enumerate() {
+            team.iter().flatten().for_each(|partition| team_of[*partition] = number);
+        }
+        let letterboxes = || (0..partitions).map(|_| Letterbox::default()).collect();
         let spec = PartitionSpec {
             clocks: model.clocks.clone().into(),
-            letterboxes: (0..partitions).map(|_| Letterbox::default()).collect(),
+            letterboxes: letterboxes(),
+            far_letterboxes: letterboxes(),
+            team_of: team_of.into(),
+            has_teams: teams.len() > 1,
             delta_limit: options.delta_limit,
             trace: options.trace,
             alone: alone.then_some(delay),
@@ -191,10 +143,12 @@ impl<'a> Crew<'a> {
             Region { name: "start".to_owned(), start: Time::ZERO, end: Time::ZERO, statistics: Statistics::default() };
         Crew {
             options,
-            barrier: Barrier::new(threads),
+            barrier: Barrier::new(threads, threads),
+            teams: teams.iter().map(|team| Barrier::new(team.len(), threads)).collect(),
             spec,
             links: &model.links,
-            window,
+            shares,
+            longest_round: if alone { fastest.span(CYCLES_ALONE) } else { delay },
             delay,
             incidents: Mutex::default(),
             gathered: Mutex::new(Gathered {
@@ -202,15 +156,36 @@ impl<'a> Crew<'a> {
                 pressure: vec![Pressure::default()],
                 ..Gathered::default()
             }),
-            audits: Mutex::default(),
-            auditor: threads - 1,
+            audits: Mutex::new(audits),
+            auditor: least_busy(shares, teams),
+            counts,
         }
     }
 
+    /// Lets all threads go that wait for each other: one has died.
+    pub(crate) fn break_up(&self) {
+        self.teams.iter().chain([&self.barrier]).for_each(Barrier::break_up);
+    }
+
+    /// How long rounds and the windows of a team are; known when all ends of links are in place.
+    fn pace(&self, team: usize) -> Pace {
+        let mut pace = Pace { round: self.longest_round, window: self.longest_round };
+        for link in self.links {
+            let (from, to) = link.ends();
+            if self.shares[from].group != self.shares[to].group {
+                pace.round = pace.round.min(link.latency());
+            }
+            if [from, to].iter().all(|end| self.spec.team_of[*end] == team) {
+                pace.window = pace.window.min(link.latency());
+            }
+        }
+        pace
+    }
+
     /// What one thread does: builds its partitions, runs them window by window, and hands in what they brought.
-    fn work(&self, me: usize, share: Vec<(usize, Build)>) {
+    pub(crate) fn work(&self, mut seat: Seat, own: Vec<(usize, Build)>) {
         let mut partitions = Vec::new();
-        for (index, build) in share {
+        for (index, build) in own {
             let partition = Partition::new(index, self.spec.clone());
             build(&partition);
             if let Some(mistake) = partition.mistake() {
@@ -218,13 +193,14 @@ impl<'a> Crew<'a> {
             }
             partitions.push(partition);
         }
-        let finished = self.windows(me, &mut partitions);
+        let finished = self.rounds(&mut seat, &mut partitions);
         if finished.is_ok() {
             self.hand_in(&partitions);
         }
     }
 
-    fn windows(&self, me: usize, partitions: &mut [Partition]) -> Result<(), Broken> {
+    fn rounds(&self, seat: &mut Seat, partitions: &mut [Partition]) -> Result<(), Broken> {
+        let me = seat.me;
         let built = |partition: &Partition| {
             if partition.is_abandoned() {
                 lock(&self.incidents).push((0, Time::ZERO, Incident::Over(2, Outcome::Stopped)));
@@ -237,63 +213,110 @@ impl<'a> Crew<'a> {
         // How often contexts have run since the model last said that it gets on.
         let mut restless = 0;
         let mut edges = Edges::new(self.delay, self.options.until);
-        for window in 0.. {
+        let mut pace = None;
+        for round in 0.. {
             // All threads see the same notice and so come to the same verdict.
-            let together = self.barrier.meet(me, window, own)?;
+            let together = self.barrier.meet(me, round, own)?;
+            self.add_up(seat, true);
             if me == 0 {
                 self.options.monitor.note(together.reached);
             }
             let loose_end = || self.links.iter().find_map(|link| link.missing());
-            if let Some(missing) = (window == 0 && !together.incident).then(loose_end).flatten() {
+            if let Some(missing) = (round == 0 && !together.incident).then(loose_end).flatten() {
                 panic!("the model is built wrong: {missing}");
             }
             restless = if together.progress >= start { 0 } else { restless + together.events };
-            if together.incident && self.note_incidents(window, &mut edges) {
-                // A lone partition does not run on to the end of the window.
+            if together.incident && self.note_incidents(round, &mut edges) {
+                // A lone partition does not run on to the end of the round.
                 let end = if self.spec.alone.is_some() { together.reached } else { end };
                 let outcome = edges.outcome().expect("a run that is over ends somehow");
-                return self.end(me, partitions, Verdict::Other(outcome), end, window + 1);
+                return self.end(me, partitions, Verdict::Other(outcome), end, round + 1);
             }
-            // A lone partition has cut its window by itself.
+            // A lone partition has cut its round by itself.
             end = end.min(edges.next());
             let (verdict, end_of_run) = self.judge(partitions, &mut edges, together, (end, restless));
             if let Some(verdict) = verdict {
-                return self.end(me, partitions, verdict, end_of_run, window + 1);
+                return self.end(me, partitions, verdict, end_of_run, round + 1);
             }
             if me == 0 {
                 self.options.monitor.note_next(together.next);
             }
             start = together.next;
-            end = (start + self.window).min(self.options.until).min(edges.next());
-            own = self.audit_while_others_run(me, window);
-            for partition in partitions.iter_mut() {
-                let brought = partition.window(start, end, window);
-                own = own.and(self.notice(me, partition, brought, window + 1));
-            }
+            let pace = *pace.get_or_insert_with(|| self.pace(seat.team));
+            end = (start + pace.round).min(self.options.until).min(edges.next());
+            own = self.audit_while_others_run(me, round);
+            own = own.and(self.round(seat, partitions, round, (start, end), pace.window)?);
         }
-        unreachable!("2^64 windows outlast time")
+        unreachable!("2^64 rounds outlast time")
     }
 
-    /// Audits what the window before `window` brought, if that is this thread's part, while partitions run `window`: what is found is
-    /// an incident of `window`.
-    fn audit_while_others_run(&self, me: usize, window: u64) -> Notice {
-        let found = if me == self.auditor && window > 0 { self.audit(window - 1) } else { None };
+    /// Runs everything of a thread from `start` to `end`, in windows of its team.
+    fn round(
+        &self,
+        seat: &mut Seat,
+        partitions: &mut [Partition],
+        round: u64,
+        (start, end): (Time, Time),
+        length: Time,
+    ) -> Result<Notice, Broken> {
+        if self.spec.has_teams {
+            partitions.iter().for_each(|partition| partition.take_far_mail_in(start, round));
+        }
+        let (mut events, mut incident, mut from) = (0, false, start);
+        let last = loop {
+            let until = (from + length).min(end);
+            let mut own = Notice::NOTHING;
+            for partition in partitions.iter_mut() {
+                let brought = partition.window(from, until, seat.windows);
+                if let Some(counts) = &self.counts {
+                    counts.put(seat.windows, partition.index(), brought.events);
+                }
+                own = own.and(self.notice(seat.me, partition, brought, round + 1));
+            }
+            seat.windows += 1;
+            (events, incident) = (events + own.events, incident || own.incident);
+            if until == end {
+                break own;
+            }
+            let team = self.teams[seat.team].meet(seat.number, seat.meetings, own)?;
+            seat.meetings += 1;
+            if team.next >= end {
+                break own;
+            }
+            self.add_up(seat, false);
+            from = team.next;
+        };
+        let far = partitions.iter_mut().map(|partition| partition.end_round(round)).fold(Time::NEVER, Time::min);
+        Ok(Notice { next: last.next.min(far), live: last.live || far != Time::NEVER, events, incident, ..last })
+    }
+
+    /// Adds up what ran in the last window, which all have finished, if that is counted.
+    fn add_up(&self, seat: &Seat, ends_round: bool) {
+        if let (Some(counts), 0, 1..) = (&self.counts, seat.me, seat.windows) {
+            counts.add_up(seat.windows - 1, ends_round);
+        }
+    }
+
+    /// Audits what the round before `round` brought, if that is this thread's part, while partitions run `round`: what is found is
+    /// an incident of `round`.
+    fn audit_while_others_run(&self, me: usize, round: u64) -> Notice {
+        let found = if me == self.auditor && round > 0 { self.audit(round - 1) } else { None };
         if let Some(Finding { time, auditor, message }) = &found {
             let failed = Outcome::Failed { time: *time, context: auditor.clone(), message: message.clone() };
-            lock(&self.incidents).push((window + 1, *time, Incident::Over(0, failed)));
+            lock(&self.incidents).push((round + 1, *time, Incident::Over(0, failed)));
         }
         Notice { incident: found.is_some(), ..Notice::NOTHING }
     }
 
-    /// The first thing that is wrong in what `window` brought.
-    fn audit(&self, window: u64) -> Option<Finding> {
+    /// The first thing that is wrong in what `round` brought.
+    fn audit(&self, round: u64) -> Option<Finding> {
         let mut audits = lock(&self.audits);
-        let found = audits.iter_mut().filter_map(|audit| audit.read((window % 2) as usize).err());
+        let found = audits.iter_mut().filter_map(|audit| audit.read((round % 2) as usize).err());
         found.min_by(|one, other| one.time.cmp(&other.time))
     }
 
-    /// What is to be said of a partition after `window`. Incidents are put where all find them.
-    fn notice(&self, me: usize, partition: &Partition, brought: Window, window: u64) -> Notice {
+    /// What is to be said of a partition after a window of `round`. Incidents are put where all find them.
+    fn notice(&self, me: usize, partition: &Partition, brought: Window, round: u64) -> Notice {
         let interrupted = me == 0 && self.options.monitor.is_stopped();
         let livelock = |contexts| {
             let time = partition.reached();
@@ -305,17 +328,17 @@ impl<'a> Crew<'a> {
         let mut incidents = incidents.peekable();
         let incident = incidents.peek().is_some();
         if incident {
-            lock(&self.incidents).extend(incidents.map(|(time, incident)| (window, time, incident)));
+            lock(&self.incidents).extend(incidents.map(|(time, incident)| (round, time, incident)));
         }
         let (reached, progress) = (partition.reached(), partition.progress());
         let Window { next, live, events, .. } = brought;
         Notice { next, reached, progress, events, live, incident }
     }
 
-    /// Notes what happened in `window`; says whether the run is over at once.
-    fn note_incidents(&self, window: u64, edges: &mut Edges) -> bool {
+    /// Notes what happened in `round`; says whether the run is over at once.
+    fn note_incidents(&self, round: u64, edges: &mut Edges) -> bool {
         let mut over = false;
-        for (_, time, incident) in lock(&self.incidents).iter().filter(|(when, ..)| *when == window) {
+        for (_, time, incident) in lock(&self.incidents).iter().filter(|(when, ..)| *when == round) {
             match incident {
                 Incident::Asked(control) => edges.ask(*time, control),
                 Incident::Over(rank, outcome) => {
@@ -327,7 +350,7 @@ impl<'a> Crew<'a> {
         over
     }
 
-    /// After a window that ended at `end`: starts the regions that begin before anything else happens, and says whether the run
+    /// After a round that ended at `end`: starts the regions that begin before anything else happens, and says whether the run
     /// is over, and when it then ends. `restless`: how often contexts have run without progress.
     fn judge(
         &self,
@@ -385,7 +408,7 @@ impl<'a> Crew<'a> {
         partitions: &mut [Partition],
         verdict: Verdict,
         end: Time,
-        window: u64,
+        round: u64,
     ) -> Result<(), Broken> {
         {
             let mut measured = Vec::new();
@@ -399,10 +422,10 @@ impl<'a> Crew<'a> {
             partitions.iter_mut().for_each(|partition| pressure.add(partition.pressure()));
             gathered.knowledge.extend(partitions.iter().map(Partition::knowledge));
             if me == self.auditor {
-                gathered.found = (window > 1).then(|| self.audit(window - 2)).flatten();
+                gathered.found = (round > 1).then(|| self.audit(round - 2)).flatten();
             }
         }
-        self.barrier.meet(me, window, Notice::NOTHING)?;
+        self.barrier.meet(me, round, Notice::NOTHING)?;
         if me == 0 {
             let mut gathered = lock(&self.gathered);
             let report = WaitReport::new(end, std::mem::take(&mut gathered.knowledge));
@@ -412,7 +435,7 @@ impl<'a> Crew<'a> {
                 Verdict::Stuck => Outcome::Stuck(report),
                 Verdict::Other(outcome) => outcome,
             });
-            // What is wrong in the last window has been found only now.
+            // What is wrong in the last round has been found only now.
             if let Some(Finding { time, auditor: context, message }) = gathered.found.take()
                 && !matches!(gathered.outcome, Some(Outcome::Failed { time: other, .. }) if other < time)
             {
@@ -430,7 +453,7 @@ impl<'a> Crew<'a> {
     }
 
     /// The run, when every thread is done.
-    fn run(self) -> Run {
+    pub(crate) fn run(self) -> Run {
         let gathered = self.gathered.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         Run {
             outcome: gathered.outcome.expect("a run that is over has an outcome"),
@@ -439,8 +462,15 @@ impl<'a> Crew<'a> {
             trace: trace::merge(gathered.trace, self.options.trace.map_or(0, |trace| trace.events)),
             events: gathered.pressure.iter().map(|pressure| pressure.events).sum(),
             pressure: gathered.pressure,
+            scaling: self.counts.map(Counts::scaling).unwrap_or_default(),
         }
     }
+}
+
+/// The thread that has least to do; of several, the last.
+fn least_busy(shares: &[Share], teams: &Teams) -> usize {
+    let hands = hands(teams).enumerate().map(|(thread, hand)| (weight(shares, hand), Reverse(thread)));
+    hands.min().map_or(0, |(_, Reverse(thread))| thread)
 }
 
 /// A thread that died while it held a lock has broken the barrier too: what it left is not used.

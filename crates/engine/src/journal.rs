@@ -1,8 +1,8 @@
 //! A journal: what elements of a model tell an auditor outside it.
 //!
 //! A link takes part in a run: it has a latency, its mail begins windows, contexts wait at its ends. A journal does not. What elements
-//! write into it during a window is read between windows, outside simulated time, and nothing in the model can read it. So a run
-//! with an auditor is the run without one, to the cycle and to the byte. What an auditor finds ends the run, at the same window in
+//! write into it during a round is read while the next one runs, outside simulated time, and nothing in the model can read it. So a run
+//! with an auditor is the run without one, to the cycle and to the byte. What an auditor finds ends the run, at the same round in
 //! every run, whatever the number of threads.
 
 use crate::{context::Scope, core::Core, time::Time};
@@ -25,12 +25,12 @@ pub struct Entry<T> {
 
 /// Reads a journal and says what is wrong.
 pub trait Auditor<T>: Send {
-    /// Takes what was written in a window, in the order of times, at one time in the order of sources, and of one source in the
+    /// Takes what was written in a round, in the order of times, at one time in the order of sources, and of one source in the
     /// order in which it wrote. An error ends the run as failed, at that time.
     fn audit(&mut self, entries: &mut dyn Iterator<Item = Entry<T>>) -> Result<(), (Time, String)>;
 }
 
-/// One window's entries are written while the last one's are read.
+/// One round's entries are written while the last one's are read.
 struct Pages<T>([Mutex<Vec<Entry<T>>>; 2]);
 
 impl<T> Pages<T> {
@@ -67,7 +67,7 @@ struct Inner<T> {
     journal: Journal<T>,
     source: u32,
     core: Rc<Core>,
-    /// Of this window.
+    /// Of this round.
     entries: RefCell<Vec<Entry<T>>>,
     own: Weak<Inner<T>>,
 }
@@ -91,7 +91,7 @@ impl<T: Send + 'static> Pen<T> {
     }
 }
 
-/// A pen that has written something in this window.
+/// A pen that has written something in this round.
 pub(crate) trait Written {
     /// Hands that over to the journal.
     fn hand_over(&self, parity: usize);
@@ -105,7 +105,7 @@ impl<T> Written for Inner<T> {
 
 /// A journal with its auditor.
 pub(crate) trait Audit: Send {
-    /// Reads what was written in the last window of this parity; an error has the auditor's name.
+    /// Reads what was written in the last round of this parity; an error has the auditor's name.
     fn read(&mut self, parity: usize) -> Result<(), Finding>;
 }
 

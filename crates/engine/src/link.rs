@@ -1,9 +1,9 @@
 //! Links: wires along which a model may be cut into partitions.
 //!
 //! What is sent on a link travels as mail: it is collected during a window and handed over when the window ends, whether
-//! the other end lies in the same partition or in another. As no window is longer than the shortest link of the model,
-//! nothing comes late, and as there is only one way, a cut changes nothing: deliveries come in the order (time, source,
-//! sequence). Credits travel back the same way, with the same latency.
+//! the other end lies in the same partition or in another; between teams of threads it is handed over when the round ends. As no
+//! window or round is longer than the shortest link that mail goes over at its end, nothing comes late, and a cut changes nothing:
+//! deliveries come in the order (time, source, sequence). Credits travel back the same way, with the same latency.
 
 use crate::{
     context::Scope,
@@ -23,8 +23,8 @@ use std::{
 /// A wire that may be cut.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkSpec {
-    /// From the end of serialisation until the item can be received. The shortest link of a model is the window in which
-    /// its partitions run without each other.
+    /// From the end of serialisation until the item can be received: as long as that, the partitions at its ends can run without
+    /// each other.
     pub latency: Time,
     /// How many items of each lane may be under way or waiting at the other end.
     pub capacity: usize,
@@ -94,7 +94,9 @@ pub(crate) fn link<T: Send + 'static>(
 
 /// A wire with mail to hand over.
 pub(crate) trait Outgoing {
-    /// Hands the mail of this window over; says which partition and wire it is for and when the first of it arrives.
+    /// The partition that its mail is for.
+    fn to(&self) -> usize;
+    /// Hands the mail over; says which partition and wire it is for and when the first of it arrives.
     fn hand_over(&self, parity: usize) -> (usize, u32, Time);
 }
 
@@ -194,10 +196,13 @@ impl<T: Send + 'static> Forward<T> for ItemsOut<T> {
 }
 
 impl<T> Outgoing for ItemsOut<T> {
+    fn to(&self) -> usize {
+        *self.cable.receiver.get().expect("both ends are in place before the run")
+    }
+
     fn hand_over(&self, parity: usize) -> (usize, u32, Time) {
         let first = self.staging.hand_over(&self.cable.items, parity, |(time, ..)| *time);
-        let receiver = self.cable.receiver.get().expect("both ends are in place before the run");
-        (*receiver, self.cable.items_wire(), first)
+        (self.to(), self.cable.items_wire(), first)
     }
 }
 
@@ -245,10 +250,13 @@ impl<T: 'static> Back for CreditsOut<T> {
 }
 
 impl<T> Outgoing for CreditsOut<T> {
+    fn to(&self) -> usize {
+        *self.cable.sender.get().expect("both ends are in place before the run")
+    }
+
     fn hand_over(&self, parity: usize) -> (usize, u32, Time) {
         let first = self.staging.hand_over(&self.cable.credits, parity, |(time, _)| *time);
-        let sender = self.cable.sender.get().expect("both ends are in place before the run");
-        (*sender, self.cable.credits_wire(), first)
+        (self.to(), self.cable.credits_wire(), first)
     }
 }
 
@@ -371,13 +379,25 @@ impl<T: Send + 'static> LinkReceiver<T> {
     }
 }
 
-/// A link, to ask whether both its ends are in place.
+/// A link, to ask where its ends are.
 pub(crate) trait Placed: Send + Sync {
+    fn latency(&self) -> Time;
+    /// The partitions of both ends, which are in place.
+    fn ends(&self) -> (usize, usize);
     /// What is missing, if anything is.
     fn missing(&self) -> Option<String>;
 }
 
 impl<T: Send> Placed for Cable<T> {
+    fn latency(&self) -> Time {
+        self.spec.latency
+    }
+
+    fn ends(&self) -> (usize, usize) {
+        let end = |end: &OnceLock<usize>| *end.get().expect("both ends are in place before the run");
+        (end(&self.sender), end(&self.receiver))
+    }
+
     fn missing(&self) -> Option<String> {
         let side = match (self.sender.get(), self.receiver.get()) {
             (Some(_), Some(_)) => return None,

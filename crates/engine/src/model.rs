@@ -1,15 +1,17 @@
 //! A model: clocks, links and partitions; how it is to be run, and what a run brings.
 
 use crate::{
-    crew,
+    deal::Share,
     journal::{self, Audit, Auditor, Journal},
     link::{self, LinkReceiver, LinkSender, LinkSpec, Placed},
     partition::Partition,
     pressure::Pressure,
     report::WaitReport,
+    scaling::Scaling,
     stats::{Region, Statistics},
     time::{Clock, Hertz, Time},
     trace::{TraceEvent, TraceSpec},
+    workers,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -34,6 +36,8 @@ pub struct Model {
     pub(crate) shortest_link: Option<Time>,
     pub(crate) control_delay: Option<Time>,
     pub(crate) partitions: Vec<Build>,
+    /// Of each partition.
+    pub(crate) shares: Vec<Share>,
     pub(crate) audits: Vec<Box<dyn Audit>>,
 }
 
@@ -54,6 +58,9 @@ pub struct RunOptions {
     pub trace: Option<TraceSpec>,
     /// To watch and stop the run from outside.
     pub monitor: Monitor,
+    /// Work out for these numbers of threads how much faster than one they could be at most ([`Run::scaling`]), whatever the number of
+    /// threads of the run itself. None by default: to count takes time.
+    pub scaling: Vec<usize>,
 }
 
 impl Default for RunOptions {
@@ -65,6 +72,7 @@ impl Default for RunOptions {
             delta_limit: 1_000_000,
             trace: None,
             monitor: Monitor::default(),
+            scaling: Vec::new(),
         }
     }
 }
@@ -222,6 +230,9 @@ pub struct Run {
     pub events: u64,
     /// The same of each region.
     pub pressure: Vec<Pressure>,
+    /// Bounds of the speedup, for each number of threads that [`RunOptions::scaling`] asks for.
+    #[serde(default)]
+    pub scaling: Vec<Scaling>,
 }
 
 impl Run {
@@ -260,7 +271,7 @@ impl Model {
     }
 
     /// How long after it is asked for a new region, a stop or a failure takes effect ([`Context::region`](crate::Context::region)).
-    /// Partitions run no longer than this without each other. Unless it is stated, it is the latency of the shortest link of the
+    /// No partition runs longer than this without the others. Unless it is stated, it is the latency of the shortest link of the
     /// model; without links, a cycle of the fastest clock.
     ///
     /// # Panics
@@ -287,7 +298,13 @@ impl Model {
 
     /// Adds a partition; `build` is called in the thread that will run it.
     pub fn partition(&mut self, build: impl FnOnce(&Partition) + Send + 'static) {
+        self.partition_with(Share::default(), build);
+    }
+
+    /// Adds a partition and says what share of the work it has: threads are dealt partitions by that.
+    pub fn partition_with(&mut self, share: Share, build: impl FnOnce(&Partition) + Send + 'static) {
         self.partitions.push(Box::new(build));
+        self.shares.push(share);
     }
 
     /// Builds and runs the model. If the builder of a partition [gives up](Partition::give_up), nothing runs and the outcome is
@@ -297,6 +314,6 @@ impl Model {
     ///
     /// If a context panics, or the model is built wrong: a link with a loose end, two statistics of one name.
     pub fn run(self, options: &RunOptions) -> Run {
-        crew::run(self, options)
+        workers::run(self, options)
     }
 }

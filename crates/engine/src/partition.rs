@@ -8,6 +8,7 @@ use crate::{
     context::Scope,
     core::{Control, Core, Moment, Shared, WIRE, request},
     domain::{Domain, Ran},
+    link::Outgoing,
     model::{ClockId, Monitor},
     name::Name,
     pressure::{Peak, Pressure},
@@ -23,7 +24,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// The mail for one partition: the wires on which something has come, by the parity of the window.
+/// The mail for one partition: the wires on which something has come, by the parity of the window (from afar: of the round).
 #[repr(align(128))]
 #[derive(Default)]
 pub(crate) struct Letterbox([Mutex<Vec<u32>>; 2]);
@@ -39,6 +40,11 @@ impl Letterbox {
 pub(crate) struct PartitionSpec {
     pub(crate) clocks: Arc<[Hertz]>,
     pub(crate) letterboxes: Arc<[Letterbox]>,
+    /// For mail from other teams.
+    pub(crate) far_letterboxes: Arc<[Letterbox]>,
+    /// The team of threads that each partition belongs to, and whether there are several.
+    pub(crate) team_of: Arc<[usize]>,
+    pub(crate) has_teams: bool,
     pub(crate) delta_limit: usize,
     pub(crate) trace: Option<TraceSpec>,
     /// See [`Shared::alone`].
@@ -53,6 +59,10 @@ pub struct Partition {
     domains: RefCell<Vec<Domain>>,
     /// For each partition, the wires on which something goes there at the end of this window.
     letters: RefCell<Vec<Vec<u32>>>,
+    /// Wires to other teams with mail, which goes there at the end of this round.
+    far: RefCell<Vec<Rc<dyn Outgoing>>>,
+    /// Contexts wake each other without end: nothing more can run.
+    is_stuck: bool,
     /// How many regions have ended.
     boundaries: Cell<usize>,
     /// The most that ran at one time in this region, and how much had run before it.
@@ -84,6 +94,8 @@ impl Partition {
             spec,
             domains: RefCell::default(),
             letters: RefCell::new(letters),
+            far: RefCell::default(),
+            is_stuck: false,
             boundaries: Cell::new(0),
             peak: Peak::default(),
             told: 0,
@@ -133,10 +145,10 @@ impl Partition {
     /// mail of this one handed over.
     pub(crate) fn window(&mut self, start: Time, end: Time, number: u64) -> Window {
         let this = (number % 2) as usize;
-        self.take_mail_in(start, 1 - this);
-        let livelock = self.run_domains(end);
+        self.take_mail_in(&self.spec.letterboxes, start, 1 - this);
+        let livelock = if self.is_stuck { None } else { self.run_domains(end) };
+        self.is_stuck |= livelock.is_some();
         let mail = self.hand_mail_over(this);
-        self.shared.written.borrow_mut().drain(..).for_each(|pen| pen.hand_over(this));
         let control = self.shared.control.take();
         let ran = self.events();
         let events = ran - std::mem::replace(&mut self.ran, ran);
@@ -163,18 +175,54 @@ impl Partition {
         self.domains.borrow().iter().map(|domain| domain.events).sum()
     }
 
-    fn take_mail_in(&self, start: Time, parity: usize) {
+    /// Takes in what other teams sent in the last round; this one begins at `start`.
+    pub(crate) fn take_far_mail_in(&self, start: Time, round: u64) {
+        self.take_mail_in(&self.spec.far_letterboxes, start, 1 - (round % 2) as usize);
+    }
+
+    /// Hands over what goes to other teams, and what has been written in journals; says when the first of the mail arrives.
+    #[inline]
+    pub(crate) fn end_round(&mut self, round: u64) -> Time {
+        if self.far.get_mut().is_empty() && self.shared.written.borrow().is_empty() {
+            return Time::NEVER;
+        }
+        self.hand_far_mail_over((round % 2) as usize)
+    }
+
+    #[cold]
+    fn hand_far_mail_over(&mut self, parity: usize) -> Time {
+        self.shared.written.borrow_mut().drain(..).for_each(|pen| pen.hand_over(parity));
+        let mut first = Time::NEVER;
+        for wire in self.far.get_mut().drain(..) {
+            let (partition, number, arrives) = wire.hand_over(parity);
+            self.spec.far_letterboxes[partition].with(parity, |wires| wires.push(number));
+            first = first.min(arrives);
+        }
+        first
+    }
+
+    /// Its number.
+    pub(crate) fn index(&self) -> usize {
+        self.shared.partition
+    }
+
+    fn take_mail_in(&self, letterboxes: &[Letterbox], start: Time, parity: usize) {
         let ends = self.shared.ends.borrow();
-        self.spec.letterboxes[self.shared.partition].with(parity, |wires| {
+        letterboxes[self.shared.partition].with(parity, |wires| {
             wires.drain(..).for_each(|wire| ends.incoming(wire).take_in(parity, start));
         });
     }
 
-    /// Hands the mail over; says when the first of it arrives.
+    /// Hands the mail for this team over; says when the first of it arrives.
     fn hand_mail_over(&self, parity: usize) -> Time {
         let mut first = Time::NEVER;
         let mut letters = self.letters.borrow_mut();
+        let PartitionSpec { team_of, has_teams, .. } = &self.spec;
         for wire in self.shared.outgoing.borrow_mut().drain(..) {
+            if *has_teams && team_of[wire.to()] != team_of[self.shared.partition] {
+                self.far.borrow_mut().push(wire);
+                continue;
+            }
             let (partition, number, arrives) = wire.hand_over(parity);
             letters[partition].push(number);
             first = first.min(arrives);
@@ -359,6 +407,7 @@ impl Drop for Partition {
         }
         self.shared.ends.take();
         self.shared.outgoing.take();
+        self.far.take();
         self.shared.written.take();
         self.shared.stats.replace(crate::stats::Registry::new());
     }

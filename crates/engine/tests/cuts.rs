@@ -6,8 +6,8 @@
 mod common;
 
 use engine::{
-    Context, EventCount, Hertz, Inlet, Lane, LinkSpec, Model, Outcome, Outlet, Queue, Run, RunOptions, Scope, Time,
-    TraceSpec,
+    Context, EventCount, Hertz, Inlet, Lane, LinkSpec, Model, Outcome, Outlet, Queue, Run, RunOptions, Scope, Share,
+    Time, TraceSpec,
 };
 use proptest::prelude::*;
 use std::{cell::Cell, collections::BTreeSet, rc::Rc};
@@ -172,7 +172,15 @@ fn build(scope: &Scope, index: usize, seed: u64, outlets: Vec<Outlet<Message>>, 
 }
 
 fn run(spec: &Spec, cut: &[usize], threads: usize) -> Run {
+    let (watchdog, trace) = (Some(150), Some(TraceSpec::of(300)));
+    let options = RunOptions { threads, watchdog, trace, ..RunOptions::default() };
+    model(spec, cut, &[Share::default(); 7], None).run(&options)
+}
+
+/// The model, cut so; with the share of each partition and the delay of what it asks for.
+fn model(spec: &Spec, cut: &[usize], shares: &[Share], delay: Option<Time>) -> Model {
     let mut model = Model::new();
+    delay.into_iter().for_each(|delay| model.control_delay(delay));
     let clocks = RATES.map(|rate| model.clock(rate));
     let mut senders: Vec<Vec<_>> = spec.islands.iter().map(|_| Vec::new()).collect();
     let mut receivers: Vec<Vec<_>> = spec.islands.iter().map(|_| Vec::new()).collect();
@@ -193,7 +201,7 @@ fn run(spec: &Spec, cut: &[usize], threads: usize) -> Run {
             islands.push((index, clocks[*clock], ends));
         }
         let seed = spec.seed;
-        model.partition(move |partition| {
+        model.partition_with(shares[partition], move |partition| {
             for (index, clock, (senders, receivers)) in islands {
                 let scope = partition.scope(clock).scope(("island", index));
                 let outlets = senders.into_iter().map(|end| scope.sender(end)).collect();
@@ -202,8 +210,7 @@ fn run(spec: &Spec, cut: &[usize], threads: usize) -> Run {
             }
         });
     }
-    let watchdog = Some(150);
-    model.run(&RunOptions { threads, watchdog, trace: Some(TraceSpec::of(300)), ..RunOptions::default() })
+    model
 }
 
 proptest! {
@@ -227,6 +234,46 @@ proptest! {
                 prop_assert!(pressure.most <= of_whole.most);
                 pressure.most = of_whole.most;
             }
+            prop_assert_eq!(&run, &whole, "cut {:?}, {} threads", cut, threads);
+        }
+    }
+}
+
+/// Latencies from 2 to 200 ns, so that some partitions have to wait for each other much more often than others.
+fn mixed() -> impl Strategy<Value = (Spec, Vec<usize>, Vec<Share>, u64)> {
+    let stretched = (specs(), prop::collection::vec(0u32..3, 12)).prop_map(|(mut spec, stretches)| {
+        let stretches = stretches.into_iter().map(|stretch| [1, 4, 10][stretch as usize]);
+        spec.links.iter_mut().zip(stretches).for_each(|(wire, stretch)| wire.latency *= stretch);
+        spec
+    });
+    stretched.prop_flat_map(|spec| {
+        let share = (0u64..9, 0usize..4).prop_map(|(weight, group)| Share { weight, group });
+        let (islands, shares) = (spec.islands.len(), prop::collection::vec(share, 7));
+        (Just(spec), cuts(islands), shares, 2_000u64..300_000)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn neither_weights_nor_groups_nor_long_delays_change_anything((spec, cut, shares, delay) in mixed()) {
+        let run = |cut: &[usize], shares: &[Share], threads| {
+            let trace = Some(TraceSpec::of(300));
+            let options = RunOptions { threads, until: Time::micros(12), trace, ..RunOptions::default() };
+            let mut run = model(&spec, cut, shares, Some(Time::picos(delay))).run(&options);
+            run.pressure.iter_mut().for_each(|pressure| pressure.most = 0);
+            run
+        };
+        let whole = run(&vec![0; spec.islands.len()], &shares, 1);
+        prop_assert_eq!(&whole.outcome, &Outcome::TimeLimit);
+        let apart: Vec<usize> = (0..spec.islands.len()).collect();
+        let own_groups: Vec<Share> = (0..7).map(|group| Share { weight: 1, group }).collect();
+        for (cut, shares, threads) in
+            [(&cut, &shares, 2), (&apart, &shares, 3), (&apart, &own_groups, 4), (&cut, &shares, 1)]
+        {
+            let run = run(cut, shares, threads);
+            prop_assert_eq!(&run.regions, &whole.regions, "statistics, cut {:?}, {} threads", cut, threads);
             prop_assert_eq!(&run, &whole, "cut {:?}, {} threads", cut, threads);
         }
     }

@@ -218,7 +218,15 @@ impl Drop for Session {
 fn refused(error: &io::Error) -> Run {
     let message = format!("the operating system refuses to start a thread for the machine: {error}");
     let outcome = Outcome::Failed { time: Time::ZERO, context: "host".to_owned(), message };
-    Run { outcome, end: Time::ZERO, regions: Vec::new(), trace: Vec::new(), events: 0, pressure: Vec::new() }
+    Run {
+        outcome,
+        end: Time::ZERO,
+        regions: Vec::new(),
+        trace: Vec::new(),
+        events: 0,
+        pressure: Vec::new(),
+        scaling: Vec::new(),
+    }
 }
 
 /// Ranges of addresses: their starts, and their ends.

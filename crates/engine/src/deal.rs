@@ -1,0 +1,159 @@
+//! Which thread runs which partitions: decided before the run, by the weights that the model states.
+//!
+//! The heaviest come first, and each goes to the thread that has least so far. Groups of partitions that are joined by long links
+//! only ([`Share::group`]) are kept apart, if that costs little balance: the threads form teams, each with whole groups, and threads
+//! of different teams wait for each other rarely.
+
+use std::cmp::Reverse;
+
+/// A partition's share of the work, and with which others it works closely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// How much there is to do in it, compared with others.
+    pub weight: u64,
+    /// Partitions of one group wait for each other as often as the links between them demand; partitions of different groups wait for
+    /// each other once in the time of the shortest link between groups, or in the [delay](crate::Model::control_delay) of what the
+    /// model asks for, whichever is less.
+    pub group: usize,
+}
+
+impl Default for Share {
+    fn default() -> Share {
+        Share { weight: 1, group: 0 }
+    }
+}
+
+/// The partitions of a thread, by number.
+pub(crate) type Hand = Vec<usize>;
+
+/// For each team, the partitions of each of its threads.
+pub(crate) type Teams = Vec<Vec<Hand>>;
+
+/// Teams that keep groups apart may have this much more to do in their busiest thread than a single team would: an eighth.
+const PRICE: u64 = 8;
+
+/// Deals partitions over so many threads at most.
+pub(crate) fn deal(shares: &[Share], threads: usize) -> Teams {
+    let groups = groups(shares);
+    let single = one_team(shares, threads);
+    let limit = busiest(shares, &single).saturating_mul(PRICE + 1) / PRICE;
+    let most = groups.len().min(threads);
+    let apart = (2..=most).rev().map(|teams| several_teams(shares, &groups, threads, teams));
+    apart.into_iter().find(|teams| busiest(shares, teams) <= limit).unwrap_or(single)
+}
+
+/// Deals partitions over so many threads, which all wait for each other.
+pub(crate) fn one_team(shares: &[Share], threads: usize) -> Teams {
+    let all: Hand = (0..shares.len()).collect();
+    vec![team(shares, all, threads)]
+}
+
+/// A thread for each hand, in order.
+pub(crate) fn hands(teams: &Teams) -> impl Iterator<Item = &Hand> {
+    teams.iter().flatten()
+}
+
+/// The weight of a hand.
+pub(crate) fn weight(shares: &[Share], hand: &[usize]) -> u64 {
+    hand.iter().fold(0, |sum, partition| shares[*partition].weight.saturating_add(sum))
+}
+
+fn busiest(shares: &[Share], teams: &Teams) -> u64 {
+    hands(teams).map(|hand| weight(shares, hand)).max().unwrap_or(0)
+}
+
+/// The partitions of each group.
+fn groups(shares: &[Share]) -> Vec<Hand> {
+    let mut groups = std::collections::BTreeMap::<usize, Hand>::new();
+    for (partition, share) in shares.iter().enumerate() {
+        groups.entry(share.group).or_default().push(partition);
+    }
+    groups.into_values().collect()
+}
+
+/// So many teams of whole groups, each with its part of the threads; the first, which have most to do, get those left over.
+fn several_teams(shares: &[Share], groups: &[Hand], threads: usize, teams: usize) -> Teams {
+    let weights: Vec<u64> = groups.iter().map(|group| weight(shares, group)).collect();
+    let mut dealt: Vec<Hand> = largest_first(&weights, teams)
+        .into_iter()
+        .map(|hand| hand.into_iter().flat_map(|group| groups[group].clone()).collect())
+        .collect();
+    dealt.sort_by_key(|hand: &Hand| Reverse(weight(shares, hand)));
+    let threads_of = |number: usize| threads / teams + usize::from(number < threads % teams);
+    dealt.into_iter().enumerate().map(|(number, hand)| team(shares, hand, threads_of(number))).collect()
+}
+
+/// Deals the partitions of a team over its threads; there are no more threads than partitions.
+fn team(shares: &[Share], partitions: Hand, threads: usize) -> Vec<Hand> {
+    let weights: Vec<u64> = partitions.iter().map(|partition| shares[*partition].weight).collect();
+    let dealt = largest_first(&weights, threads.clamp(1, partitions.len().max(1)));
+    dealt.into_iter().map(|hand| hand.into_iter().map(|at| partitions[at]).collect()).collect()
+}
+
+/// Deals so many weights into hands: the largest first, of equal ones the first, each to the hand with the least.
+fn largest_first(weights: &[u64], hands: usize) -> Vec<Hand> {
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|at| Reverse(weights[*at]));
+    let mut dealt: Vec<(u64, Hand)> = vec![(0, Vec::new()); hands];
+    for at in order {
+        let least = dealt.iter_mut().min_by_key(|(load, hand)| (*load, hand.len()));
+        let (load, hand) = least.expect("there is a thread");
+        *load = load.saturating_add(weights[at]);
+        hand.push(at);
+    }
+    dealt.iter_mut().for_each(|(_, hand)| hand.sort_unstable());
+    dealt.into_iter().map(|(_, hand)| hand).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(weights: &[u64]) -> Vec<Share> {
+        weights.iter().map(|weight| Share { weight: *weight, group: 0 }).collect()
+    }
+
+    #[test]
+    fn equal_partitions_are_dealt_in_turn() {
+        assert_eq!(deal(&weights(&[1; 7]), 3), [[vec![0, 3, 6], vec![1, 4], vec![2, 5]]]);
+        assert_eq!(deal(&weights(&[0; 4]), 2), [[vec![0, 2], vec![1, 3]]]);
+    }
+
+    #[test]
+    fn the_heaviest_come_first_and_go_where_least_is() {
+        assert_eq!(deal(&weights(&[1, 1, 6, 1, 3, 2]), 2), [[vec![1, 2], vec![0, 3, 4, 5]]]);
+        assert_eq!(deal(&weights(&[5, 1, 1]), 8), [[vec![0], vec![1], vec![2]]], "no more threads than partitions");
+    }
+
+    #[test]
+    fn groups_stay_together_where_that_costs_little() {
+        // A host and four GPUs of three partitions each.
+        let share = |partition: usize| Share { weight: 4, group: partition.div_ceil(3) };
+        let shares: Vec<Share> = (0..13).map(|n| Share { weight: if n == 0 { 1 } else { 4 }, ..share(n) }).collect();
+        let teams = deal(&shares, 4);
+        assert_eq!(teams.len(), 4, "the host goes with a GPU: {teams:?}");
+        assert!(teams.iter().all(|team| team.len() == 1));
+        let teams = deal(&shares, 12);
+        assert_eq!(teams.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3, 3, 3], "{teams:?}");
+        // Three threads for four equal groups: whole groups would keep one thread twice as busy as the others.
+        let teams = deal(&shares[1..], 3);
+        assert_eq!(teams.len(), 1, "{teams:?}");
+    }
+
+    #[test]
+    fn every_partition_is_dealt_once() {
+        let shares: Vec<Share> =
+            (0..40).map(|n| Share { weight: n * 7919 % 13, group: (n * 31 % 5) as usize }).collect();
+        for threads in 1..50 {
+            let teams = deal(&shares, threads);
+            let mut all: Hand = hands(&teams).flatten().copied().collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..40).collect::<Hand>());
+            assert!(hands(&teams).count() <= threads && hands(&teams).all(|hand| !hand.is_empty()));
+            let in_team = |team: &Vec<Hand>, group| team.iter().flatten().any(|n| shares[*n].group == group);
+            for group in 0..5 {
+                assert_eq!(teams.iter().filter(|team| in_team(team, group)).count(), 1, "a group is in one team");
+            }
+        }
+    }
+}

@@ -47,6 +47,14 @@ catalogue!(
     mersenne_twister,
     radix_sort,
     sobel,
+    betweenness,
+    colouring_max,
+    colouring_maxmin,
+    floyd_warshall_blocked,
+    independent_set,
+    pagerank,
+    pagerank_spmv,
+    pathfinder,
 );
 
 /// The workload called `name`; `_` and `-` are the same.

@@ -55,6 +55,13 @@ catalogue!(
     pagerank,
     pagerank_spmv,
     pathfinder,
+    cp,
+    mri_q,
+    mri_fhd,
+    pns,
+    rpes,
+    sad,
+    tpacf,
 );
 
 /// The workload called `name`; `_` and `-` are the same.

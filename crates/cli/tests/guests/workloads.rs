@@ -46,7 +46,7 @@ fn inputs_are_those_of_the_workload_without_its_host_program() {
 }
 
 /// The workloads of each paper, whose sizes go by the paper's key.
-const PAPERS: [(&str, &[&str]); 3] = [
+const PAPERS: [(&str, &[&str]); 4] = [
     (
         "halcone",
         &[
@@ -105,6 +105,7 @@ const PAPERS: [(&str, &[&str]); 3] = [
             "pathfinder",
         ],
     ),
+    ("gmac", &["cp", "mri-fhd", "mri-q", "pns", "rpes", "sad", "stencil", "tpacf", "vecadd"]),
 ];
 
 #[test]

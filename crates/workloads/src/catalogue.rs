@@ -47,6 +47,21 @@ catalogue!(
     mersenne_twister,
     radix_sort,
     sobel,
+    betweenness,
+    colouring_max,
+    colouring_maxmin,
+    floyd_warshall_blocked,
+    independent_set,
+    pagerank,
+    pagerank_spmv,
+    pathfinder,
+    cp,
+    mri_q,
+    mri_fhd,
+    pns,
+    rpes,
+    sad,
+    tpacf,
 );
 
 /// The workload called `name`; `_` and `-` are the same.

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ::workloads::{ALL, Rng, Size};
 
-use crate::{Ran, inside};
+use crate::{Ran, inside, support::Folder};
 
 /// A workload at its tiny size.
 fn tiny(name: &str, options: &[&str], arguments: &[&str]) -> Ran {
@@ -46,7 +46,7 @@ fn inputs_are_those_of_the_workload_without_its_host_program() {
 }
 
 /// The workloads of each paper, whose sizes go by the paper's key.
-const PAPERS: [(&str, &[&str]); 2] = [
+const PAPERS: [(&str, &[&str]); 4] = [
     (
         "halcone",
         &[
@@ -85,6 +85,27 @@ const PAPERS: [(&str, &[&str]); 2] = [
             "scan",
         ],
     ),
+    (
+        "vcache",
+        &[
+            "backprop",
+            "betweenness",
+            "bfs",
+            "colouring-max",
+            "colouring-maxmin",
+            "floyd-warshall",
+            "floyd-warshall-blocked",
+            "hotspot",
+            "independent-set",
+            "kmeans",
+            "lud",
+            "needleman-wunsch",
+            "pagerank",
+            "pagerank-spmv",
+            "pathfinder",
+        ],
+    ),
+    ("gmac", &["cp", "mri-fhd", "mri-q", "pns", "rpes", "sad", "stencil", "tpacf", "vecadd"]),
 ];
 
 #[test]
@@ -100,6 +121,71 @@ fn every_workload_of_a_paper_has_its_size_and_a_scaled_one() {
     }
     let Ran { code, out } = inside("transpose", &["--", "--size", "scaled-umh"]);
     assert_eq!((code, out.as_str()), (Some(0), "transpose size 256x256: right (max error 0 ulp)\n"));
+}
+
+/// Those that search or walk graphs.
+const OF_GRAPHS: [&str; 7] =
+    ["bfs", "betweenness", "colouring-max", "colouring-maxmin", "independent-set", "pagerank", "pagerank-spmv"];
+
+#[test]
+fn graphs_of_every_kind_and_from_files_of_both_formats_will_do() {
+    let folder = Folder::new("graphs");
+    let file = |name: &str, text: &str| {
+        let path = folder.file(name);
+        std::fs::write(&path, text).expect("the folder is there");
+        path
+    };
+    let dimacs = file("ring.gr", "c a ring\np sp 4 5\na 1 2 7\na 2 1 7\na 2 3 1\na 3 4 2\na 4 1 9\n");
+    let pattern = "%%MatrixMarket matrix coordinate pattern symmetric\n% a path\n5 5 4\n2 1\n3 2\n4 3\n5 4\n";
+    let matrix = file("path.mtx", pattern);
+    let mount = folder.file("");
+    for name in OF_GRAPHS {
+        for (graph, size) in [("uniform", "200"), ("rmat", "200"), ("road", "200"), (&*dimacs, "4"), (&*matrix, "5")] {
+            let of = ["--mount", &mount, "--", "--size", "200", "--graph", graph];
+            let Ran { code, out } = inside(name, &of);
+            assert_eq!(code, Some(0), "{name} of {graph}: {out}");
+            assert!(out.starts_with(&format!("{name} size {size}")) && out.contains(": right"), "{out}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_file_of_a_graph_is_refused_with_the_line_and_what_would_be_right() {
+    let folder = Folder::new("bad-graphs");
+    let mount = folder.file("");
+    let head = "%%MatrixMarket matrix coordinate real general\n";
+    for (name, text, message) in [
+        ("none.gr", None, "No such file or directory"),
+        ("empty.gr", Some(""), "empty.gr: there is no line `p sp NODES ARCS`"),
+        ("early.gr", Some("a 1 2 3\n"), "early.gr:1: an arc before the line `p sp NODES ARCS`"),
+        ("head.gr", Some("p max 3 2\n"), "head.gr:1: `p sp NODES ARCS` is needed"),
+        ("range.gr", Some("p sp 2 1\na 1 3 1\n"), "range.gr:2: node 3 is not one of 1 to 2"),
+        ("few.gr", Some("p sp 3 2\na 1 2 1\n"), "few.gr: it has 1 arcs, but its head promises 2"),
+        ("many.gr", Some("p sp 3 1\na 1 2 1\na 2 3 1\n"), "many.gr:3: more than the 1 arcs"),
+        ("kind.gr", Some("p sp 3 1\nx 1 2 1\n"), "kind.gr:2: a line begins with `c`, `p` or `a`, not `x`"),
+        ("nodes.gr", Some("p sp 0 0\n"), "nodes.gr:1: 0 nodes; there can be 1 to 67108864"),
+        ("head.mtx", Some("4 4 1\n1 1\n"), "head.mtx:1: `%%MatrixMarket matrix coordinate ...` is needed"),
+        ("array.mtx", Some("%%MatrixMarket matrix array real general\n"), "not a `matrix` in `array`"),
+        ("wide.mtx", Some(&*format!("{head}3 4 1\n1 1\n")), "wide.mtx:2: the matrix of a graph is square, not 3 x 4"),
+        ("word.mtx", Some(&*format!("{head}3 3 1\none two\n")), "word.mtx:3: `ROW COLUMN` is needed"),
+        (
+            "short.mtx",
+            Some(&*format!("{head}3 3 2\n1 2 0.5\n")),
+            "short.mtx: it has 1 entries, but its head promises 2",
+        ),
+        ("graph.txt", Some("p sp 1 0\n"), "a file `*.gr` or `*.mtx` is needed"),
+    ] {
+        let path = folder.file(name);
+        if let Some(text) = text {
+            std::fs::write(&path, text).expect("the folder is there");
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
+        command.args(["run", "pagerank", "--functional", "--mount", &mount, "--", "--graph", &path]);
+        let output = command.output().expect("the command was built");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains(message), "{name}: {said}");
+    }
 }
 
 #[test]

@@ -104,6 +104,7 @@ const Program backprop_program = {
     .small = {1024},
     .full = {65536},
     .usual = {65536},
+    .presets = {{"paper-vcache", {65536}}, {"scaled-vcache", {16384}}},
     .iterations = 2,
     .chunk = 16,
     .chunk_means = "groups of 16 inputs",

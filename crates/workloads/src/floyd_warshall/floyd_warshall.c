@@ -70,7 +70,9 @@ const Program floyd_warshall_program = {
     .presets = {{"paper-halcone", {2048, 1}},
                 {"scaled-halcone", {512, 1}},
                 {"paper-umh", {256, 1}},
-                {"scaled-umh", {64, 1}}},
+                {"scaled-umh", {64, 1}},
+                {"paper-vcache", {512, 1}},
+                {"scaled-vcache", {256, 1}}},
     .kernels = &kernels,
     .run = run,
 };

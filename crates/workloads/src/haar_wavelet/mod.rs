@@ -19,7 +19,7 @@ pub const WORKLOAD: Workload = Workload {
 
 const GROUP: usize = 128;
 const BLOCK: usize = 2 * GROUP;
-const HALF_ROOT: f32 = 0.707_106_78;
+const HALF_ROOT: f32 = std::f32::consts::FRAC_1_SQRT_2;
 
 fn count(size: Size) -> usize {
     size.pick(2048, 1 << 20)

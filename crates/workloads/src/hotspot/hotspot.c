@@ -46,6 +46,7 @@ const Program hotspot_program = {
     .small = {96, 96},
     .full = {900, 700},
     .usual = {512, 512},
+    .presets = {{"paper-vcache", {512, 512}}, {"scaled-vcache", {256, 256}}},
     .iterations = 4,
     .kernels = &kernels,
     .run = run,

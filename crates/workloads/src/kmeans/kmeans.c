@@ -50,6 +50,7 @@ const Program kmeans_program = {
     .small = {800},
     .full = {70000},
     .usual = {204800},
+    .presets = {{"paper-vcache", {204800}}, {"scaled-vcache", {51200}}},
     .iterations = 3,
     .kernels = &kernels,
     .run = run,

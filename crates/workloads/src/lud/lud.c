@@ -40,6 +40,7 @@ const Program lud_program = {
     .small = {80, 1},
     .full = {256, 16},
     .usual = {256, 1},
+    .presets = {{"paper-vcache", {256, 1}}, {"scaled-vcache", {128, 1}}},
     .kernels = &kernels,
     .run = run,
 };

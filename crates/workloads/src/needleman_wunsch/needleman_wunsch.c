@@ -39,6 +39,7 @@ const Program needleman_wunsch_program = {
     .small = {192},
     .full = {1024},
     .usual = {2048},
+    .presets = {{"paper-vcache", {2048}}, {"scaled-vcache", {1024}}},
     .kernels = &kernels,
     .run = run,
 };

@@ -26,7 +26,7 @@ const BLOCK: usize = 256;
 
 /// Neither is a multiple of a run.
 fn count(size: Size) -> usize {
-    size.pick(1500, (1 << 19) + 77)
+    size.pick(700, (1 << 19) + 77)
 }
 
 fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {

@@ -70,6 +70,7 @@ const Program stencil_program = {
     .size_means = "WIDTHxHEIGHTxDEPTH, multiples of 32, 4 and 2",
     .tiny = {32, 12, 6},
     .full = {128, 96, 64},
+    .presets = {{"paper-gmac", {256, 256, 256}}, {"scaled-gmac", {128, 128, 128}}},
     .iterations = 4,
     .kernels = &kernels,
     .run = run,

@@ -31,6 +31,7 @@ const Program vecadd_program = {
     .size_means = "elements",
     .tiny = {1000},
     .full = {(1 << 22) - 100},
+    .presets = {{"paper-gmac", {1 << 23}}, {"scaled-gmac", {1 << 19}}},
     .kernels = &kernels,
     .run = run,
 };

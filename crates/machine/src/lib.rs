@@ -5,7 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod caches;
 pub mod complex;
+mod core;
+mod device;
 pub mod file;
 pub mod golden;
 pub mod gpus;
@@ -24,8 +27,9 @@ pub mod stress;
 mod system;
 pub mod translation;
 pub mod units;
+mod values;
 
-pub use file::{File, MachineError, shipped};
+pub use file::{File, Idle, MachineError, about_part, shipped, shipped_parts};
 pub use gpus::Gpus;
 pub use parameters::{Parameter, Remark};
 pub use run::run;

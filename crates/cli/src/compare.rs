@@ -12,6 +12,8 @@ use report::Comparison;
 
 /// Run a program on several machines and compare them: time, speedup, and where the cycles of cores and compute units went.
 ///
+/// `--set` changes a key of every machine that has it; one that has an effect on none of them is refused.
+///
 /// The exit code is 0 only if the program ended well, by its own account, on every machine.
 #[derive(clap::Args)]
 pub struct Compare {
@@ -30,7 +32,7 @@ const DEFAULT: [&str; 5] = ["r9nano", "r9nano-hbm", "halcone-gpu", "hd7850", "vi
 impl Compare {
     pub fn run(self, ui: &Ui) -> miette::Result<()> {
         // What is wrong with a machine is said before anything takes time.
-        let machines = self.systems.iter().map(|name| self.how.load(name)).collect::<miette::Result<Vec<_>>>()?;
+        let machines = self.how.load_all(&self.systems)?;
         let out = self.how.claim()?;
         catch_interrupts()?;
         let arguments: Vec<String> = self.guest.arguments.iter().map(|word| word.to_string_lossy().into()).collect();

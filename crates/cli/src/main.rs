@@ -10,6 +10,7 @@ mod files;
 mod guest;
 mod launch;
 mod list_experiments;
+mod list_parts;
 mod list_protocols;
 mod list_systems;
 mod list_workloads;
@@ -97,6 +98,7 @@ enum List {
     Workloads(list_workloads::ListWorkloads),
     Protocols(list_protocols::ListProtocols),
     Systems(list_systems::ListSystems),
+    Parts(list_parts::ListParts),
     Experiments(list_experiments::ListExperiments),
 }
 
@@ -123,6 +125,7 @@ fn main() -> miette::Result<()> {
         Command::List(List::Workloads(command)) => command.run(&ui),
         Command::List(List::Protocols(command)) => command.run(&ui),
         Command::List(List::Systems(command)) => command.run(&ui),
+        Command::List(List::Parts(command)) => command.run(&ui),
         Command::List(List::Experiments(command)) => command.run(&ui),
         Command::Show(Show::Workload(command)) => command.run(&ui),
         Command::Show(Show::Protocol(command)) => command.run(&ui),

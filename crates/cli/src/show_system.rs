@@ -7,14 +7,17 @@ use report::drawing;
 use serde::Serialize;
 
 /// Show a machine: a drawing, and every parameter with its value and source.
+///
+/// Parameters that have no effect on the machine, such as those of a kind of memory that it does not have, are named at the end
+/// with the reason.
 #[derive(clap::Args)]
 pub struct ShowSystem {
     /// A name from `cohesim list systems`, or the path of a file.
     name: String,
-    /// Change a key: gpu.l2.size=1MiB.
+    /// Change a key: gpu.l2.size=1MiB, or a section's part: gpu.part=hd7850. A key that has no effect on the machine is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Only the machine's file, with everything it extends and every change.
+    /// Only the machine's file: what it extends, its parts and every change in one, without keys that have no effect.
     #[arg(long)]
     file: bool,
 }
@@ -30,8 +33,11 @@ struct Report<'a> {
 
 impl ShowSystem {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
-        let machine = Machine::load(&self.name, &self.sets).into_diagnostic()?;
-        let file = File::load(&self.name, &self.sets).into_diagnostic()?;
+        let mut file = File::load(&self.name, &self.sets).into_diagnostic()?;
+        let machine = Machine::read(&mut file).into_diagnostic()?;
+        if let Some(idle) = file.without_effect().into_iter().next() {
+            return Err(idle.error).into_diagnostic();
+        }
         let (parameters, remarks) = (file.parameters(), file.remarks());
         if self.file {
             ui.print(&machine.resolved)?;

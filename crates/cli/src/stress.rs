@@ -21,7 +21,7 @@ pub struct Stress {
     /// The machine: a name (see `cohesim list systems`) or a file.
     #[arg(short, long, default_value = "r9nano", value_name = "NAME|FILE")]
     system: String,
-    /// Change a key of the machine: gpus=2.
+    /// Change a key of the machine: gpus=2. One that has no effect on it is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Leave caches and queues as large as they are.
@@ -147,15 +147,16 @@ impl Stress {
     /// The machine, as small as it is to be.
     fn machine(&self) -> miette::Result<Machine> {
         let mut sets: Vec<String> = Vec::new();
+        // What the user changes must have an effect; what makes a machine small need not.
+        let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
         if !self.as_is {
-            let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
             let cpu = machine.complex.as_ref();
             let parts = [
                 (SMALL, true),
                 (SMALL_CPU, cpu.is_some()),
                 (SMALL_DMA, cpu.is_some_and(|cpu| cpu.dma.is_some())),
                 (SMALL_MMU, cpu.is_some_and(|cpu| cpu.core_mmu.is_some())),
-                (SMALL_GPU_MMU, cpu.is_some_and(|cpu| cpu.gpu_mmu.is_some())),
+                (SMALL_GPU_MMU, machine.gpu_mmu.is_some()),
             ];
             let keys = parts.into_iter().filter(|(_, is_there)| *is_there).flat_map(|(keys, _)| keys);
             sets.extend(keys.map(|&key| key.to_owned()));
@@ -163,7 +164,7 @@ impl Stress {
             sets.push(format!("gpu.l2.size={}", machine.banks.count * 8 * mem::LINE));
         }
         sets.extend(self.sets.iter().cloned());
-        Machine::load(&self.system, &sets).into_diagnostic()
+        Machine::examine(&self.system, &sets).map(|(machine, _)| machine).into_diagnostic()
     }
 
     fn run_with(&self, machine: &Machine, seed: u64, ui: &Ui) -> miette::Result<Run> {

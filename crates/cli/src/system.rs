@@ -6,7 +6,7 @@ use crate::{
     ui::Ui,
 };
 use engine::{Monitor, Sample, Time, TraceSpec};
-use machine::{Machine, Options};
+use machine::{Idle, Machine, Options};
 use miette::{IntoDiagnostic, miette};
 use os::forward::{FastForward, Forwarded, Point, WarmUp};
 use report::{HostFacts, Input, OutFolder, Program, Subject, Summary};
@@ -18,7 +18,7 @@ use std::{
 #[derive(clap::Args)]
 #[command(next_help_heading = "Machine")]
 pub struct System {
-    /// Change a key of the machine: gpu.l2.size=1MiB.
+    /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Run in this many threads; the result is the same.
@@ -50,6 +50,20 @@ impl System {
     /// The machine of that name, with what the user changed.
     pub fn load(&self, name: &str) -> miette::Result<Machine> {
         Machine::load(name, &self.sets).into_diagnostic()
+    }
+
+    /// The same of several machines: what the user changed must have an effect on one of them at least.
+    pub fn load_all(&self, names: &[String]) -> miette::Result<Vec<Machine>> {
+        let examined = names.iter().map(|name| Machine::examine(name, &self.sets));
+        let (machines, idle): (Vec<Machine>, Vec<Vec<Idle>>) =
+            examined.collect::<Result<Vec<_>, _>>().into_diagnostic()?.into_iter().unzip();
+        let Some((first, others)) = idle.split_first() else { return Ok(machines) };
+        let everywhere = |one: &&Idle| others.iter().all(|idle| idle.iter().any(|other| other.key == one.key));
+        match first.iter().find(everywhere) {
+            None => Ok(machines),
+            Some(Idle { error, .. }) if others.is_empty() => Err(miette!("{error}")),
+            Some(Idle { error, .. }) => Err(miette!("{error} (it has an effect on none of {})", names.join(", "))),
+        }
     }
 
     /// How the run is to be fast-forwarded.

@@ -1,56 +1,94 @@
-//! The most that the numbers of a machine file can be.
-//!
-//! Every number is bounded, so that a slip of the keyboard is told as such and does not take all memory of the computer, or all
-//! time. The bounds lie far above what hardware has. What a section needs besides, such as powers of two, it checks itself.
+//! What is bounded for a machine as a whole. Single values are bounded by their types ([`crate::values`]).
 
 use crate::{
+    complex::Join,
     file::{File, MachineError},
+    plan::{MOST, Numbers},
+    protocols::L2,
     spec::{CacheSpec, Machine},
+    values::Positive,
 };
+use interconnect::{NetworkSpec, Topology};
 use mem::Bytes;
-use toml::Value;
+use protocol::Sharers;
 
-/// Of counts and cycles about which nothing else is said.
-const USUAL: u64 = 1 << 20;
-/// Of cycles that pass by themselves.
-const PASSING: u64 = 1 << 32;
-/// Of what is searched, or kept for each thread or lane.
-const SHORT: u64 = 1 << 14;
-/// Of what is done at once.
-const WIDE: u64 = 1 << 10;
+/// Caches that a directory can tell apart.
+const DIRECTORY: usize = Sharers::MOST;
 
 /// Bytes that all caches of a machine can hold together: the simulator has all of them in memory, some 200 bytes for each line of 64.
 const CACHES: u64 = 1 << 29;
 /// Elements that a cache or a memory can be wired to. Ways out have a number of 8 bits.
 const NEIGHBOURS: usize = 250;
 
-/// The most that a key can be.
-fn most(section: &str, key: &str) -> u64 {
-    match (section, key) {
-        // What is written as a size is checked as one.
-        (_, "size" | "interleave" | "line" | "block" | "lds" | "instruction_buffer") => u64::MAX,
-        ("cpu.core", "jitter_seed") => u64::MAX,
-        ("cpu.kernel", _) | ("gpu.dispatcher", "first_launch" | "launch") => PASSING,
-        ("cpu.core", "counters" | "penalty") => USUAL,
-        ("cpu.core", "btb_sets" | "return_stack") => SHORT,
-        ("cpu.core", "jitter") => SHORT,
-        ("cpu.core", key) if key.ends_with("_width") || key == "line_buffers" => WIDE,
-        ("cpu.core", "btb_ways") => WIDE,
-        ("cpu.core", _) => SHORT,
-        (_, "ways" | "walkers" | "page_walk_cache" | "lookups" | "ports") => WIDE,
-        (section, "entries" | "misses" | "waiting") if section.ends_with("mmu") => SHORT,
-        _ => USUAL,
-    }
-}
-
-/// What is wrong with a number, if it is too large.
-pub(crate) fn too_large(section: &str, key: &str, value: &Value) -> Option<String> {
-    let (number, most) = (u64::try_from(value.as_integer()?).ok()?, most(section, key));
-    (number > most).then(|| format!("can be {most} at most"))
-}
-
 /// Checks what is bounded for the machine as a whole.
 pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    protocol(machine, file)?;
+    joins(machine, file)?;
+    kept_back(machine, file)?;
+    caches(machine, file)?;
+    neighbours(machine, file)?;
+    directories(machine, file)
+}
+
+/// What the protocol needs.
+fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    let name = machine.protocol.name;
+    let reason = match () {
+        () if name == "mesi" && machine.complex.is_none() => {
+            "mesi keeps GPUs coherent with a CPU, which this machine does not have: add one (cpu.part), or choose another protocol"
+                .to_owned()
+        }
+        () if machine.levels.is_some() && machine.complex.is_some() => {
+            format!("{name} can't stand beside a CPU yet: leave out the section [cpu], or choose another protocol")
+        }
+        () if machine.levels.is_some() && machine.gpus > 32 => format!("{name} can tell 32 GPUs apart (gpus)"),
+        () if machine.levels.is_some() && machine.compute_units() + 2 * machine.arrays > 64 => {
+            format!("{name} can tell 64 first-level caches of a GPU apart (gpu.arrays, gpu.units_per_array)")
+        }
+        () => return Ok(()),
+    };
+    Err(file.wrong("", Some("protocol"), reason))
+}
+
+/// Whether CPU and GPUs agree on where they meet.
+fn joins(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    let (name, Some(complex)) = (machine.protocol.name, &machine.complex) else { return Ok(()) };
+    if name == "mesi" {
+        return Ok(());
+    }
+    if complex.join == Join::LastLevel {
+        let reason = format!(
+            "the directory of the last-level cache speaks mesi, the GPUs {name}: join them in \"memory\", or set protocol to mesi"
+        );
+        return Err(file.wrong("system", Some("join"), reason));
+    }
+    if !machine.dispatcher.invalidate {
+        let reason = format!(
+            "GPUs that {name} keeps apart from the CPU must forget what they hold before a kernel: set it to true"
+        );
+        return Err(file.wrong("gpu.dispatcher", Some("invalidate"), reason));
+    }
+    Ok(())
+}
+
+/// Lines of other GPUs never take the last place.
+fn kept_back(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    let several = machine.gpus > 1;
+    let peers = matches!(machine.protocol.l2, L2::Peers(_)) && several;
+    let places = [
+        ("write_back_queue", machine.l2.write_back_queue, several),
+        ("mshrs", machine.l2.mshrs, peers),
+        ("ways", file.key::<Positive>("gpu.l2", "ways")?.count(), peers),
+    ];
+    if let Some((key, ..)) = places.into_iter().find(|(_, value, kept_back)| *kept_back && *value < 2) {
+        let reason = "must be at least 2 with several GPUs: lines of others never take the last place";
+        return Err(file.wrong("gpu.l2", Some(key), reason));
+    }
+    Ok(())
+}
+
+/// The bytes of all caches.
+fn caches(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let Machine { gpus, arrays, banks, .. } = *machine;
     let count = |count: usize| format!("of which there are {count}");
     let of_units = |cache: &CacheSpec| (cache.shape.size(), gpus * machine.compute_units());
@@ -81,6 +119,12 @@ pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> 
         let reason = format!("all caches of a machine can hold {all} together; these, {}, hold most", count(number));
         return Err(file.wrong(path, Some("size"), reason));
     }
+    Ok(())
+}
+
+/// To how many others an element is wired.
+fn neighbours(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    let Machine { gpus, arrays, banks, .. } = *machine;
     let direct = machine.network.is_none();
     let ways = |count: usize| if direct { count } else { 1 };
     let neighbours = [
@@ -98,6 +142,39 @@ pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> 
             let reason = format!("{why}: an element has {NEIGHBOURS} neighbours at most");
             return Err(file.wrong(path, Some(key), reason));
         }
+    }
+    Ok(())
+}
+
+/// How many elements there are, and how many a directory can tell apart.
+fn directories(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    if Numbers::new(machine).count() > MOST {
+        let reason = format!(
+            "compute units, cores, caches and channels can be {MOST} together (gpus, gpu.arrays, gpu.units_per_array, \
+             gpu.l2.banks, cpu.cores)"
+        );
+        return Err(file.wrong("gpu", Some("units_per_array"), reason));
+    }
+    let l2_is_directory = machine.complex.is_some() || machine.levels.is_some();
+    if l2_is_directory && machine.compute_units() + 2 * machine.arrays > DIRECTORY {
+        let reason = format!("the directory of the GPU's L2 knows {DIRECTORY} first-level caches at most");
+        return Err(file.wrong("gpu", Some("units_per_array"), reason));
+    }
+    let banks = machine.gpus * machine.banks.count;
+    if matches!(machine.protocol.l2, L2::Peers(_)) && banks > DIRECTORY {
+        let reason =
+            format!("a home knows {DIRECTORY} banks of second-level caches at most, those of all GPUs together (gpus)");
+        return Err(file.wrong("gpu.l2", Some("banks"), reason));
+    }
+    let Some(complex) = &machine.complex else { return Ok(()) };
+    let hub = NetworkSpec { topology: Topology::Crossbar, ..complex.network };
+    let reason = |error| format!("the hub joins the {banks} banks of all GPUs' L2 with the network: {error}");
+    hub.fits(banks + 1).map_err(|error| file.wrong("", Some("gpus"), reason(error)))?;
+    if complex.stacks() + banks > DIRECTORY {
+        let reason = format!(
+            "the directory knows {DIRECTORY} second-level caches at most, those of GPUs (gpus, gpu.l2.banks) included"
+        );
+        return Err(file.wrong("cpu", Some("cores"), reason));
     }
     Ok(())
 }

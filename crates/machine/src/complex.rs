@@ -2,19 +2,22 @@
 //! (`[giles Fig. 3.2]`).
 
 use crate::{
-    file::{File, MachineError},
+    caches::{cache, wire},
+    core,
+    file::{Because, File, MachineError},
     network,
-    spec::{Banks, CacheSpec, at_least_one, l1, stride, wire},
+    spec::{Banks, CacheSpec},
     translation::{self, CoreMmu, GpuMmu},
     units::{Duration, Frequency, Size},
+    values::{Choice, Interleaving, Number, OneOf, PASSING, Positive, WIDE},
 };
-use cache::Shape;
-use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers};
-use engine::{Cycles, Hertz, LinkSpec, Time};
+use ::cache::Shape;
+use cpu::CoreSpec;
+use engine::{Hertz, LinkSpec, Time};
 use interconnect::NetworkSpec;
 use mem::{LINE, Stride};
 use os::process::SystemSpec;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
 /// Cores with their caches, the last-level cache, and the way to memory.
 #[derive(Clone, Debug)]
@@ -92,199 +95,164 @@ pub enum Join {
     Memory,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CpuFile {
-    clock: Frequency,
-    cores: usize,
-    threads: usize,
+impl Choice for Join {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("l3", Self::LastLevel), ("memory", Self::Memory)]
+    }
+}
+
+/// Whether host and GPU use the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Buffers {
+    Shared,
+    Copied,
+}
+
+impl Choice for Buffers {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("shared", Self::Shared), ("copied", Self::Copied)]
+    }
+}
+
+/// Who copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copies {
+    Core,
+    Dma,
+}
+
+impl Choice for Copies {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("core", Self::Core), ("dma", Self::Dma)]
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CoreFile {
-    fetch_width: usize,
-    decode_width: usize,
-    dispatch_width: usize,
-    issue_width: usize,
-    commit_width: usize,
-    fetch_queue: usize,
-    micro_op_queue: usize,
-    rob: usize,
-    issue_queue: usize,
-    load_queue: usize,
-    store_queue: usize,
-    integer_registers: usize,
-    x87_registers: usize,
-    xmm_registers: usize,
-    predictor: String,
-    counters: usize,
-    history: u32,
-    btb_sets: usize,
-    btb_ways: usize,
-    return_stack: usize,
-    penalty: u64,
-    line_buffers: usize,
-    next_line: bool,
-    wait_for_addresses: bool,
-    store_prefetch: bool,
-    jitter: u64,
-    jitter_seed: u64,
+struct CpuFile {
+    clock: Frequency,
+    cores: Positive,
+    threads: Positive,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KernelFile {
-    trap: u64,
-    soft_fault: u64,
-    hard_fault: u64,
-    copy_per_kib: u64,
-    slice: Duration,
+    trap: Number<PASSING>,
+    soft_fault: Number<PASSING>,
+    hard_fault: Number<PASSING>,
+    copy_per_kib: Number<PASSING>,
+    slice: Slice,
+}
+
+/// How long a thread runs while others wait for a core.
+struct Slice(Time);
+
+impl<'de> Deserialize<'de> for Slice {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match Duration::deserialize(from)?.0 {
+            Time::ZERO => Err(de::Error::custom("must be longer than nothing")),
+            time => Ok(Self(time)),
+        }
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SystemFile {
     clock: Frequency,
-    slices: usize,
-    channels: usize,
-    interleave: Size,
-    join: String,
-    memory: String,
-    copies: String,
+    slices: Positive,
+    channels: Positive,
+    interleave: Interleaving,
+    join: OneOf<Join>,
+    memory: OneOf<Buffers>,
+    copies: OneOf<Copies>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DmaFile {
-    outstanding: usize,
+    outstanding: Positive,
     size: Size,
-    ways: usize,
-    latency: u64,
+    ways: Positive<WIDE>,
+    latency: Number,
 }
 
-/// The complex, if the file has one.
+/// The complex, if the file has one; else what would belong to it has no effect.
 pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
-    if !file.has("cpu") {
+    if !file.founded("cpu") {
+        let why = Because::new("cpu", "the machine has no CPU; a part gives it one (cpu.part)");
+        file.idle("cpu", &why);
+        if !file.founded("gpu.mmu") {
+            file.idle("system", &why);
+            file.idle("gpu.mmu", &why);
+        }
         return Ok(None);
     }
     let cpu: CpuFile = file.section("cpu")?;
     let system: SystemFile = file.section("system")?;
-    at_least_one(file, "cpu", "cores", cpu.cores)?;
-    let core = core(file)?;
-    core.check(cpu.threads).map_err(|error| file.wrong("cpu.core", None, error.to_string()))?;
+    let core = core::core(file)?;
+    core.check(cpu.threads.count()).map_err(|error| file.wrong("cpu.core", None, error.to_string()))?;
     let kernel: KernelFile = file.section("cpu.kernel")?;
-    if kernel.slice.0 == Time::ZERO {
-        return Err(file.wrong("cpu.kernel", Some("slice"), "must be longer than nothing"));
-    }
-    at_least_one(file, "system", "slices", system.slices)?;
-    at_least_one(file, "system", "channels", system.channels)?;
-    let interleave = stride(file, "system", system.interleave)?;
-    let join = match system.join.as_str() {
-        "l3" => Join::LastLevel,
-        "memory" => Join::Memory,
-        other => return Err(file.no_choice("system", "join", other, &["l3", "memory"])),
-    };
-    let shared = match system.memory.as_str() {
-        "shared" => true,
-        "copied" => false,
-        other => return Err(file.no_choice("system", "memory", other, &["shared", "copied"])),
-    };
-    let mut l3 = l1(file, "cpu.l3")?;
-    l3.shape = l3.shape.of_share(Banks { count: system.slices, interleave: Stride::of(LINE as u64) }.share(0));
-    let engine = dma(file)?;
-    let dma = match system.copies.as_str() {
-        "core" => None,
-        "dma" => Some(engine),
-        other => return Err(file.no_choice("system", "copies", other, &["core", "dma"])),
-    };
+    let slices = Banks { count: system.slices.count(), interleave: Stride::of(LINE as u64) };
+    let mut l3 = cache(file, "cpu.l3")?;
+    l3.shape = l3.shape.of_share(slices.share(0));
+    let dma = dma(file, system.copies.0)?;
     let (core_mmu, gpu_mmu) = (translation::of_cores(file)?, translation::of_gpus(file)?);
     // The hub and the system agent are two more.
-    let stations = stacks(cpu.cores, gpu_mmu, dma) + system.slices + 2;
-    let Some(network) = network::network(file, "system.network", stations)? else {
+    let stations = stacks(cpu.cores.count(), gpu_mmu, dma) + slices.count + 2;
+    // Wires between caches and to memory hold and carry as much as those of the network.
+    let used = ["capacity", "bytes_per_cycle"];
+    let Some(network) = network::network(file, "system.network", &used, stations)? else {
         return Err(file.wrong("system.network", Some("kind"), "must be a network: ring, crossbar, mesh or bus"));
     };
     Ok(Some(Complex {
         clock: cpu.clock.0,
-        cores: cpu.cores,
+        cores: cpu.cores.count(),
         core,
-        threads: cpu.threads,
+        threads: cpu.threads.count(),
         kernel: SystemSpec {
-            trap: kernel.trap,
-            soft_fault: kernel.soft_fault,
-            hard_fault: kernel.hard_fault,
-            copy_per_kib: kernel.copy_per_kib,
+            trap: kernel.trap.get(),
+            soft_fault: kernel.soft_fault.get(),
+            hard_fault: kernel.hard_fault.get(),
+            copy_per_kib: kernel.copy_per_kib.get(),
         },
         slice: kernel.slice.0,
-        l1d: l1(file, "cpu.l1d")?,
-        l1i: l1(file, "cpu.l1i")?,
-        l2: l1(file, "cpu.l2")?,
+        l1d: cache(file, "cpu.l1d")?,
+        l1i: cache(file, "cpu.l1i")?,
+        l2: cache(file, "cpu.l2")?,
         l3,
-        slices: system.slices,
+        slices: slices.count,
         system_clock: system.clock.0,
         network,
         hub: wire(file, "system.hub")?,
-        channels: Banks { count: system.channels, interleave },
+        channels: Banks { count: system.channels.count(), interleave: system.interleave.0 },
         core_mmu,
         gpu_mmu,
-        join,
-        shared,
+        join: system.join.0,
+        shared: system.memory.0 == Buffers::Shared,
         dma,
     }))
 }
 
-fn dma(file: &mut File) -> Result<DmaSpec, MachineError> {
+/// The engine that copies, if cores do not.
+fn dma(file: &mut File, copies: Copies) -> Result<Option<DmaSpec>, MachineError> {
     let path = "system.dma";
+    if copies == Copies::Core {
+        file.idle_section::<DmaFile>(path, &Because::value("system.copies", "core", &["dma"]))?;
+        return Ok(None);
+    }
     let DmaFile { outstanding, size, ways, latency } = file.section(path)?;
-    at_least_one(file, path, "outstanding", outstanding)?;
-    let shape = Shape::new(size.0, ways).map_err(|reason| file.wrong(path, Some("size"), reason))?;
-    let (mshrs, waiting, latency) = (outstanding, outstanding, Cycles(latency));
-    let (join_queue, write_back_queue) = (waiting, mshrs);
-    let cache = CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, latency, ports: 1 };
-    Ok(DmaSpec { outstanding, cache })
-}
-
-/// What a core has of everything; its functional units are those of [`CoreSpec::default`].
-fn core(file: &mut File) -> Result<CoreSpec, MachineError> {
-    let path = "cpu.core";
-    let core: CoreFile = file.section(path)?;
-    let (counters, bits) = (core.counters, core.history);
-    let direction = match core.predictor.as_str() {
-        "never" => Direction::Never,
-        "perfect" => Direction::Perfect,
-        "bimodal" => Direction::Bimodal { counters },
-        "two-level" => Direction::TwoLevel { histories: 1, bits, counters },
-        "combined" => Direction::Combined { bimodal: counters, histories: 1, bits, counters, choices: counters },
-        other => {
-            let known = ["never", "perfect", "bimodal", "two-level", "combined"];
-            return Err(file.no_choice(path, "predictor", other, &known));
-        }
+    let shape = Shape::new(size.0, ways.count()).map_err(|reason| file.wrong(path, Some("size"), reason))?;
+    let outstanding = outstanding.count();
+    let cache = CacheSpec {
+        shape,
+        mshrs: outstanding,
+        waiting: outstanding,
+        join_queue: outstanding,
+        write_back_queue: outstanding,
+        latency: latency.cycles(),
+        ports: 1,
     };
-    Ok(CoreSpec {
-        fetch_width: core.fetch_width,
-        decode_width: core.decode_width,
-        dispatch_width: core.dispatch_width,
-        issue_width: core.issue_width,
-        commit_width: core.commit_width,
-        fetch_queue: core.fetch_queue,
-        micro_op_queue: core.micro_op_queue,
-        rob: core.rob,
-        issue_queue: core.issue_queue,
-        load_queue: core.load_queue,
-        store_queue: core.store_queue,
-        registers: Registers { integer: core.integer_registers, x87: core.x87_registers, xmm: core.xmm_registers },
-        predictor: PredictorSpec {
-            direction,
-            btb_sets: core.btb_sets,
-            btb_ways: core.btb_ways,
-            return_stack: core.return_stack,
-            penalty: Cycles(core.penalty),
-        },
-        line_buffers: core.line_buffers,
-        next_line: core.next_line,
-        wait_for_addresses: core.wait_for_addresses,
-        store_prefetch: core.store_prefetch,
-        jitter: (core.jitter > 0).then_some(Jitter { seed: core.jitter_seed, most: Cycles(core.jitter) }),
-        ..CoreSpec::default()
-    })
+    Ok(Some(DmaSpec { outstanding, cache }))
 }

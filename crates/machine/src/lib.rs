@@ -6,7 +6,10 @@
 
 mod bounds;
 mod build;
+mod caches;
 pub mod complex;
+mod core;
+mod device;
 pub mod file;
 pub mod golden;
 pub mod gpus;
@@ -25,8 +28,9 @@ pub mod staged;
 pub mod stress;
 pub mod translation;
 pub mod units;
+mod values;
 
-pub use file::{File, MachineError, shipped};
+pub use file::{File, Idle, MachineError, about_part, shipped, shipped_parts};
 pub use gpus::Gpus;
 pub use interconnect::{NetworkSpec, Topology};
 pub use parameters::{Parameter, Remark};

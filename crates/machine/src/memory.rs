@@ -2,60 +2,92 @@
 //! `[gpu.memory]`, where GPUs have memories that are levels above it.
 
 use crate::{
-    file::{File, MachineError},
+    file::{Because, File, MachineError, join},
+    protocols::Roles,
     spec::Banks,
+    values::{Choice, Number, OneOf, Positive, WIDE},
 };
 use dram::{BadMapping, DramSpec, FixedSpec, MOST_BANKS, Mapping, Order, Page, RoomSpec, Standard, Timing, standards};
-use engine::Cycles;
 use mem::LINE;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MemoryFile {
-    kind: String,
-    time_bits: Option<usize>,
+    kind: OneOf<Kind>,
+    time_bits: Option<Number>,
+}
+
+/// What a memory is made of.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    Fixed,
+    Dram(&'static Standard),
+}
+
+impl Choice for Kind {
+    fn words() -> Vec<(&'static str, Self)> {
+        let standards = standards::ALL.iter().map(|standard| (standard.name, Self::Dram(standard)));
+        [("fixed", Self::Fixed)].into_iter().chain(standards).collect()
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FixedFile {
-    latency: u64,
-    interval: u64,
-    outstanding: usize,
+    latency: Number,
+    interval: Positive,
+    outstanding: Positive,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DramFile {
-    channels: usize,
-    ranks: usize,
+    channels: Positive<64>,
+    ranks: Positive,
     mapping: String,
-    order: String,
-    page: String,
-    read_queue: usize,
-    write_queue: usize,
-    drain_from: usize,
-    drain_to: usize,
-    patience: u64,
-    latency: u64,
+    order: OneOf<Order>,
+    page: OneOf<Page>,
+    read_queue: Positive<WIDE>,
+    write_queue: Positive<WIDE>,
+    drain_from: Positive,
+    drain_to: Number,
+    patience: Number,
+    latency: Number,
+}
+
+impl Choice for Order {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("fr-fcfs", Self::FrFcfs), ("fcfs", Self::Fcfs)]
+    }
+}
+
+impl Choice for Page {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("open", Self::Open), ("closed", Self::Closed)]
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TsuFile {
-    entries: usize,
-    ways: usize,
+    entries: Positive,
+    ways: Positive<WIDE>,
 }
 
-/// The time-stamp unit behind each bank of an L2, in `[memory.tsu]`; none: one that knows every line.
-pub fn tsu(file: &mut File, banks: Banks) -> Result<Option<RoomSpec>, MachineError> {
+/// The time-stamp unit behind each bank of an L2, in `[memory.tsu]`; none: one that knows every line, or the protocol has none.
+pub fn tsu(file: &mut File, protocol: Roles, banks: Banks) -> Result<Option<RoomSpec>, MachineError> {
     let path = "memory.tsu";
+    if !protocol.home.table().events.contains(&"Evict") {
+        let why =
+            Because::new("protocol", "the memory of this protocol has no time-stamp unit; set protocol to halcone");
+        return file.idle_section::<TsuFile>(path, &why).map(|()| None);
+    }
     if !file.has(path) {
         return Ok(None);
     }
     let TsuFile { entries, ways } = file.section(path)?;
-    within(file, path, "ways", ways, 1 << 10)?;
+    let (entries, ways) = (entries.count(), ways.count());
     let sets = entries / ways;
     if !sets.is_power_of_two() || sets * ways != entries {
         let reason = format!("{entries} in {ways} ways must make sets whose number is a power of two");
@@ -64,79 +96,55 @@ pub fn tsu(file: &mut File, banks: Banks) -> Result<Option<RoomSpec>, MachineErr
     Ok(Some(RoomSpec { sets, ways, block: LINE as u64, share: banks.share(0) }))
 }
 
-/// Reads and checks all sections, whichever is used: a kind can be chosen by changing one key. And how many bits logical times have, if that is
-/// said.
+/// The memory, and how many bits logical times have, if that is said.
 pub fn timing(file: &mut File) -> Result<(Timing, Option<usize>), MachineError> {
     let MemoryFile { kind, time_bits } = file.section("memory")?;
-    Ok((of_kind(file, "memory", &kind)?, time_bits))
+    Ok((of_kind(file, "memory", kind.0)?, time_bits.map(Number::count)))
 }
 
-/// The same for the memory of another section, whose kind is known.
-pub fn of_kind(file: &mut File, path: &str, kind: &str) -> Result<Timing, MachineError> {
-    let fixed = fixed(file, &format!("{path}.fixed"))?;
-    let dram_path = format!("{path}.dram");
-    let dram: DramFile = file.section(&dram_path)?;
-    if kind == "fixed" {
-        // Checked for a standard all of whose limits the others share.
-        dram_spec(file, &dram_path, dram, &standards::DDR3_1600)?;
-        return Ok(Timing::Fixed(fixed));
+/// The memory of a section whose kind is known; what belongs to the other kinds has no effect.
+pub fn of_kind(file: &mut File, path: &str, kind: Kind) -> Result<Timing, MachineError> {
+    let (fixed, dram, cause) = (join(path, "fixed"), join(path, "dram"), join(path, "kind"));
+    match kind {
+        Kind::Fixed => {
+            let others: Vec<&str> = standards::ALL.iter().map(|standard| standard.name).collect();
+            file.idle_section::<DramFile>(&dram, &Because::value(&cause, "fixed", &others))?;
+            let of: FixedFile = file.section(&fixed)?;
+            let (latency, interval) = (of.latency.cycles(), of.interval.cycles());
+            Ok(Timing::Fixed(FixedSpec { latency, interval, outstanding: of.outstanding.count() }))
+        }
+        Kind::Dram(standard) => {
+            file.idle_section::<FixedFile>(&fixed, &Because::value(&cause, standard.name, &["fixed"]))?;
+            let of = file.section(&dram)?;
+            dram_spec(file, &dram, of, standard).map(Timing::Dram)
+        }
     }
-    let Some(standard) = Standard::find(kind) else {
-        let known: Vec<&str> =
-            ["fixed"].into_iter().chain(standards::ALL.iter().map(|standard| standard.name)).collect();
-        return Err(file.no_choice(path, "kind", kind, &known));
+}
+
+fn dram_spec(file: &File, path: &str, of: DramFile, standard: &'static Standard) -> Result<DramSpec, MachineError> {
+    let within = |key: &str, value: usize, most: usize| match value > most {
+        true => Err(file.wrong(path, Some(key), format!("can be {most} at most"))),
+        false => Ok(value),
     };
-    dram_spec(file, &dram_path, dram, standard).map(Timing::Dram)
-}
-
-fn fixed(file: &mut File, path: &str) -> Result<FixedSpec, MachineError> {
-    let fixed: FixedFile = file.section(path)?;
-    within(file, path, "interval", fixed.interval as usize, 1 << 20)?;
-    within(file, path, "outstanding", fixed.outstanding, 1 << 20)?;
-    Ok(FixedSpec { latency: Cycles(fixed.latency), interval: Cycles(fixed.interval), outstanding: fixed.outstanding })
-}
-
-fn dram_spec(file: &File, path: &str, dram: DramFile, standard: &'static Standard) -> Result<DramSpec, MachineError> {
-    within(file, path, "channels", dram.channels, 64)?;
-    within(file, path, "ranks", dram.ranks, MOST_BANKS / (standard.groups * standard.banks))?;
-    within(file, path, "read_queue", dram.read_queue, 1 << 10)?;
-    within(file, path, "write_queue", dram.write_queue, 1 << 10)?;
-    within(file, path, "drain_from", dram.drain_from, dram.write_queue)?;
-    if dram.drain_to >= dram.drain_from {
+    let write_queue = of.write_queue.count();
+    let (drain_from, drain_to) = (within("drain_from", of.drain_from.count(), write_queue)?, of.drain_to.count());
+    if drain_to >= drain_from {
         return Err(file.wrong(path, Some("drain_to"), "must be less than drain_from"));
     }
     let mapping: Mapping =
-        dram.mapping.parse().map_err(|bad: BadMapping| file.wrong(path, Some("mapping"), bad.to_string()))?;
-    let order = match dram.order.as_str() {
-        "fr-fcfs" => Order::FrFcfs,
-        "fcfs" => Order::Fcfs,
-        other => return Err(file.no_choice(path, "order", other, &["fr-fcfs", "fcfs"])),
-    };
-    let page = match dram.page.as_str() {
-        "open" => Page::Open,
-        "closed" => Page::Closed,
-        other => return Err(file.no_choice(path, "page", other, &["open", "closed"])),
-    };
+        of.mapping.parse().map_err(|bad: BadMapping| file.wrong(path, Some("mapping"), bad.to_string()))?;
     Ok(DramSpec {
         standard,
-        channels: dram.channels,
-        ranks: dram.ranks,
+        channels: of.channels.count(),
+        ranks: within("ranks", of.ranks.count(), MOST_BANKS / (standard.groups * standard.banks))?,
         mapping,
-        order,
-        page,
-        read_queue: dram.read_queue,
-        write_queue: dram.write_queue,
-        drain_from: dram.drain_from,
-        drain_to: dram.drain_to,
-        patience: Cycles(dram.patience),
-        latency: Cycles(dram.latency),
+        order: of.order.0,
+        page: of.page.0,
+        read_queue: of.read_queue.count(),
+        write_queue,
+        drain_from,
+        drain_to,
+        patience: of.patience.cycles(),
+        latency: of.latency.cycles(),
     })
-}
-
-fn within(file: &File, path: &str, key: &str, value: usize, most: usize) -> Result<(), MachineError> {
-    match value {
-        0 => Err(file.wrong(path, Some(key), "must be at least 1")),
-        value if value > most => Err(file.wrong(path, Some(key), format!("can be {most} at most"))),
-        _ => Ok(()),
-    }
 }

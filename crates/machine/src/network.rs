@@ -1,46 +1,82 @@
 //! A network as a machine file says: `[gpu.network]`, `[system.network]`.
 
-use crate::file::{File, MachineError};
-use engine::Cycles;
+use crate::{
+    file::{Because, File, MachineError, join},
+    values::{Choice, OneOf, Positive},
+};
 use interconnect::{NetworkSpec, Topology};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NetworkFile {
-    kind: String,
-    latency: u64,
-    capacity: usize,
-    bytes_per_cycle: u64,
-    columns: usize,
+    kind: OneOf<Kind>,
+    latency: Positive,
+    capacity: Positive,
+    bytes_per_cycle: Positive,
+    columns: Positive,
 }
 
-/// A network that joins so many; none if there is a wire for each pair.
-pub fn network(file: &mut File, path: &str, stations: usize) -> Result<Option<NetworkSpec>, MachineError> {
-    let network: NetworkFile = file.section(path)?;
-    let topology = match network.kind.as_str() {
-        "direct" => None,
-        "crossbar" => Some(Topology::Crossbar),
-        "ring" => Some(Topology::Ring),
-        "mesh" => Some(Topology::Mesh { columns: network.columns }),
-        "bus" => Some(Topology::Bus),
-        other => return Err(file.no_choice(path, "kind", other, &["direct", "crossbar", "ring", "mesh", "bus"])),
-    };
-    let numbers = [
-        ("latency", network.latency),
-        ("capacity", network.capacity as u64),
-        ("bytes_per_cycle", network.bytes_per_cycle),
-        ("columns", network.columns as u64),
-    ];
-    if let Some((key, _)) = numbers.into_iter().find(|(_, value)| *value == 0) {
-        return Err(file.wrong(path, Some(key), "must be at least 1"));
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Direct,
+    Crossbar,
+    Ring,
+    Mesh,
+    Bus,
+}
+
+impl Choice for Kind {
+    fn words() -> Vec<(&'static str, Self)> {
+        use Kind::{Bus, Crossbar, Direct, Mesh, Ring};
+        vec![("direct", Direct), ("crossbar", Crossbar), ("ring", Ring), ("mesh", Mesh), ("bus", Bus)]
     }
-    let Some(topology) = topology else { return Ok(None) };
+}
+
+impl Kind {
+    /// Which keys such a network goes by.
+    fn uses(self) -> &'static [&'static str] {
+        match self {
+            Kind::Direct => &[],
+            Kind::Crossbar => &["latency"],
+            Kind::Ring => &["latency", "capacity", "bytes_per_cycle"],
+            Kind::Mesh => &["latency", "capacity", "bytes_per_cycle", "columns"],
+            Kind::Bus => &["bytes_per_cycle"],
+        }
+    }
+}
+
+/// A network that joins this many stations; none if there is a wire for each pair. `used` are keys that other wires go by, too.
+pub fn network(
+    file: &mut File,
+    path: &str,
+    used: &[&str],
+    stations: usize,
+) -> Result<Option<NetworkSpec>, MachineError> {
+    if file.has(path) {
+        let OneOf(kind) = file.key::<OneOf<Kind>>(path, "kind")?;
+        let words = Kind::words();
+        let word = words.iter().find(|(_, other)| *other == kind).map_or("", |(word, _)| *word);
+        for key in ["latency", "capacity", "bytes_per_cycle", "columns"] {
+            if !kind.uses().contains(&key) && !used.contains(&key) {
+                let others: Vec<&str> = words.iter().filter(|it| it.1.uses().contains(&key)).map(|it| it.0).collect();
+                file.idle(&join(path, key), &Because::value(&join(path, "kind"), word, &others));
+            }
+        }
+    }
+    let network: NetworkFile = file.section(path)?;
+    let topology = match network.kind.0 {
+        Kind::Direct => return Ok(None),
+        Kind::Crossbar => Topology::Crossbar,
+        Kind::Ring => Topology::Ring,
+        Kind::Mesh => Topology::Mesh { columns: network.columns.count() },
+        Kind::Bus => Topology::Bus,
+    };
     let spec = NetworkSpec {
         topology,
-        latency: Cycles(network.latency),
-        capacity: network.capacity,
-        bytes_per_cycle: Some(network.bytes_per_cycle),
+        latency: network.latency.cycles(),
+        capacity: network.capacity.count(),
+        bytes_per_cycle: Some(network.bytes_per_cycle.get()),
     };
     spec.fits(stations).map_err(|error| file.wrong(path, Some("kind"), error.to_string()))?;
     Ok(Some(spec))

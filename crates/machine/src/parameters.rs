@@ -1,7 +1,8 @@
 //! Every parameter of a machine: its value, where it was said, and the comment there, which names its source.
 
-use crate::file::File;
+use crate::file::{File, Layer, join};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A key of a machine file.
@@ -16,6 +17,8 @@ pub struct Parameter {
     pub place: String,
     /// What the file says about it: its source, often its unit.
     pub comment: String,
+    /// Why it has no effect on the machine, if it has none. Known once the machine has been read.
+    pub without_effect: Option<String>,
 }
 
 /// What files say about a section, or about all of themselves.
@@ -26,21 +29,30 @@ pub struct Remark {
 }
 
 impl File {
-    /// Every parameter, in the order in which the files name them.
+    /// Every parameter: the machine's own, then section by section, in the order in which the files name them.
     pub fn parameters(&self) -> Vec<Parameter> {
         let mut found = Vec::new();
         collect(&self.table, "", &mut |section, key, value| {
-            let first =
-                self.layers.iter().enumerate().find_map(|(at, layer)| Some((at, layer.line_of(section, Some(key))?)));
+            let path = join(section, key);
+            let said = |(at, layer): (usize, &Layer)| Some((at, layer.line(&path)?));
+            let first = self.layers.iter().enumerate().find_map(said).unwrap_or((usize::MAX, 0));
             let (place, comment) = self.said(section, key);
             let value = match value {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
+            let without_effect = self.no_effect(&path).map(str::to_owned);
             let (section, key) = (section.to_owned(), key.to_owned());
-            found.push((first.unwrap_or((usize::MAX, 0)), Parameter { section, key, value, place, comment }));
+            found.push((first, Parameter { section, key, value, place, comment, without_effect }));
         });
-        found.sort_by_key(|(first, _)| *first);
+        let mut sections: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        for (first, parameter) in &found {
+            let earliest = sections.entry(parameter.section.clone()).or_insert(*first);
+            *earliest = (*earliest).min(*first);
+        }
+        found.sort_by_key(|(first, parameter)| {
+            (!parameter.section.is_empty(), sections[&parameter.section], parameter.section.clone(), *first)
+        });
         found.into_iter().map(|(_, parameter)| parameter).collect()
     }
 
@@ -56,7 +68,7 @@ impl File {
             for line in layer.text.lines().filter(|line| line.starts_with('[')) {
                 let text = comment(line);
                 if let (Some(about), false) = (line[1..].split(']').next(), text.is_empty()) {
-                    remarks.push(Remark { about: about.to_owned(), text: text.to_owned() });
+                    remarks.push(Remark { about: join(&layer.at, about), text: text.to_owned() });
                 }
             }
         }
@@ -66,7 +78,7 @@ impl File {
     /// Where a key was said last, and the comment there.
     fn said(&self, section: &str, key: &str) -> (String, String) {
         let place = self.place(section, Some(key));
-        let line = |layer: &crate::file::Layer| {
+        let line = |layer: &Layer| {
             let number: usize = place.strip_prefix(&layer.name)?.strip_prefix(':')?.parse().ok()?;
             layer.text.lines().nth(number - 1).map(|line| comment(line).to_owned())
         };
@@ -112,11 +124,13 @@ mod tests {
         };
         let (value, place, comment) = of("gpu.compute_unit", "vector");
         assert_eq!((value, comment), ("4", "[i] cycles: 64 lanes on 16 ALUs"));
-        assert!(place.starts_with("r9nano:"), "{place}");
+        assert!(place.starts_with("compute_unit/gcn3:"), "{place}");
         assert_eq!(of("gpu.l2", "size"), ("1MiB", "--set gpu.l2.size=1MiB", ""));
         assert!(of("gpu", "arrays").1.starts_with("skeleton:"));
         assert_eq!(parameters[0].key, "about", "in the order of the files");
-        assert!(file.remarks().iter().any(|remark| remark.about == "r9nano" && remark.text.contains("[m] MGPUSim")));
+        assert!(
+            file.remarks().iter().any(|remark| remark.about == "gpu/r9nano" && remark.text.contains("[m] MGPUSim"))
+        );
     }
 
     #[test]

@@ -2,11 +2,14 @@
 //! whom compute units ask (`[giles 3.2.4 and 3.2.7]`).
 
 use crate::{
-    file::{File, MachineError},
-    spec::{CacheSpec, at_least_one, l1},
-    units::Duration,
+    caches::{self, CacheFile},
+    file::{Because, File, MachineError, join},
+    spec::CacheSpec,
+    values::{Choice, Crossing, Number, OneOf, Positive, SHORT, WIDE},
 };
-use engine::{Cycles, LinkSpec, Time};
+use cache::Shape;
+use engine::{Cycles, LinkSpec};
+use mem::{Bytes, LINE};
 use serde::Deserialize;
 use vm::{MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
 
@@ -45,7 +48,7 @@ pub struct Iommu {
     pub tlb: Option<SharedTlbSpec>,
     pub walkers: WalkersSpec,
     pub pages: Pages,
-    /// Through which its walkers read the tables.
+    /// Through which its walkers read the tables, if they do.
     pub cache: CacheSpec,
 }
 
@@ -56,130 +59,225 @@ impl Iommu {
     }
 }
 
+/// The cache of an IOMMU that reads nothing: of a line.
+fn no_cache() -> CacheSpec {
+    let shape = Shape::new(Bytes(LINE as u64), 1).expect("a line makes a set of one way");
+    let (mshrs, waiting, join_queue, write_back_queue) = (1, 1, 1, 1);
+    CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, latency: Cycles(0), ports: 1 }
+}
+
+/// How pages are found, as a file says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Tables,
+    Flat,
+    None,
+}
+
+impl Choice for Kind {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("tables", Self::Tables), ("flat", Self::Flat), ("none", Self::None)]
+    }
+}
+
+/// The same for an IOMMU, which is there to find pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IommuKind {
+    Tables,
+    Flat,
+}
+
+impl Choice for IommuKind {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("tables", Self::Tables), ("flat", Self::Flat)]
+    }
+}
+
+/// A section that has sections only.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// Whom compute units ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GpuKind {
+    Iommu,
+    None,
+}
+
+impl Choice for GpuKind {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("iommu", Self::Iommu), ("none", Self::None)]
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CpuFile {
-    kind: String,
-    entries: usize,
-    ways: usize,
-    lookups: usize,
-    misses: usize,
-    waiting: usize,
-    walkers: usize,
-    page_walk_cache: usize,
-    flat: u64,
-    shootdown: u64,
+    kind: OneOf<Kind>,
+    entries: Positive<SHORT>,
+    ways: Positive<WIDE>,
+    lookups: Positive<WIDE>,
+    misses: Positive<SHORT>,
+    waiting: Positive<SHORT>,
+    walkers: Positive<WIDE>,
+    page_walk_cache: Number<WIDE>,
+    flat: Number,
+    shootdown: Number,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GpuFile {
-    kind: String,
-    entries: usize,
-    ways: usize,
-    lookups: usize,
-    misses: usize,
-    waiting: usize,
-    shootdown: u64,
+    kind: OneOf<GpuKind>,
+    entries: Positive<SHORT>,
+    ways: Positive<WIDE>,
+    lookups: Positive<WIDE>,
+    misses: Positive<SHORT>,
+    waiting: Positive<SHORT>,
+    shootdown: Number,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct IommuFile {
-    kind: String,
-    latency: Duration,
-    capacity: usize,
-    entries: usize,
-    ways: usize,
-    lookups: usize,
-    misses: usize,
-    walkers: usize,
-    page_walk_cache: usize,
-    flat: u64,
-    shootdown: u64,
+    kind: OneOf<IommuKind>,
+    latency: Crossing,
+    capacity: Positive,
+    entries: Number<SHORT>,
+    ways: Positive<WIDE>,
+    lookups: Positive<WIDE>,
+    misses: Positive<SHORT>,
+    walkers: Positive<WIDE>,
+    page_walk_cache: Number<WIDE>,
+    flat: Number,
+    shootdown: Number,
 }
 
 /// Of cores; `None` if the file says that it takes no time.
 pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
     let path = "cpu.mmu";
+    if file.has(path) {
+        match file.key::<OneOf<Kind>>(path, "kind")?.0 {
+            Kind::None => {
+                file.idle_but(path, &["kind"], &Because::value("cpu.mmu.kind", "none", &["tables", "flat"]));
+            }
+            kind => idle_pages(file, path, kind == Kind::Flat),
+        }
+    }
     let of: CpuFile = file.section(path)?;
-    let mmu = mmu(file, path, (of.lookups, of.misses, of.waiting, of.shootdown))?;
-    let tlb = tlb(file, path, (of.entries, of.ways))?;
-    let walkers = walkers(file, path, of.walkers, of.shootdown)?;
-    let pages = pages(file, path, (&of.kind, of.page_walk_cache, of.flat), &["tables", "flat", "none"])?;
-    Ok(pages.map(|pages| CoreMmu { tlb, mmu, walkers, pages }))
+    let pages = match of.kind.0 {
+        Kind::None => return Ok(None),
+        Kind::Flat => Pages::Flat(of.flat.cycles()),
+        Kind::Tables => tables(file, path, of.page_walk_cache.count())?,
+    };
+    Ok(Some(CoreMmu {
+        tlb: tlb(file, path, (of.entries.count(), of.ways.count()))?,
+        mmu: MmuSpec {
+            lookups: of.lookups.count(),
+            misses: of.misses.count(),
+            waiting: of.waiting.count(),
+            shootdown: of.shootdown.cycles(),
+        },
+        walkers: walkers(of.walkers.count(), of.shootdown.cycles()),
+        pages,
+    }))
 }
 
 /// Of compute units; `None` if the file says that it takes no time.
 pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
     let path = "gpu.mmu";
-    let of: GpuFile = file.section(path)?;
-    let mmu = mmu(file, path, (of.lookups, of.misses, of.waiting, of.shootdown))?;
-    let tlb = tlb(file, path, (of.entries, of.ways))?;
-    let iommu = iommu(file)?;
-    match of.kind.as_str() {
-        "iommu" => Ok(Some(GpuMmu { tlb, mmu, iommu })),
-        "none" => Ok(None),
-        other => Err(file.no_choice(path, "kind", other, &["iommu", "none"])),
+    if file.has(path) && file.key::<OneOf<GpuKind>>(path, "kind")?.0 == GpuKind::None {
+        let why = Because::value("gpu.mmu.kind", "none", &["iommu"]);
+        file.idle_but(path, &["kind"], &why);
+        file.idle_section::<CacheFile>("system.iommu.cache", &why)?;
+        file.idle_section::<IommuFile>("system.iommu", &why)?;
     }
+    let of: GpuFile = file.section(path)?;
+    if of.kind.0 == GpuKind::None {
+        return Ok(None);
+    }
+    let mmu = MmuSpec {
+        lookups: of.lookups.count(),
+        misses: of.misses.count(),
+        waiting: of.waiting.count(),
+        shootdown: of.shootdown.cycles(),
+    };
+    let tlb = tlb(file, path, (of.entries.count(), of.ways.count()))?;
+    Ok(Some(GpuMmu { tlb, mmu, iommu: iommu(file)? }))
+}
+
+/// Of compute units of a machine without a CPU, which has no page tables to be read.
+pub fn without_cpu(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
+    if !file.founded("gpu.mmu") {
+        return Ok(None);
+    }
+    let mmu = of_gpus(file)?;
+    if mmu.is_some_and(|mmu| mmu.iommu.reads()) {
+        let reason = "page tables are those of a CPU's kernel, and this machine has no CPU: it must be flat";
+        return Err(file.wrong("system.iommu", Some("kind"), reason));
+    }
+    if file.has("system") {
+        file.section::<Nothing>("system")?;
+    }
+    Ok(mmu)
 }
 
 fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
-    let path = "system.iommu";
+    let (path, cache_path) = ("system.iommu", "system.iommu.cache");
+    if file.has(path) {
+        let flat = file.key::<OneOf<IommuKind>>(path, "kind")?.0 == IommuKind::Flat;
+        idle_pages(file, path, flat);
+        if file.key::<Number>(path, "entries")?.get() == 0 {
+            let why = Because::new("system.iommu.entries", "system.iommu.entries is 0: it has no TLB of its own");
+            for key in ["ways", "lookups", "misses"] {
+                file.idle(&join(path, key), &why);
+            }
+        }
+    }
     let of: IommuFile = file.section(path)?;
-    for (key, value) in [("capacity", of.capacity), ("lookups", of.lookups), ("misses", of.misses)] {
-        at_least_one(file, path, key, value)?;
-    }
-    if of.latency.0 == Time::ZERO {
-        return Err(file.wrong(path, Some("latency"), "a wire along which a machine can be cut takes time"));
-    }
-    let own = (of.entries > 0).then(|| tlb(file, path, (of.entries, of.ways))).transpose()?;
-    let shared =
-        |tlb| SharedTlbSpec { tlb, lookups: Some(of.lookups), misses: of.misses, shootdown: Cycles(of.shootdown) };
-    let pages = pages(file, path, (&of.kind, of.page_walk_cache, of.flat), &["tables", "flat"])?;
+    let pages = match of.kind.0 {
+        IommuKind::Flat => Pages::Flat(of.flat.cycles()),
+        IommuKind::Tables => tables(file, path, of.page_walk_cache.count())?,
+    };
+    let cache = match of.kind.0 {
+        IommuKind::Flat => {
+            let why = Because::value("system.iommu.kind", "flat", &["tables"]);
+            file.idle_section::<CacheFile>(cache_path, &why)?;
+            no_cache()
+        }
+        IommuKind::Tables => caches::cache(file, cache_path)?,
+    };
+    let (entries, shootdown) = (of.entries.count(), of.shootdown.cycles());
+    let tlb = (entries > 0).then(|| tlb(file, path, (entries, of.ways.count()))).transpose()?;
+    let (lookups, misses) = (Some(of.lookups.count()), of.misses.count());
     Ok(Iommu {
-        wire: LinkSpec { latency: of.latency.0, capacity: of.capacity, bytes_per_cycle: None },
-        tlb: own.map(shared),
-        walkers: walkers(file, path, of.walkers, of.shootdown)?,
-        pages: pages.expect("it is one of the two"),
-        cache: l1(file, "system.iommu.cache")?,
+        wire: LinkSpec { latency: of.latency.0, capacity: of.capacity.count(), bytes_per_cycle: None },
+        tlb: tlb.map(|tlb| SharedTlbSpec { tlb, lookups, misses, shootdown }),
+        walkers: walkers(of.walkers.count(), shootdown),
+        pages,
+        cache,
     })
 }
 
-fn mmu(
-    file: &File,
-    path: &str,
-    (lookups, misses, waiting, shootdown): (usize, usize, usize, u64),
-) -> Result<MmuSpec, MachineError> {
-    for (key, value) in [("lookups", lookups), ("misses", misses), ("waiting", waiting)] {
-        at_least_one(file, path, key, value)?;
-    }
-    Ok(MmuSpec { lookups, misses, waiting, shootdown: Cycles(shootdown) })
+/// Of the two ways in which pages are found, what belongs to the other has no effect.
+fn idle_pages(file: &mut File, path: &str, flat: bool) {
+    let (key, kind, other) = if flat { ("page_walk_cache", "flat", "tables") } else { ("flat", "tables", "flat") };
+    file.idle(&join(path, key), &Because::value(&join(path, "kind"), kind, &[other]));
 }
 
 fn tlb(file: &File, path: &str, (entries, ways): (usize, usize)) -> Result<TlbSpec, MachineError> {
     TlbSpec::new(entries, ways).map_err(|error| file.wrong(path, Some("entries"), error.to_string()))
 }
 
-/// So many, and as many pages that wait for one.
-fn walkers(file: &File, path: &str, walkers: usize, shootdown: u64) -> Result<WalkersSpec, MachineError> {
-    at_least_one(file, path, "walkers", walkers)?;
-    Ok(WalkersSpec { walkers, queue: walkers, shootdown: Cycles(shootdown) })
+/// As many pages wait for a walker as there are walkers.
+fn walkers(walkers: usize, shootdown: Cycles) -> WalkersSpec {
+    WalkersSpec { walkers, queue: walkers, shootdown }
 }
 
-fn pages(
-    file: &File,
-    path: &str,
-    (kind, page_walk_cache, flat): (&str, usize, u64),
-    kinds: &[&str],
-) -> Result<Option<Pages>, MachineError> {
-    // Of all ways, as upper levels are few.
-    let cache = (page_walk_cache > 0).then(|| TlbSpec::new(page_walk_cache, page_walk_cache)).transpose();
+/// Walkers with a cache of upper levels, fully associative as those are few; of no entries: none.
+fn tables(file: &File, path: &str, entries: usize) -> Result<Pages, MachineError> {
+    let cache = (entries > 0).then(|| TlbSpec::new(entries, entries)).transpose();
     let page_walk_cache = cache.map_err(|error| file.wrong(path, Some("page_walk_cache"), error.to_string()))?;
-    match kind {
-        "tables" => Ok(Some(Pages::Tables { page_walk_cache })),
-        "flat" => Ok(Some(Pages::Flat(Cycles(flat)))),
-        "none" if kinds.contains(&kind) => Ok(None),
-        other => Err(file.no_choice(path, "kind", other, kinds)),
-    }
+    Ok(Pages::Tables { page_walk_cache })
 }

@@ -3,6 +3,7 @@
 use engine::{Hertz, Time};
 use mem::Bytes;
 use serde::{Deserialize, Deserializer, de};
+use toml::Value;
 
 /// `"16 KiB"`, `"2 MiB"`, `"64 B"`, or a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,20 +58,20 @@ fn quantity(text: &str, units: &[(&str, u64)]) -> Result<u64, String> {
     u64::try_from(value / scale).map_err(|_| format!("'{text}' is too large"))
 }
 
-/// What a machine file may say: a text with a unit, or a bare number.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Text(String),
-    Number(u64),
+/// A text with a unit. That a key is missing must stay what serde says about it.
+fn written<'de, D: Deserializer<'de>>(from: D, units: &[(&str, u64)], like: &str) -> Result<u64, D::Error> {
+    match Value::deserialize(from)? {
+        Value::String(text) => quantity(&text, units).map_err(de::Error::custom),
+        _ => Err(de::Error::custom(like)),
+    }
 }
 
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let size = match Written::deserialize(from) {
-            Ok(Written::Number(bytes)) => Ok(bytes),
-            Ok(Written::Text(text)) => quantity(&text, SIZES),
-            Err(_) => Err("a size is written like \"16 KiB\"".to_owned()),
+        let size = match Value::deserialize(from)? {
+            Value::Integer(bytes) => u64::try_from(bytes).map_err(|_| "must be at least 0".to_owned()),
+            Value::String(text) => quantity(&text, SIZES),
+            _ => Err("a size is written like \"16 KiB\"".to_owned()),
         };
         let size = size.and_then(|bytes| within(bytes, MOST_BYTES, "1 TiB"));
         size.map(|bytes| Size(Bytes(bytes))).map_err(de::Error::custom)
@@ -79,8 +80,7 @@ impl<'de> Deserialize<'de> for Size {
 
 impl<'de> Deserialize<'de> for Frequency {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from).map_err(|_| de::Error::custom("a clock is written like \"1 GHz\""))?;
-        let hertz = quantity(&text, FREQUENCIES).map_err(de::Error::custom)?;
+        let hertz = written(from, FREQUENCIES, "a clock is written like \"1 GHz\"")?;
         if hertz == 0 {
             return Err(de::Error::custom("a clock of 0 Hz never ticks"));
         }
@@ -91,20 +91,18 @@ impl<'de> Deserialize<'de> for Frequency {
 
 impl<'de> Deserialize<'de> for Rate {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from).map_err(|_| de::Error::custom("a rate is written like \"12 GB/s\""))?;
-        let rate = quantity(&text, RATES).map_err(de::Error::custom)?;
-        if rate == 0 {
-            return Err(de::Error::custom("at 0 B/s nothing ever arrives"));
+        match written(from, RATES, "a rate is written like \"12 GB/s\"")? {
+            0 => Err(de::Error::custom("at 0 B/s nothing ever arrives")),
+            rate => Ok(Rate(Bytes(rate))),
         }
-        Ok(Rate(Bytes(rate)))
     }
 }
 
 impl<'de> Deserialize<'de> for Duration {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from).map_err(|_| de::Error::custom("a time is written like \"5 ns\""))?;
-        let femtos = quantity(&text, TIMES).and_then(|femtos| within(femtos, MOST_FEMTOS, "1000 ms"));
-        femtos.map(|femtos| Duration(Time(femtos))).map_err(de::Error::custom)
+        let femtos = written(from, TIMES, "a time is written like \"5 ns\"")?;
+        let femtos = within(femtos, MOST_FEMTOS, "1000 ms").map_err(de::Error::custom)?;
+        Ok(Duration(Time(femtos)))
     }
 }
 

@@ -71,6 +71,11 @@ fn a_key_with_dots_and_one_that_is_missing_have_their_places() {
     let some = "about = \"x\"\nprotocol = \"wb_nc\"\ngpus = 1\n[gpu]\nclock = \"1 GHz\"\narrays = 1\n";
     assert_eq!(wrong(some), "mine.toml:4: [gpu] lacks the key 'units_per_array'");
     assert_eq!(wrong("protocol = \"wb_nc\"\n"), "mine.toml: the machine lacks the key 'about'");
+    assert_eq!(
+        wrong("about = \"x\"\nprotocol = \"wb_nc\"\ngpus = 1\n[gpu]\narrays = 1\n"),
+        "mine.toml:4: [gpu] lacks the key 'clock'",
+        "also of a key with a unit"
+    );
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
 }
 

@@ -74,7 +74,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
     }
     let sets = core(&mut case.random);
     case.note(&format!("apu-c-l3 with {}", sets.join(", ")));
-    let machine = Machine::load("apu-c-l3", &sets).map_err(|error| format!("the core is refused: {error}"))?;
+    let (machine, _) = Machine::examine("apu-c-l3", &sets).map_err(|error| format!("the core is refused: {error}"))?;
     let mut guest = Guest::new(program(&sequences));
     guest.instructions = 10_000_000;
     guest.time = engine::Time::micros(50_000);

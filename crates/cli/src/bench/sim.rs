@@ -26,7 +26,7 @@ pub struct Sim {
     /// The machine: a name (see `cohesim list systems`) or a file.
     #[arg(long, default_value = "r9nano", value_name = "NAME|FILE")]
     system: String,
-    /// Change a key of the machine: gpu.l2.size=1MiB.
+    /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Run in this many threads.

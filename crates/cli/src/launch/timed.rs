@@ -18,7 +18,7 @@ pub struct Timed {
     /// Run it in time on this machine: a name (`cohesim list systems`) or a file. Without it, results come without time.
     #[arg(short, long, value_name = "NAME|FILE")]
     pub system: Option<String>,
-    /// Change a key of the machine: gpu.l2.size=1MiB.
+    /// Change a key of the machine: gpu.l2.size=1MiB. One that has no effect on it is refused.
     #[arg(long = "set", value_name = "PATH=VALUE", requires = "system")]
     sets: Vec<String>,
     /// Compare every read, and memory in the end, with what it must hold; ends at the first that is wrong.

@@ -37,3 +37,26 @@ fn a_launch_in_time_is_summed_up_and_leaves_a_report() {
     names.sort();
     assert_eq!(names, files);
 }
+
+#[test]
+fn a_change_must_have_an_effect_on_one_of_the_machines() {
+    let compare = |systems: &str| {
+        cohesim(&["compare", "--systems", systems, "--set", "memory.dram.ranks=1", "vecadd", "--", "--size", "tiny"])
+    };
+    let said = compare("skeleton,r9nano").error();
+    assert!(said.contains("memory.dram.ranks has no effect: memory.kind is"), "{said}");
+    assert!(said.contains("(it has an effect on none of skeleton, r9nano)"), "{said}");
+    assert!(compare("skeleton,r9nano-hbm").result().contains("r9nano-hbm"));
+    let said = cohesim(&["run", "vecadd", "--system", "skeleton", "--set", "cpu.cores=2"]).error();
+    assert!(said.contains("cpu.cores has no effect: the machine has no CPU"), "{said}");
+}
+
+#[test]
+fn parts_are_listed_and_parameters_without_effect_are_told_apart() {
+    let text = cohesim(&["list", "parts"]).result();
+    assert!(text.lines().any(|line| line.starts_with("gpu/hd7850 ") && line.contains("the GPU of UMH")), "{text}");
+    let text = cohesim(&["show", "system", "r9nano", "--set", "gpu.part=hd7850"]).result();
+    assert!(text.contains("+- array x 4 -"), "{text}");
+    let (shown, idle) = text.split_once("Without effect: ").expect("there are such");
+    assert!(!shown.contains("[memory.dram]") && idle.contains("memory.dram.ranks"), "{text}");
+}

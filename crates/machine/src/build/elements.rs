@@ -372,14 +372,14 @@ impl<'a> Builder<'a> {
         }
         // Where the tables are far away: what changes there, orders say.
         let roots = if plan.at_kernel { self.translators.roots.clone() } else { Roots::default() };
-        let mmu = Mmu::new(plan.spec, ports, below, Some(control), &roots, scope);
+        let mmu = Mmu::new(plan.spec, ports, below, control, &roots, scope);
         scope.serve("control", |cx| mmu.run(cx));
     }
 
-    /// The end of the wire on which an element is told what to forget.
-    pub fn control(&mut self, id: Id) -> Control {
-        let edge = self.edge(id, Freight::Shootdowns);
-        self.wires.forgets.remove(&edge).expect("both ends of every edge are in place")
+    /// The end of the wire on which an element is told what to forget, if a kernel can change anything.
+    pub fn control(&mut self, id: Id) -> Option<Control> {
+        let edge = self.plan.edges_of(id, Freight::Shootdowns).next()?;
+        self.wires.forgets.remove(&edge)
     }
 
     /// The orders that make the CPU's caches give up what they hold.

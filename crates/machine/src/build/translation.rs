@@ -69,7 +69,7 @@ impl Builder<'_> {
         let asked: Vec<EdgeId> = self.plan.edges_of(id, Freight::Translations).collect();
         let take = |edge| self.wires.translated.remove(&edge).expect("both ends of every edge are in place");
         let askers = asked.into_iter().map(take).collect();
-        let (control, roots) = (Some(self.control(id)), &self.translators.roots);
+        let (control, roots) = (self.control(id), &self.translators.roots);
         match plan.tlb {
             Some(tlb) => {
                 let spec = IommuSpec { tlb, walkers: plan.walkers };

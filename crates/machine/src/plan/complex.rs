@@ -21,7 +21,7 @@ use crate::{
     program::InsideSpec,
     spec::CacheSpec,
     stress::Port,
-    translation::Pages,
+    translation::{GpuMmu, Pages},
 };
 use cache::Acquire;
 use dram::{Beside, MemorySpec};
@@ -212,6 +212,17 @@ impl Lowering<'_> {
         let node = Some(self.numbers.walkers(cpu.cores));
         let iommu = self.plan.add(Path::to("iommu"), (self.gpu_clock, PART), node, What::Walkers(plan));
         (caches, Some(iommu))
+    }
+
+    /// Whom compute units ask where there is no CPU, whose kernel would have tables.
+    pub(super) fn lone_iommu(&mut self, mmu: GpuMmu) -> Id {
+        let plan = WalkersPlan {
+            walkers: mmu.iommu.walkers,
+            pages: self.pages(mmu.iommu.pages),
+            tlb: mmu.iommu.tlb,
+            iommu: true,
+        };
+        self.plan.add(Path::to("iommu"), (self.gpu_clock, PART), None, What::Walkers(plan))
     }
 
     fn slice(&mut self, cpu: &Complex, slice: usize, clocks: Clocks) -> Id {

@@ -72,7 +72,7 @@ impl Lowering<'_> {
             let path = own.clone().and_one("cu", number);
             let l1v = self.first_level(path.clone().and("l1v"), place, self.numbers.l1v(gpu, unit(number)), "gpu.l1v");
             built.vectors.push(l1v);
-            if let Some(GpuMmu { tlb, mmu: spec, .. }) = machine.gpu_mmu() {
+            if let Some(GpuMmu { tlb, mmu: spec, .. }) = machine.gpu_mmu {
                 let mmu = MmuPlan { tlb, spec, guards: Vec::new(), at_kernel: false };
                 built.mmus.push(self.plan.add(path.clone().and("mmu"), place, None, What::Mmu(mmu)));
             }
@@ -193,7 +193,7 @@ impl Lowering<'_> {
     }
 
     /// Everything within a GPU; `leader` gives work to those who ask, and `iommu` translates for them.
-    pub(super) fn connect_gpu(&mut self, number: usize, gpu: &Gpu, leader: Id, translators: Option<(Id, Id)>) {
+    pub(super) fn connect_gpu(&mut self, number: usize, gpu: &Gpu, leader: Id, translators: Option<(Id, Option<Id>)>) {
         let machine = self.machine;
         let freight = if self.population == Population::Testers { Freight::Tests } else { Freight::Work };
         for (unit, agent) in gpu.arrays.iter().flat_map(|array| &array.agents).enumerate() {
@@ -222,12 +222,14 @@ impl Lowering<'_> {
             }
         }
         for (number_of_array, array) in gpu.arrays.iter().enumerate() {
-            if let (Some((iommu, kernel)), Some(mmu)) = (translators, machine.gpu_mmu()) {
+            if let (Some((iommu, kernel)), Some(mmu)) = (translators, machine.gpu_mmu) {
                 for (unit, own) in array.mmus.iter().enumerate() {
                     let name = format!("gpu{number}_array{number_of_array}_cu{unit}");
                     let wire = Wire::Link(mmu.iommu.wire);
                     self.plan.connect(name.clone(), *own, iommu, wire.clone(), Freight::Translations);
-                    self.plan.connect(name, kernel, *own, wire, Freight::Shootdowns);
+                    if let Some(kernel) = kernel {
+                        self.plan.connect(name, kernel, *own, wire, Freight::Shootdowns);
+                    }
                 }
             }
             self.connect_array(array);

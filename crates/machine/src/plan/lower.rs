@@ -46,6 +46,10 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     let levels = lowering.levels();
     let memory_clock = machine.memory.clock().map(|clock| lowering.clock(clock));
     let complex = machine.complex.as_ref().map(|cpu| lowering.complex(cpu, memory_clock));
+    let iommu = match &complex {
+        None => machine.gpu_mmu.map(|mmu| lowering.lone_iommu(mmu)),
+        Some(_) => None,
+    };
     let memories = match (&complex, levels.is_empty()) {
         (None, true) => lowering.memories(memory_clock.unwrap_or(lowering.gpu_clock)),
         _ => Vec::new(),
@@ -56,7 +60,10 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     };
     lowering.connect_peers(&gpus);
     for (number, gpu) in gpus.iter().enumerate() {
-        let translators = complex.as_ref().and_then(|complex| complex.iommu.zip(complex.shooter));
+        let translators = match &complex {
+            Some(complex) => complex.iommu.map(|iommu| (iommu, complex.shooter)),
+            None => iommu.map(|iommu| (iommu, None)),
+        };
         lowering.connect_gpu(number, gpu, leaders[number], translators);
         let wire = Wire::Link(machine.complex.as_ref().map_or(machine.wires.l2_memory, |complex| complex.hub));
         for (bank, own) in gpu.banks.iter().enumerate() {

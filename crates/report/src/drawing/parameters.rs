@@ -7,9 +7,11 @@ use std::fmt::Write;
 const WIDTH: usize = 100;
 const STRING: &str = "writing to a string can't fail";
 
-/// Every parameter with its value, where it was said and what is said about it there; then what the files say about
-/// themselves.
+/// Every parameter that has an effect, with its value, where it was said and what is said about it there; then those that have
+/// none, and what the files say about themselves.
 pub fn parameters(parameters: &[Parameter], remarks: &[Remark]) -> String {
+    let (idle, parameters): (Vec<&Parameter>, Vec<&Parameter>) =
+        parameters.iter().partition(|parameter| parameter.without_effect.is_some());
     // What is longer than most stands out of its column.
     let widest = |of: fn(&Parameter) -> &str, most: usize| {
         let lengths = parameters.iter().map(|parameter| of(parameter).chars().count());
@@ -37,9 +39,30 @@ pub fn parameters(parameters: &[Parameter], remarks: &[Remark]) -> String {
         }
         writeln!(text, "{}", line.trim_end()).expect(STRING);
     }
+    for (why, keys) in by_reason(&idle) {
+        writeln!(text, "\n{}", wrap(&format!("Without effect: {}. Why: {why}", keys.join(", ")), WIDTH, 2))
+            .expect(STRING);
+    }
     let sections: Vec<&str> = parameters.iter().map(|p| p.section.as_str()).collect();
     for remark in remarks.iter().filter(|remark| !sections.contains(&remark.about.as_str())) {
         writeln!(text, "\n{}", wrap(&format!("{}: {}", remark.about, remark.text), WIDTH, 2)).expect(STRING);
     }
     text
+}
+
+/// The keys of each reason.
+fn by_reason<'a>(idle: &[&'a Parameter]) -> Vec<(&'a str, Vec<String>)> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for parameter in idle {
+        let why = parameter.without_effect.as_deref().unwrap_or_default();
+        let key = match parameter.section.as_str() {
+            "" => parameter.key.clone(),
+            section => format!("{section}.{}", parameter.key),
+        };
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, keys)) => keys.push(key),
+            None => reasons.push((why, vec![key])),
+        }
+    }
+    reasons
 }

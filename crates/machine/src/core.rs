@@ -1,0 +1,142 @@
+//! A core as a machine file says in `[cpu.core]`; its functional units are those of [`CoreSpec::default`].
+
+use crate::{
+    file::{Because, File, MachineError, join},
+    values::{Choice, Number, OneOf, Positive, PowerOfTwo, SHORT, USUAL, WIDE},
+};
+use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers};
+use serde::Deserialize;
+
+const PATH: &str = "cpu.core";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CoreFile {
+    fetch_width: Positive<WIDE>,
+    decode_width: Positive<WIDE>,
+    dispatch_width: Positive<WIDE>,
+    issue_width: Positive<WIDE>,
+    commit_width: Positive<WIDE>,
+    fetch_queue: Positive<SHORT>,
+    micro_op_queue: Positive<SHORT>,
+    rob: Positive<SHORT>,
+    issue_queue: Positive<SHORT>,
+    load_queue: Positive<SHORT>,
+    store_queue: Positive<SHORT>,
+    integer_registers: Positive<SHORT>,
+    x87_registers: Positive<SHORT>,
+    xmm_registers: Positive<SHORT>,
+    predictor: OneOf<Predictor>,
+    counters: PowerOfTwo<USUAL>,
+    history: Positive<30>,
+    btb_sets: PowerOfTwo<SHORT>,
+    btb_ways: Positive<WIDE>,
+    return_stack: Number<SHORT>,
+    penalty: Number,
+    line_buffers: Positive<WIDE>,
+    next_line: bool,
+    wait_for_addresses: bool,
+    store_prefetch: bool,
+    jitter: Number<SHORT>,
+    jitter_seed: Number<{ u64::MAX }>,
+}
+
+/// How the direction of branches is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Predictor {
+    Never,
+    Perfect,
+    Bimodal,
+    TwoLevel,
+    Combined,
+}
+
+impl Choice for Predictor {
+    fn words() -> Vec<(&'static str, Self)> {
+        use Predictor::{Bimodal, Combined, Never, Perfect, TwoLevel};
+        let simple = [("never", Never), ("perfect", Perfect), ("bimodal", Bimodal)];
+        simple.into_iter().chain([("two-level", TwoLevel), ("combined", Combined)]).collect()
+    }
+}
+
+impl Predictor {
+    /// Which keys such a predictor goes by.
+    fn uses(self) -> &'static [&'static str] {
+        match self {
+            Self::Perfect => &[],
+            Self::Never => &["btb_sets", "btb_ways", "return_stack", "penalty"],
+            Self::Bimodal => &["btb_sets", "btb_ways", "return_stack", "penalty", "counters"],
+            Self::TwoLevel | Self::Combined => {
+                &["btb_sets", "btb_ways", "return_stack", "penalty", "counters", "history"]
+            }
+        }
+    }
+
+    fn direction(self, counters: usize, bits: u32) -> Direction {
+        match self {
+            Self::Never => Direction::Never,
+            Self::Perfect => Direction::Perfect,
+            Self::Bimodal => Direction::Bimodal { counters },
+            Self::TwoLevel => Direction::TwoLevel { histories: 1, bits, counters },
+            Self::Combined => {
+                Direction::Combined { bimodal: counters, histories: 1, bits, counters, choices: counters }
+            }
+        }
+    }
+}
+
+/// What a core has of everything.
+pub fn core(file: &mut File) -> Result<CoreSpec, MachineError> {
+    idle_keys(file)?;
+    let of: CoreFile = file.section(PATH)?;
+    Ok(CoreSpec {
+        fetch_width: of.fetch_width.count(),
+        decode_width: of.decode_width.count(),
+        dispatch_width: of.dispatch_width.count(),
+        issue_width: of.issue_width.count(),
+        commit_width: of.commit_width.count(),
+        fetch_queue: of.fetch_queue.count(),
+        micro_op_queue: of.micro_op_queue.count(),
+        rob: of.rob.count(),
+        issue_queue: of.issue_queue.count(),
+        load_queue: of.load_queue.count(),
+        store_queue: of.store_queue.count(),
+        registers: Registers {
+            integer: of.integer_registers.count(),
+            x87: of.x87_registers.count(),
+            xmm: of.xmm_registers.count(),
+        },
+        predictor: PredictorSpec {
+            direction: of.predictor.0.direction(of.counters.count(), of.history.get() as u32),
+            btb_sets: of.btb_sets.count(),
+            btb_ways: of.btb_ways.count(),
+            return_stack: of.return_stack.count(),
+            penalty: of.penalty.cycles(),
+        },
+        line_buffers: of.line_buffers.count(),
+        next_line: of.next_line,
+        wait_for_addresses: of.wait_for_addresses,
+        store_prefetch: of.store_prefetch,
+        jitter: (of.jitter.get() > 0).then_some(Jitter { seed: of.jitter_seed.get(), most: of.jitter.cycles() }),
+        ..CoreSpec::default()
+    })
+}
+
+fn idle_keys(file: &mut File) -> Result<(), MachineError> {
+    if !file.has(PATH) {
+        return Ok(());
+    }
+    let OneOf(predictor) = file.key::<OneOf<Predictor>>(PATH, "predictor")?;
+    let words = Predictor::words();
+    let word = words.iter().find(|(_, other)| *other == predictor).map_or("", |(word, _)| *word);
+    for key in Predictor::TwoLevel.uses().iter().filter(|key| !predictor.uses().contains(key)) {
+        let others: Vec<&str> = words.iter().filter(|it| it.1.uses().contains(key)).map(|it| it.0).collect();
+        file.idle(&join(PATH, key), &Because::value("cpu.core.predictor", word, &others));
+    }
+    if file.key::<Number<SHORT>>(PATH, "jitter")?.get() == 0 {
+        let why =
+            Because::new("cpu.core.jitter", "cpu.core.jitter is 0; set it to the longest random delay, in cycles");
+        file.idle("cpu.core.jitter_seed", &why);
+    }
+    Ok(())
+}

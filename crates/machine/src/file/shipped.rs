@@ -1,0 +1,55 @@
+//! The machines and parts that come with cohesim, as the build found them under `machines/`.
+
+use super::{MachineError, error::nearest};
+use std::{fs, path::Path};
+
+include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+
+/// The names of the machines that come with cohesim.
+pub fn shipped() -> impl Iterator<Item = &'static str> {
+    MACHINES.iter().map(|(name, _)| *name)
+}
+
+/// The parts that come with cohesim: the section that each is for, and its name.
+pub fn shipped_parts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PARTS.iter().map(|(section, name, _)| (*section, *name))
+}
+
+/// What a part that comes with cohesim is: the first sentence of its file.
+pub fn about_part(section: &str, name: &str) -> String {
+    let head = part(section, name).unwrap_or_default().lines().map_while(|line| line.strip_prefix('#'));
+    let text = head.map(str::trim).collect::<Vec<_>>().join(" ");
+    text.split_once(". ").map_or(text.trim_end_matches('.'), |(first, _)| first).to_owned()
+}
+
+/// The names of the parts for a section.
+pub(super) fn parts_for(section: &str) -> Vec<&'static str> {
+    shipped_parts().filter(|(of, _)| *of == section).map(|(_, name)| name).collect()
+}
+
+/// The text of a part, if there is one of that name for that section.
+pub(super) fn part(section: &str, name: &str) -> Option<&'static str> {
+    PARTS.iter().find(|(of, part, _)| (*of, *part) == (section, name)).map(|(.., text)| *text)
+}
+
+/// The text of a machine; none of the path if it comes with cohesim.
+pub(super) fn machine(name: &str) -> Result<(String, Option<&Path>), MachineError> {
+    if let Some((_, text)) = MACHINES.iter().find(|(shipped, _)| *shipped == name) {
+        return Ok(((*text).to_owned(), None));
+    }
+    let path = Path::new(name);
+    if name.ends_with(".toml") || path.exists() {
+        return Ok((read(path)?, Some(path)));
+    }
+    let known: Vec<String> = shipped().map(str::to_owned).collect();
+    let names: Vec<&str> = shipped().collect();
+    Err(MachineError::Unknown { name: name.to_owned(), nearest: nearest(name, &names).map(str::to_owned), known })
+}
+
+pub(super) fn read(path: &Path) -> Result<String, MachineError> {
+    let unreadable = |error: std::io::Error| MachineError::Unreadable {
+        path: path.display().to_string(),
+        reason: error.to_string(),
+    };
+    fs::read_to_string(path).map_err(unreadable)
+}

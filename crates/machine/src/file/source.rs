@@ -1,0 +1,157 @@
+//! Where keys come from: machine files, parts, and changes of the command line, each with the lines on which its keys stand.
+
+use super::MachineError;
+use std::{collections::BTreeMap, path::PathBuf};
+use toml::{Table, Value, de::DeTable};
+
+/// One source of keys: a file, a part of one, or a `--set`.
+#[derive(Clone)]
+pub(crate) struct Layer {
+    /// `r9nano`, `mine.toml`, `gpu/r9nano` for a part that comes with cohesim, or `--set gpus=2`.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// The section that it is laid under; empty for whole machines.
+    pub(crate) at: String,
+    pub(crate) kind: Kind,
+    /// The machine files in the order in which they extend each other, then the changes of the command line: higher ranks
+    /// win. A part has the rank of the file that names it.
+    pub(crate) rank: usize,
+    said: BTreeMap<String, Said>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Machine,
+    Part,
+    Change,
+}
+
+/// How a layer names a key or a section.
+#[derive(Clone, Copy)]
+struct Said {
+    line: usize,
+    /// By itself, and not only as the beginning of a longer path.
+    itself: bool,
+}
+
+impl Layer {
+    /// Where the layer names a key or a section, given by its whole path. `itself`: not only as the beginning of a longer path.
+    pub(crate) fn place(&self, path: &str, itself: bool) -> Option<String> {
+        let said = self.said.get(path).filter(|said| said.itself || !itself)?;
+        Some(if self.kind == Kind::Change { self.name.clone() } else { format!("{}:{}", self.name, said.line) })
+    }
+
+    /// The line on which a key stands, given by its whole path.
+    pub(crate) fn line(&self, path: &str) -> Option<usize> {
+        self.said.get(path).map(|said| said.line)
+    }
+
+    /// The sections whose parts it names.
+    pub(crate) fn sections_with_parts(&self) -> impl Iterator<Item = &str> {
+        self.said.keys().filter_map(|path| path.strip_suffix(".part"))
+    }
+
+    /// Whether it names a section with more than a single key of it.
+    pub(crate) fn founds(&self, path: &str) -> bool {
+        self.said.get(path).is_some_and(|said| said.itself || self.kind != Kind::Change)
+    }
+}
+
+/// Keys that are laid over others together: those of a file, or all changes of the command line.
+pub(super) struct Source {
+    pub(super) table: Table,
+    pub(super) layers: Vec<Layer>,
+    /// Paths of parts are relative to it.
+    pub(super) folder: PathBuf,
+}
+
+impl Source {
+    /// The text of a file whose keys belong to the section `at`.
+    pub(super) fn parse(mut layer: Layer, folder: PathBuf) -> Result<Self, MachineError> {
+        let wrong = |error: toml::de::Error| {
+            let line = error.span().map(|span| line_at(&layer.text, span.start));
+            let place = line.map_or(layer.name.clone(), |line| format!("{}:{line}", layer.name));
+            MachineError::Wrong { place, reason: error.message().to_owned() }
+        };
+        let table: Table = layer.text.parse().map_err(&wrong)?;
+        let mut said = BTreeMap::new();
+        index(DeTable::parse(&layer.text).map_err(&wrong)?.get_ref(), &layer.text, &layer.at, &mut said);
+        layer.said = said;
+        Ok(Self { table, layers: vec![layer], folder })
+    }
+
+    /// The place that names a key or a section last.
+    pub(super) fn place(&self, path: &str) -> String {
+        let found = self.layers.iter().rev().find_map(|layer| layer.place(path, false));
+        found.unwrap_or_else(|| self.layers.last().map(|layer| layer.name.clone()).unwrap_or_default())
+    }
+}
+
+/// The layer of a file, before its text is looked at.
+pub(super) fn layer(name: String, text: String, at: &str, kind: Kind, rank: usize) -> Layer {
+    Layer { name, text, at: at.to_owned(), kind, rank, said: BTreeMap::new() }
+}
+
+/// All changes of the command line, such as `gpu.l2.size=4MiB`: of those to one key the last counts.
+pub(super) fn changes(changes: &[String], rank: usize) -> Result<Source, MachineError> {
+    let mut source = Source { table: Table::new(), layers: Vec::new(), folder: PathBuf::new() };
+    for change in changes {
+        let refused = |reason: &str| MachineError::Set { text: change.clone(), reason: reason.to_owned() };
+        let (path, written) = change.split_once('=').ok_or_else(|| refused("write it as path=value"))?;
+        let keys: Vec<&str> = path.split('.').map(str::trim).collect();
+        if keys.iter().any(|key| key.is_empty()) {
+            return Err(refused("a path is made of names with dots between them"));
+        }
+        // What is no TOML value is a text without its quotes.
+        let parsed = format!("value = {written}").parse::<Table>().ok().filter(|table| table.len() == 1);
+        let value = parsed.and_then(|mut table| table.remove("value"));
+        let value = value.unwrap_or_else(|| Value::String(written.trim().to_owned()));
+        let mut layer = layer(format!("--set {change}"), String::new(), "", Kind::Change, rank);
+        for end in 1..=keys.len() {
+            layer.said.insert(keys[..end].join("."), Said { line: 0, itself: end == keys.len() });
+        }
+        said_within(&value, &keys.join("."), &mut layer.said);
+        let (last, sections) = keys.split_last().expect("a split has at least one part");
+        let mut table = &mut source.table;
+        for key in sections {
+            let next = table.entry(*key).or_insert_with(|| Value::Table(Table::new()));
+            table = next.as_table_mut().ok_or_else(|| refused(&format!("'{key}' is a value, not a section")))?;
+        }
+        match (table.get_mut(*last), value) {
+            (Some(Value::Table(below)), Value::Table(over)) => below.extend(over),
+            (_, value) => _ = table.insert((*last).to_owned(), value),
+        }
+        source.layers.push(layer);
+    }
+    Ok(source)
+}
+
+/// Everything that a table in braces names.
+fn said_within(value: &Value, path: &str, said: &mut BTreeMap<String, Said>) {
+    for (key, value) in value.as_table().into_iter().flatten() {
+        let path = format!("{path}.{key}");
+        said.insert(path.clone(), Said { line: 0, itself: true });
+        said_within(value, &path, said);
+    }
+}
+
+/// Notes the line of every key and section.
+fn index(table: &DeTable<'_>, text: &str, at: &str, said: &mut BTreeMap<String, Said>) {
+    for (key, value) in table {
+        let (path, span) = (join(at, key.get_ref()), key.span());
+        let itself = !text[span.end.min(text.len())..].trim_start().starts_with('.');
+        said.insert(path.clone(), Said { line: line_at(text, span.start), itself });
+        if let Some(inner) = value.get_ref().as_table() {
+            index(inner, text, &path, said);
+        }
+    }
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// The path of a key of a section.
+pub(crate) fn join(section: &str, key: &str) -> String {
+    if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
+}

@@ -1,0 +1,190 @@
+//! Values that are checked as they are read: bounded numbers, powers of two, and words of a list.
+//!
+//! Every number is bounded, so that a slip of the keyboard is told as such and does not take all memory of the computer, or all
+//! time. The bounds lie far above what hardware has. How sections depend on each other is checked by those who read them.
+
+use crate::{
+    file::did_you_mean,
+    units::{Duration, Size},
+};
+use engine::{Cycles, Time};
+use mem::{LINE, Stride};
+use serde::{Deserialize, Deserializer, de::Error};
+use toml::Value;
+
+/// The most that counts and cycles can be about which nothing else is said.
+pub const USUAL: u64 = 1 << 20;
+/// Of cycles that pass by themselves.
+pub const PASSING: u64 = 1 << 32;
+/// Of what is searched, or kept for each thread or lane.
+pub const SHORT: u64 = 1 << 14;
+/// Of what is done at once.
+pub const WIDE: u64 = 1 << 10;
+
+/// A whole number from 0 to `MOST`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number<const MOST: u64 = USUAL>(u64);
+
+/// A whole number from 1 to `MOST`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Positive<const MOST: u64 = USUAL>(u64);
+
+/// 1, 2, 4, .. up to `MOST`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerOfTwo<const MOST: u64 = USUAL>(u64);
+
+impl<const MOST: u64> Number<MOST> {
+    pub fn get(self) -> u64 {
+        self.0
+    }
+
+    pub fn count(self) -> usize {
+        self.0 as usize
+    }
+
+    pub fn cycles(self) -> Cycles {
+        Cycles(self.0)
+    }
+}
+
+impl<const MOST: u64> Positive<MOST> {
+    pub fn get(self) -> u64 {
+        self.0
+    }
+
+    pub fn count(self) -> usize {
+        self.0 as usize
+    }
+
+    pub fn cycles(self) -> Cycles {
+        Cycles(self.0)
+    }
+}
+
+impl<const MOST: u64> PowerOfTwo<MOST> {
+    pub fn count(self) -> usize {
+        self.0 as usize
+    }
+}
+
+fn whole<'de, D: Deserializer<'de>>(from: D, least: u64, most: u64) -> Result<u64, D::Error> {
+    let number = match Value::deserialize(from)? {
+        Value::Integer(number) => number,
+        other => return Err(Error::custom(format!("must be a whole number, not {}", shortened(&other)))),
+    };
+    match u64::try_from(number) {
+        Ok(number) if number > most => Err(Error::custom(format!("can be {most} at most"))),
+        Ok(number) if number >= least => Ok(number),
+        _ => Err(Error::custom(format!("must be at least {least}"))),
+    }
+}
+
+/// A value as it is written, if that is short.
+fn shortened(value: &Value) -> String {
+    let written = value.to_string();
+    if written.chars().count() <= 40 { written } else { format!("a {}", value.type_str()) }
+}
+
+impl<'de, const MOST: u64> Deserialize<'de> for Number<MOST> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        whole(from, 0, MOST).map(Self)
+    }
+}
+
+impl<'de, const MOST: u64> Deserialize<'de> for Positive<MOST> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        whole(from, 1, MOST).map(Self)
+    }
+}
+
+impl<'de, const MOST: u64> Deserialize<'de> for PowerOfTwo<MOST> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let number = whole(from, 1, MOST)?;
+        if number.is_power_of_two() { Ok(Self(number)) } else { Err(Error::custom("must be a power of two")) }
+    }
+}
+
+/// A value for each of some words.
+pub trait Choice: Copy {
+    fn words() -> Vec<(&'static str, Self)>;
+}
+
+/// One of the words of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneOf<T>(pub T);
+
+impl<'de, T: Choice> Deserialize<'de> for OneOf<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let (value, words) = (Value::deserialize(from)?, T::words());
+        let word = value.as_str().unwrap_or_default();
+        if let Some((_, choice)) = words.iter().find(|(known, _)| *known == word) {
+            return Ok(Self(*choice));
+        }
+        let known: Vec<&str> = words.iter().map(|(known, _)| *known).collect();
+        Err(Error::custom(format!("must be one of {}{}", known.join(", "), did_you_mean(word, &known))))
+    }
+}
+
+/// By how much addresses are dealt: a power of two, and a line at least.
+#[derive(Clone, Copy, Debug)]
+pub struct Interleaving(pub Stride);
+
+impl<'de> Deserialize<'de> for Interleaving {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let bytes = Size::deserialize(from)?.0.0;
+        if bytes.is_power_of_two() && bytes >= LINE as u64 {
+            return Ok(Self(Stride::of(bytes)));
+        }
+        Err(Error::custom(format!("must be a power of two, and a line of {LINE} B at least")))
+    }
+}
+
+/// How long a wire takes along which a machine can be cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing(pub Time);
+
+impl<'de> Deserialize<'de> for Crossing {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match Duration::deserialize(from)?.0 {
+            Time::ZERO => Err(Error::custom("a wire along which a machine can be cut takes time")),
+            time => Ok(Self(time)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: serde::de::DeserializeOwned>(written: &str) -> Result<T, String> {
+        let mut table = format!("value = {written}").parse::<toml::Table>().expect("it is TOML");
+        T::deserialize(table.remove("value").expect("it has a value")).map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn numbers_are_bounded_on_both_sides() {
+        assert_eq!(read::<Positive<8>>("8"), Ok(Positive(8)));
+        assert_eq!(read::<Positive<8>>("0"), Err("must be at least 1".to_owned()));
+        assert_eq!(read::<Positive<8>>("-3"), Err("must be at least 1".to_owned()));
+        assert_eq!(read::<Number<8>>("9"), Err("can be 8 at most".to_owned()));
+        assert_eq!(read::<Number<8>>("0"), Ok(Number(0)));
+        assert_eq!(read::<Number<8>>("\"8\""), Err("must be a whole number, not \"8\"".to_owned()));
+        assert_eq!(read::<PowerOfTwo<8>>("6"), Err("must be a power of two".to_owned()));
+        assert_eq!(read::<PowerOfTwo<8>>("4"), Ok(PowerOfTwo(4)));
+    }
+
+    #[test]
+    fn a_word_that_is_none_of_a_list_is_told_with_the_list() {
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        struct Fruit(u8);
+        impl Choice for Fruit {
+            fn words() -> Vec<(&'static str, Self)> {
+                vec![("apple", Fruit(1)), ("pear", Fruit(2))]
+            }
+        }
+        assert_eq!(read("\"pear\""), Ok(OneOf(Fruit(2))));
+        let wrong = |written| read::<OneOf<Fruit>>(written).expect_err("it is none");
+        assert_eq!(wrong("\"aple\""), "must be one of apple, pear (did you mean 'apple'?)");
+        assert_eq!(wrong("3"), "must be one of apple, pear");
+    }
+}

@@ -22,7 +22,6 @@ mod mmu;
 mod page;
 mod passage;
 mod roots;
-mod sets;
 mod shared_tlb;
 mod shootdown;
 mod tlb;

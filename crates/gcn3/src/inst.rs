@@ -105,17 +105,9 @@ pub struct Operand(u16);
 impl Operand {
     pub const FLAT_SCRATCH_LO: Operand = Operand(102);
     pub const FLAT_SCRATCH_HI: Operand = Operand(103);
-    pub const XNACK_MASK_LO: Operand = Operand(104);
-    pub const XNACK_MASK_HI: Operand = Operand(105);
     pub const VCC: Operand = Operand(106);
-    pub const VCC_HI: Operand = Operand(107);
-    pub const TBA: Operand = Operand(108);
-    pub const TMA: Operand = Operand(110);
-    /// The first of the twelve registers of the trap handler.
-    pub const TTMP0: Operand = Operand(112);
     pub const M0: Operand = Operand(124);
     pub const EXEC: Operand = Operand(126);
-    pub const EXEC_HI: Operand = Operand(127);
     /// The integer 0; 1 to 64 and then -1 to -16 follow.
     pub const ZERO: Operand = Operand(128);
     /// The float 0.5; -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0 and 1/(2 pi) follow.

@@ -63,6 +63,7 @@ impl History {
     }
 
     /// A way was used; ways of all sets are numbered through.
+    #[inline]
     pub fn touch(&mut self, way: usize, ways: usize) {
         match self {
             Self::Lru { used, uses } => {

@@ -20,11 +20,13 @@ impl Ways {
     }
 
     /// The set of an entry: neighbours lie in neighbouring sets.
+    #[inline]
     pub fn set(&self, number: u64) -> usize {
         number as usize & (self.sets - 1)
     }
 
     /// The ways of a set.
+    #[inline]
     pub fn of(&self, set: usize) -> Range<usize> {
         set * self.ways..(set + 1) * self.ways
     }
@@ -35,6 +37,7 @@ impl Ways {
     }
 
     /// The entry in a way was used.
+    #[inline]
     pub fn touch(&mut self, way: usize) {
         self.history.touch(way, self.ways);
     }

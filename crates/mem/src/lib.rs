@@ -19,7 +19,7 @@ mod request;
 mod sets;
 mod waiting;
 
-pub use address::{Bytes, LineAddr, PhysAddr, VirtAddr};
+pub use address::{Bytes, LineAddr, PAGE, PhysAddr, VirtAddr};
 pub use atomic::{Atomic, AtomicOp};
 pub use block::{Block, Mask};
 pub use frames::{FRAME, FrameId, Frames};

@@ -13,7 +13,7 @@
 //! A window also notes what was touched, cut at the borders of lines, for whoever gives these accesses time. Of pages that
 //! devices may write, the image can be out of date: there somebody who knows is asked first ([`Sight`]).
 
-use super::physical::PAGE;
+use super::PAGE;
 use mem::{Block, FrameId, Frames, LINE, LineAddr, Mask, PhysAddr, VirtAddr};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{VecDeque, hash_map::Entry};

@@ -60,10 +60,10 @@ impl Inst {
     }
 
     /// The flags of a memory instruction; none set for the others.
-    pub fn memory(&self) -> Memory {
+    pub fn memory(&self) -> MemoryFields {
         match self.extra {
             Extra::Memory(memory) => memory,
-            _ => Memory::default(),
+            _ => MemoryFields::default(),
         }
     }
 }
@@ -252,7 +252,7 @@ pub enum Extra {
     Dpp(Dpp),
     /// What `s_getreg_b32` and `s_setreg_*` access.
     HwReg(HwReg),
-    Memory(Memory),
+    Memory(MemoryFields),
 }
 
 /// Sub-dword addressing: which part of a register a source or the destination is.
@@ -334,7 +334,7 @@ pub struct HwReg {
 
 /// Fields of memory instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Memory {
+pub struct MemoryFields {
     pub flags: Flags,
     /// Image components that are accessed, one bit each; for `s_atc_probe`, the kind of access to probe for.
     pub dmask: u8,
@@ -344,7 +344,7 @@ pub struct Memory {
     pub nfmt: u8,
 }
 
-impl Memory {
+impl MemoryFields {
     /// How many registers follow the loaded data for a status word: 0 or 1.
     pub fn status_registers(self) -> u8 {
         self.flags.contains(Flags::TFE).into()

@@ -3,8 +3,7 @@
 //! A way holds one line, or several neighbours: a line of 128 or 256 B is made of sectors of 64 B under one tag. Sectors come
 //! and go one by one, as the protocol and the wires know them; only when the tag goes do all of them.
 
-use crate::replacement::{History, Replacement, Victims};
-use mem::{Bytes, LINE, LineAddr, PhysAddr, Share};
+use mem::{Bytes, LINE, LineAddr, PhysAddr, Replacement, Share, Victims, Ways};
 use protocol::Line;
 
 /// The shape of a cache, or of one of several banks. Made by [`Shape::new`], which checks it.
@@ -65,12 +64,12 @@ impl Shape {
         self.share.inside(PhysAddr(line.0)).0
     }
 
-    /// The set of a line, and its sector.
-    fn place(&self, line: LineAddr) -> (usize, usize) {
-        let number = (self.inside(line) / LINE as u64) as usize;
-        match self.sectors {
-            1 => (number & (self.sets - 1), 0),
-            sectors => ((number / sectors) & (self.sets - 1), number % sectors),
+    /// The number that picks the set of a line, and its sector.
+    fn place(&self, line: LineAddr) -> (u64, usize) {
+        let number = self.inside(line) / LINE as u64;
+        match self.sectors as u64 {
+            1 => (number, 0),
+            sectors => (number / sectors, (number % sectors) as usize),
         }
     }
 }
@@ -87,31 +86,30 @@ pub struct Array {
     /// Of each sector the address, and what is known of it.
     tags: Vec<LineAddr>,
     lines: Vec<Line<LINE>>,
-    history: History,
+    ways: Ways,
 }
 
 impl Array {
     pub fn new(shape: Shape) -> Self {
         let count = shape.sets * shape.ways * shape.sectors;
-        let history = History::new(shape.replacement, shape.sets, shape.ways);
-        Self { shape, tags: vec![FREE; count], lines: vec![Line::new(0); count], history }
+        let ways = Ways::new(shape.sets, shape.ways, shape.replacement);
+        Self { shape, tags: vec![FREE; count], lines: vec![Line::new(0); count], ways }
     }
 
     /// The number of the set that a line belongs to.
     pub fn set(&self, line: LineAddr) -> usize {
-        self.shape.place(line).0
+        self.ways.set(self.shape.place(line).0)
     }
 
     /// Where the line could be: its sector in each way of its set.
     fn places(&self, line: LineAddr) -> impl Iterator<Item = usize> + use<> {
-        let Shape { ways, sectors, .. } = self.shape;
-        let (set, sector) = self.shape.place(line);
-        (set * ways..(set + 1) * ways).map(move |way| way * sectors + sector)
+        let (sectors, (number, sector)) = (self.shape.sectors, self.shape.place(line));
+        self.ways.of(self.ways.set(number)).map(move |way| way * sectors + sector)
     }
 
     /// How many lines a set holds.
     pub fn ways(&self) -> usize {
-        self.shape.ways
+        self.ways.per_set()
     }
 
     /// The lines that are held in the set of a line.
@@ -146,12 +144,12 @@ impl Array {
 
     /// Begins to name the ways of the line's set in the order in which they should go.
     pub fn victims(&self, line: LineAddr) -> Victims {
-        self.history.victims(self.shape.place(line).0 * self.shape.ways, self.shape.ways)
+        self.ways.victims(self.set(line))
     }
 
     /// The sectors held by the next way that should go.
     pub fn next_victim(&mut self, victims: &mut Victims) -> Option<impl Iterator<Item = Way> + Clone + use<>> {
-        let way = self.history.next(victims)?;
+        let way = self.ways.next_victim(victims)?;
         let sectors = self.sectors(way * self.shape.sectors);
         let held: [bool; 4] = std::array::from_fn(|n| n < sectors.len() && self.tags[sectors.start + n] != FREE);
         Some((0..4).filter(move |n| held[*n]).map(move |n| Way(sectors.start + n)))
@@ -177,7 +175,7 @@ impl Array {
 
     /// The line was used.
     pub fn touch(&mut self, way: Way) {
-        self.history.touch(way.0 / self.shape.sectors, self.shape.ways);
+        self.ways.touch(way.0 / self.shape.sectors);
     }
 
     pub fn clear(&mut self, way: Way) {
@@ -199,9 +197,10 @@ mod tests {
     fn lines_that_are_dealt_over_banks_fill_every_set_of_each() {
         for banks in [16, 12] {
             let shape = Shape::new(Bytes(1024), 4).unwrap().of_share(Share::of(Stride::of(128), 0, banks));
+            let array = Array::new(shape);
             let round = 128 * banks;
             let addresses = [0, 64, round, round + 64, 2 * round];
-            assert_eq!(addresses.map(|address| shape.place(LineAddr(address)).0), [0, 1, 2, 3, 0]);
+            assert_eq!(addresses.map(|address| array.set(LineAddr(address))), [0, 1, 2, 3, 0]);
         }
     }
 

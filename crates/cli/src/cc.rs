@@ -45,7 +45,7 @@ pub struct Cc {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct CompiledObject<'a> {
     output: &'a Path,
     kernels: Vec<String>,
     log: &'a str,
@@ -78,7 +78,7 @@ impl Cc {
         partial.finish().wrap_err_with(|| format!("can't write '{}'", target.display()))?;
         let kernels: Vec<String> = object.kernels().iter().map(|kernel| kernel.name.clone()).collect();
         ui.print(&format!("{}: {}\n", target.display(), kernels.join(", ")))?;
-        ui.report(&Report { output: &target, kernels, log: &log })
+        ui.report(&CompiledObject { output: &target, kernels, log: &log })
     }
 
     fn compile(&self, target: &Path) -> miette::Result<Output> {

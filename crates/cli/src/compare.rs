@@ -1,7 +1,7 @@
 //! `cohesim compare`: one program on several machines, side by side.
 
 use crate::{
-    guest::{Guest, Output},
+    guest::{GuestOptions, Output},
     progress::{catch_interrupts, interrupted},
     system::System,
     ui::Ui,
@@ -18,7 +18,7 @@ use report::Comparison;
 #[derive(clap::Args)]
 pub struct Compare {
     #[command(flatten)]
-    guest: Guest,
+    guest: GuestOptions,
     /// The machines: names (see `cohesim list systems`) or files. Speedups are against the first.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', default_values = DEFAULT)]
     systems: Vec<String>,

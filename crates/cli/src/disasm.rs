@@ -24,7 +24,7 @@ pub struct Disasm {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct ObjectListing {
     code_object_version: u32,
     kernels: Vec<KernelReport>,
     functions: Vec<CodeReport>,
@@ -99,7 +99,7 @@ impl Disasm {
         ui.report(&report)
     }
 
-    fn report(&self, object: &CodeObject) -> miette::Result<Report> {
+    fn report(&self, object: &CodeObject) -> miette::Result<ObjectListing> {
         let image = object.load(VirtAddr(0)).into_diagnostic()?;
         let kernels = match &self.kernel {
             Some(name) => vec![object.kernel(name).into_diagnostic()?],
@@ -109,7 +109,7 @@ impl Disasm {
         let all = self.kernel.is_none();
         let functions = if all { object.functions() } else { Vec::new() };
         let variables = if all { object.variables() } else { Vec::new() };
-        Ok(Report {
+        Ok(ObjectListing {
             code_object_version: object.version().number(),
             kernels: kernels.into_iter().map(|kernel| kernel_report(object, &image, &names, kernel)).collect(),
             functions: functions
@@ -261,7 +261,7 @@ fn instructions(image: &Image, names: &Names, start: VirtAddr, size: u64) -> Vec
     found
 }
 
-impl Report {
+impl ObjectListing {
     fn write(&self, out: &mut String) -> fmt::Result {
         writeln!(out, "code object version {} for gfx803", self.code_object_version)?;
         for kernel in &self.kernels {

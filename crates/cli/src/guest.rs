@@ -27,7 +27,7 @@ use std::{
 
 /// A program, and what it may do.
 #[derive(Clone, clap::Args)]
-pub struct Guest {
+pub struct GuestOptions {
     /// The program: the name of a workload (see `cohesim list workloads`), or an ELF file made with gcc -static or
     /// musl-gcc -static; one that is dynamically linked needs --host-libraries or --root.
     pub program: PathBuf,
@@ -110,7 +110,7 @@ pub struct Ran {
     pub seconds: f64,
 }
 
-impl Guest {
+impl GuestOptions {
     /// What it is called.
     pub fn name(&self) -> String {
         self.program.display().to_string()

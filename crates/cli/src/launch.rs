@@ -77,7 +77,7 @@ struct Size {
 struct Offset([u64; 3]);
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct LaunchReport<'a> {
     kernel: &'a str,
     grid: [u32; 3],
     group: [u32; 3],
@@ -148,7 +148,7 @@ impl Launch {
                 write(path, &gpu.read(*buffer)?)?;
             }
         }
-        let report = Report {
+        let report = LaunchReport {
             kernel: &kernel.name,
             grid: self.grid.along,
             group: self.group.along,
@@ -308,7 +308,7 @@ fn example(argument: &Argument) -> String {
     format!("{form} ({})", describe(argument))
 }
 
-impl Report<'_> {
+impl LaunchReport<'_> {
     fn text(&self, kernel: &Kernel) -> String {
         let mut text = String::new();
         let by = |size: [u32; 3]| match size {

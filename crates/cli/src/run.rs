@@ -1,7 +1,7 @@
 //! `cohesim run`: a whole program inside the simulator.
 
 use crate::{
-    guest::{Guest, On, Output, Ran},
+    guest::{GuestOptions, On, Output, Ran},
     opencl::GpuReport,
     progress::{Progress, catch_interrupts},
     system::System,
@@ -24,7 +24,7 @@ use serde::Serialize;
 #[derive(clap::Args)]
 pub struct Run {
     #[command(flatten)]
-    guest: Guest,
+    guest: GuestOptions,
     /// The machine: a name (see `cohesim list systems`) or a file [default: r9nano].
     #[arg(short, long, value_name = "NAME|FILE", conflicts_with = "functional")]
     system: Option<String>,
@@ -42,7 +42,7 @@ const FAILED_CHECK: u8 = 125;
 const DEFAULT: &str = "r9nano";
 
 #[derive(Serialize)]
-struct Report {
+struct RunReport {
     program: String,
     end: &'static str,
     exit_code: u8,
@@ -121,7 +121,7 @@ impl Run {
     }
 }
 
-fn report(program: String, ran: Ran, summary: Option<Summary>, exit_code: u8) -> Report {
+fn report(program: String, ran: Ran, summary: Option<Summary>, exit_code: u8) -> RunReport {
     let Ran { end, totals, usage, output, .. } = ran;
     let kind = match end {
         End::Exited { .. } => "exited",
@@ -133,7 +133,7 @@ fn report(program: String, ran: Ran, summary: Option<Summary>, exit_code: u8) ->
         End::InstructionLimit { .. } => "instruction limit",
         End::TimeLimit { .. } => "time limit",
     };
-    Report {
+    RunReport {
         program,
         end: kind,
         exit_code,

@@ -32,7 +32,7 @@ pub struct Sdk {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct UnpackedSdk {
     files: Vec<PathBuf>,
     link: String,
 }
@@ -52,11 +52,11 @@ impl Sdk {
         if self.pkg_config {
             let link = options(&name, self.dynamic);
             ui.print(&format!("{link}\n"))?;
-            return ui.report(&Report { files: written, link });
+            return ui.report(&UnpackedSdk { files: written, link });
         }
         let link = format!("gcc -O2 prog.c -o prog {}", options(&name, false));
         ui.print(&format!("{name}: libOpenCL.a, libOpenCL.so.1, OpenCL.pc, README.md\nlink with: {link}\n"))?;
-        ui.report(&Report { files: written, link })
+        ui.report(&UnpackedSdk { files: written, link })
     }
 }
 

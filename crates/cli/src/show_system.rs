@@ -23,7 +23,7 @@ pub struct ShowSystem {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct SystemDescription<'a> {
     name: &'a str,
     about: &'a str,
     file: &'a str,
@@ -46,6 +46,6 @@ impl ShowSystem {
             ui.print(&format!("{}\n{table}", drawing::text(&machine)))?;
         }
         let (name, about, file) = (&machine.name, &machine.about, &machine.resolved);
-        ui.report(&Report { name, about, file, parameters: &parameters, remarks: &remarks })
+        ui.report(&SystemDescription { name, about, file, parameters: &parameters, remarks: &remarks })
     }
 }

@@ -92,7 +92,7 @@ const SMALL_GPU_MMU: &[&str] =
     &["gpu.mmu.entries=1", "gpu.mmu.ways=1", "gpu.mmu.lookups=1", "gpu.mmu.misses=1", "gpu.mmu.waiting=2"];
 
 #[derive(Serialize)]
-struct Report {
+struct StressReport {
     system: String,
     runs: Vec<Run>,
 }
@@ -141,7 +141,7 @@ impl Stress {
             let (count, seconds) = (runs.len(), start.elapsed().as_secs());
             ui.print(&format!("{count} runs in {seconds} s: {accesses} accesses, all of them right\n"))?;
         }
-        ui.report(&Report { system: machine.name, runs })
+        ui.report(&StressReport { system: machine.name, runs })
     }
 
     /// The machine, as small as it is to be.

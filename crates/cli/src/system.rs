@@ -1,7 +1,7 @@
 //! How a machine is chosen, changed and run, and what is told of a run on it.
 
 use crate::{
-    guest::{self, Guest, On, Output, Ran},
+    guest::{self, GuestOptions, On, Output, Ran},
     progress::Progress,
     ui::Ui,
 };
@@ -80,7 +80,7 @@ impl System {
     /// Runs a program on a machine; what it brought goes to `folder` too.
     pub fn run(
         &self,
-        guest: &Guest,
+        guest: &GuestOptions,
         machine: &Machine,
         output: Output,
         folder: Option<&Path>,

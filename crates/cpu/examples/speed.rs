@@ -4,6 +4,8 @@
 
 #[path = "../tests/programs/flat.rs"]
 mod flat;
+#[path = "../tests/programs/store_queue.rs"]
+mod store_queue;
 
 use cpu::{Core, CoreSpec};
 use engine::{Context, Cycles, Hertz, Inlet, Lane, Model, Outcome, Outlet, PortSpec, Run, RunOptions};

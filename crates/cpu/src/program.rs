@@ -1,7 +1,7 @@
 //! Where a core's instructions come from.
 //!
 //! The core knows time, the program knows values: registers, memory, system calls. They meet here. What the program has
-//! stored waits with it until the core says that it is performed; see `x86::StoreQueue`.
+//! stored waits with it until the core says that it is performed, as in `os`'s `Window`.
 
 use engine::Time;
 use mem::{Block, LINE, PhysAddr, VirtAddr};

@@ -1,6 +1,6 @@
 //! Where blocks lie of which not all have room: sets of ways, the least recently used block first to go.
 
-use mem::{LineAddr, PhysAddr, Share};
+use mem::{LineAddr, PhysAddr, Sets, Share};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -18,38 +18,34 @@ pub struct RoomSpec {
 
 pub struct Room {
     spec: RoomSpec,
-    ways: Vec<Way>,
-    clock: u64,
-    /// By set: blocks that wait for a way, in order. Only looked up.
+    held: Sets<Held>,
+    /// By the first way of each set: blocks that wait for a way there, in order. Only looked up.
     wanted: FxHashMap<usize, VecDeque<LineAddr>>,
 }
 
-#[derive(Clone, Copy)]
-struct Way {
-    held: Option<LineAddr>,
-    used: u64,
+struct Held {
+    block: LineAddr,
     /// It has been told to go.
     leaving: bool,
 }
 
 impl Room {
     pub fn new(spec: RoomSpec) -> Self {
-        let free = Way { held: None, used: 0, leaving: false };
-        Self { spec, ways: vec![free; spec.sets * spec.ways], clock: 0, wanted: FxHashMap::default() }
+        Self { spec, held: Sets::new(spec.sets, spec.ways), wanted: FxHashMap::default() }
     }
 
+    /// The number of a block among those that may lie here, which picks its set.
+    fn number(&self, block: LineAddr) -> u64 {
+        self.spec.share.inside(PhysAddr(block.0)).0 / self.spec.block
+    }
+
+    /// What the set of a block is known by.
     fn set(&self, block: LineAddr) -> usize {
-        let RoomSpec { sets, block: bytes, share, .. } = self.spec;
-        (share.inside(PhysAddr(block.0)).0 / bytes) as usize & (sets - 1)
-    }
-
-    fn ways_of(&self, block: LineAddr) -> std::ops::Range<usize> {
-        let first = self.set(block) * self.spec.ways;
-        first..first + self.spec.ways
+        self.held.ways(self.number(block)).start
     }
 
     fn find(&self, block: LineAddr) -> Option<usize> {
-        self.ways_of(block).find(|&way| self.ways[way].held == Some(block))
+        self.held.find(self.number(block), |held| held.block == block)
     }
 
     /// Where a block that is here lies.
@@ -60,8 +56,7 @@ impl Room {
     /// The block was used.
     pub fn touch(&mut self, block: LineAddr) {
         if let Some(way) = self.find(block) {
-            self.clock += 1;
-            self.ways[way].used = self.clock;
+            self.held.touch(way);
         }
     }
 
@@ -70,12 +65,12 @@ impl Room {
         if self.find(block).is_some() {
             return true;
         }
-        let free = self.ways_of(block).find(|&way| self.ways[way].held.is_none());
+        let free = self.held.free(self.number(block));
         let queue = self.wanted.entry(self.set(block)).or_default();
         match free {
             Some(way) if queue.front().is_none_or(|first| *first == block) => {
                 queue.pop_front();
-                self.ways[way] = Way { held: Some(block), used: self.clock, leaving: false };
+                self.held.fill(way, Held { block, leaving: false });
                 true
             }
             _ => {
@@ -90,21 +85,21 @@ impl Room {
     /// The block that should make room for one that waits, unless as many go already as wait: the first that `can` go.
     pub fn victim(&mut self, block: LineAddr, can: impl Fn(LineAddr) -> bool) -> Option<LineAddr> {
         let waiting = self.wanted.get(&self.set(block)).map_or(0, VecDeque::len);
-        let ways = self.ways_of(block);
-        let going = self.ways[ways.clone()].iter().filter(|way| way.leaving || way.held.is_none()).count();
+        let number = self.number(block);
+        let going = self.held.ways(number).filter(|&way| self.held.get(way).is_none_or(|held| held.leaving)).count();
         if going >= waiting {
             return None;
         }
-        let held = ways.filter(|&way| !self.ways[way].leaving && self.ways[way].held.is_some_and(&can));
-        let oldest = held.min_by_key(|&way| self.ways[way].used)?;
-        self.ways[oldest].leaving = true;
-        self.ways[oldest].held
+        let oldest = self.held.victim(number, |held| !held.leaving && can(held.block))?;
+        let victim = self.held.get_mut(oldest)?;
+        victim.leaving = true;
+        Some(victim.block)
     }
 
     /// The block is gone.
     pub fn free(&mut self, block: LineAddr) {
         if let Some(way) = self.find(block) {
-            self.ways[way] = Way { held: None, used: 0, leaving: false };
+            self.held.clear(way);
         }
     }
 

@@ -60,10 +60,10 @@ impl Inst {
     }
 
     /// The flags of a memory instruction; none set for the others.
-    pub fn memory(&self) -> Memory {
+    pub fn memory(&self) -> MemoryFields {
         match self.extra {
             Extra::Memory(memory) => memory,
-            _ => Memory::default(),
+            _ => MemoryFields::default(),
         }
     }
 }
@@ -105,17 +105,9 @@ pub struct Operand(u16);
 impl Operand {
     pub const FLAT_SCRATCH_LO: Operand = Operand(102);
     pub const FLAT_SCRATCH_HI: Operand = Operand(103);
-    pub const XNACK_MASK_LO: Operand = Operand(104);
-    pub const XNACK_MASK_HI: Operand = Operand(105);
     pub const VCC: Operand = Operand(106);
-    pub const VCC_HI: Operand = Operand(107);
-    pub const TBA: Operand = Operand(108);
-    pub const TMA: Operand = Operand(110);
-    /// The first of the twelve registers of the trap handler.
-    pub const TTMP0: Operand = Operand(112);
     pub const M0: Operand = Operand(124);
     pub const EXEC: Operand = Operand(126);
-    pub const EXEC_HI: Operand = Operand(127);
     /// The integer 0; 1 to 64 and then -1 to -16 follow.
     pub const ZERO: Operand = Operand(128);
     /// The float 0.5; -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0 and 1/(2 pi) follow.
@@ -260,7 +252,7 @@ pub enum Extra {
     Dpp(Dpp),
     /// What `s_getreg_b32` and `s_setreg_*` access.
     HwReg(HwReg),
-    Memory(Memory),
+    Memory(MemoryFields),
 }
 
 /// Sub-dword addressing: which part of a register a source or the destination is.
@@ -342,7 +334,7 @@ pub struct HwReg {
 
 /// Fields of memory instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Memory {
+pub struct MemoryFields {
     pub flags: Flags,
     /// Image components that are accessed, one bit each; for `s_atc_probe`, the kind of access to probe for.
     pub dmask: u8,
@@ -352,7 +344,7 @@ pub struct Memory {
     pub nfmt: u8,
 }
 
-impl Memory {
+impl MemoryFields {
     /// How many registers follow the loaded data for a status word: 0 or 1.
     pub fn status_registers(self) -> u8 {
         self.flags.contains(Flags::TFE).into()

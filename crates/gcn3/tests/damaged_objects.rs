@@ -9,15 +9,16 @@ mod damage;
 mod exercise;
 mod support;
 
-use damage::{EDGES, Random, damage_once};
+use damage::{EDGES, damage_once};
 use exercise::exercise;
+use mem::SplitMix64;
 use support::Version2;
 
 const V4: &[u8] = include_bytes!("objects/v4.hsaco");
 const V5: &[u8] = include_bytes!("objects/v5.hsaco");
 const UNLINKED: &[u8] = include_bytes!("objects/kernels.o");
 
-fn mutate(file: &mut Vec<u8>, random: &mut Random) {
+fn mutate(file: &mut Vec<u8>, random: &mut SplitMix64) {
     for _ in 0..=random.below(4) {
         damage_once(file, random);
     }
@@ -36,7 +37,7 @@ fn sound_objects_are_loaded_and_launched() {
 
 #[test]
 fn damaged_objects_are_answered_without_a_panic() {
-    let mut random = Random(3);
+    let mut random = SplitMix64(3);
     let mut launched = 0;
     for file in seeds() {
         for _ in 0..4000 {
@@ -51,7 +52,7 @@ fn damaged_objects_are_answered_without_a_panic() {
 #[test]
 fn damaged_metadata_is_answered_without_a_panic() {
     // Metadata is read by readers of our own, so damage it alone, inside a sound file.
-    let mut random = Random(4);
+    let mut random = SplitMix64(4);
     for file in seeds() {
         let words: [&[u8]; 2] = [b"amdhsa.kernels", b"Kernels:"];
         let Some(start) = words.iter().find_map(|word| file.windows(word.len()).position(|window| window == *word))
@@ -64,7 +65,7 @@ fn damaged_metadata_is_answered_without_a_panic() {
                 let at = start - 8 + random.below(3000);
                 if let Some(byte) = file.get_mut(at) {
                     *byte = match random.below(3) {
-                        0 => random.next() as u8,
+                        0 => random.draw() as u8,
                         1 => *byte ^ 1 << random.below(8),
                         _ => b"[]{}'\":-# \n\xdf\xdd\xdb\xcf\x8f\x9f"[random.below(17)],
                     };
@@ -77,7 +78,7 @@ fn damaged_metadata_is_answered_without_a_panic() {
 
 #[test]
 fn damaged_descriptors_are_answered_without_a_panic() {
-    let mut random = Random(5);
+    let mut random = SplitMix64(5);
     for file in seeds() {
         let object = gcn3::object::CodeObject::parse(&file).unwrap();
         // In a linked file of this size, addresses before the code are offsets in the file; those of version 2 too.

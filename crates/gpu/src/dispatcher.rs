@@ -4,7 +4,7 @@
 //! will read it. Compute units tell their caches, and report back.
 
 use crate::{
-    compute_unit::{Command, ComputeUnitSpec, FromDispatcher, Report, Running},
+    compute_unit::{Command, Completion, ComputeUnitSpec, FromDispatcher, Running},
     kernel::Kernel,
     map::AddressMap,
     resources::{Books, Needs, Simds},
@@ -58,8 +58,8 @@ pub enum Work {
 }
 
 /// The dispatcher's end of a wire to a compute unit, and the unit's end, to be taken to their partitions.
-pub struct DispatcherEnd(LinkSender<Command>, LinkReceiver<Report>);
-pub struct UnitEnd(LinkSender<Report>, LinkReceiver<Command>);
+pub struct DispatcherEnd(LinkSender<Command>, LinkReceiver<Completion>);
+pub struct UnitEnd(LinkSender<Completion>, LinkReceiver<Command>);
 
 /// Declares the wire between the dispatcher and a compute unit.
 pub fn link(model: &mut Model, name: &str, spec: LinkSpec) -> (DispatcherEnd, UnitEnd) {
@@ -78,7 +78,7 @@ impl UnitEnd {
 /// A compute unit, as the dispatcher sees it.
 struct Unit {
     commands: Outlet<Command>,
-    reports: Inlet<Report>,
+    completions: Inlet<Completion>,
     books: Books,
     /// Workgroups that are there: what they take, and where.
     running: FxHashMap<u64, (Needs, Simds)>,
@@ -109,10 +109,10 @@ impl Dispatcher {
         scope: &Scope,
     ) -> Self {
         let bell = scope.eventcount("work");
-        let units = units.into_iter().map(|DispatcherEnd(commands, reports)| {
-            let (commands, reports) = (scope.sender(commands), scope.receiver(reports));
-            reports.ring(&bell);
-            Unit { commands, reports, books: Books::new(unit_spec), running: FxHashMap::default() }
+        let units = units.into_iter().map(|DispatcherEnd(commands, completions)| {
+            let (commands, completions) = (scope.sender(commands), scope.receiver(completions));
+            completions.ring(&bell);
+            Unit { commands, completions, books: Books::new(unit_spec), running: FxHashMap::default() }
         });
         let units = units.collect();
         let (kernel_cycles, workgroups) = (scope.histogram("kernel_cycles"), scope.counter("workgroups"));
@@ -216,10 +216,10 @@ impl Dispatcher {
     fn hear(&mut self) -> u64 {
         let before = self.under_way;
         for unit in &mut self.units {
-            while let Some(report) = unit.reports.try_recv(Lane::Reply) {
-                match report {
-                    Report::Done => self.orders -= 1,
-                    Report::Ended { index } => {
+            while let Some(completion) = unit.completions.try_recv(Lane::Reply) {
+                match completion {
+                    Completion::Order => self.orders -= 1,
+                    Completion::Workgroup { index } => {
                         let (needs, simds) = unit.running.remove(&index).expect("what has ended was started");
                         unit.books.give_back(&needs, &simds);
                         self.under_way -= 1;

@@ -5,11 +5,10 @@
 //! compared page by page, so only what changed moves, and bytes that the host writes while the kernel runs stay.
 
 use crate::session::Session;
-use mem::{Bytes, LINE, PhysAddr, VirtAddr};
+use mem::{Bytes, LINE, PAGE, PhysAddr, VirtAddr};
 use std::ops::Range;
 
 /// Bytes that are compared at a time.
-const PAGE: u64 = 4096;
 
 /// Bytes that a kernel has changed: where they lie, and what they are now.
 pub type Changes = Vec<(VirtAddr, Vec<u8>)>;

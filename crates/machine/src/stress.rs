@@ -17,7 +17,8 @@ use crate::{
 use engine::{Context, Counter, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outcome, Outlet, Run, Scope};
 use interconnect::{HEADER, Reporter, Wire};
 use mem::{
-    Access, Asid, Atomic, AtomicOp, Block, LINE, LineAddr, Mask, PhysAddr, Reply, Request, RequestId, Seen, VirtAddr,
+    Access, Asid, Atomic, AtomicOp, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request, RequestId, Seen,
+    VirtAddr,
 };
 use rand_pcg::{
     Pcg64Mcg,
@@ -179,7 +180,6 @@ impl Conductor {
 
 /// Pages that are shot down in a round.
 const SHOOTDOWNS: u64 = 4;
-const PAGE: u64 = 4096;
 /// Lines that are stored to in one go now and then: a page.
 const CLEARED: u64 = PAGE / LINE as u64;
 

@@ -5,6 +5,9 @@ use std::{
     ops::{Add, Sub},
 };
 
+/// The size of a small page, the smallest that page tables map.
+pub const PAGE: u64 = 4 << 10;
+
 macro_rules! address {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

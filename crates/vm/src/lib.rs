@@ -9,7 +9,7 @@
 //! - a [`SharedTlb`] answers many: the second level of a core, or the TLB of an IOMMU with its limited bandwidth;
 //! - [`walkers`] read the page tables, which lie in simulated memory, through whatever cache they are wired to.
 //!
-//! An [`iommu`] is the last two behind one door; a [`Passage`] asks it for whatever comes out of virtually addressed caches. How long
+//! An [`iommu`] is the last two behind one door. How long
 //! a look-up or a way takes is in the latency of the wires. [`Shootdowns`] make all of them forget a page and wait until all have.
 #![forbid(unsafe_code)]
 
@@ -20,9 +20,7 @@ mod message;
 mod misses;
 mod mmu;
 mod page;
-mod passage;
 mod roots;
-mod sets;
 mod shared_tlb;
 mod shootdown;
 mod tlb;
@@ -33,7 +31,6 @@ pub use iommu::{IommuSpec, iommu};
 pub use message::{Translate, Translated, TranslationId};
 pub use mmu::{Mmu, MmuPort, MmuSpec};
 pub use page::{PageSize, Rights, Translation};
-pub use passage::{Passage, PassageSpec};
 pub use roots::Roots;
 pub use shared_tlb::{SharedTlb, SharedTlbSpec};
 pub use shootdown::{Control, Forgotten, Shootdown, Shootdowns};

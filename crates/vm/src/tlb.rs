@@ -3,8 +3,8 @@
 //! Pages of both sizes share the sets; a look-up tries each size that is there. What is read-only in it may have become writable
 //! since: who wants to write forgets such an entry and looks it up anew, as a processor does on the fault that follows.
 
-use crate::{PageSize, ShapeError, Shootdown, Translation, sets::Sets};
-use mem::{Asid, VirtAddr};
+use crate::{PageSize, ShapeError, Shootdown, Translation};
+use mem::{Asid, Sets, VirtAddr};
 
 /// How many translations, and in which sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Tlb {
     fn look_up_sized(&mut self, asid: Asid, address: VirtAddr, size: PageSize) -> Option<Translation> {
         let page = address.align_down(size.bytes());
         let meant = |(space, entry): &(Asid, Translation)| entry.page == page && entry.size == size && *space == asid;
-        self.entries.find(number(page, size), meant).map(|(_, entry)| *entry)
+        self.entries.look_up(number(page, size), meant).map(|(_, entry)| *entry)
     }
 
     /// Puts a translation in, in place of what was known about its page. Says whether another had to go.

@@ -7,14 +7,13 @@
 use crate::{
     Mistranslation, PageSize, Rights, Roots, Shootdown, TlbSpec, Translate, Translated, Translation,
     entry::{Entry, TOP_LEVEL, entry_at, prefix, size},
-    sets::Sets,
     shootdown::{Control, Orders},
 };
 use engine::{
     Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Level, Outlet, Queue, Reason, RoundRobin, Scope,
 };
 use interconnect::{HEADER, Wire};
-use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, VirtAddr};
+use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, Sets, VirtAddr};
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
@@ -299,7 +298,7 @@ impl Tables {
         let found = (1..=TOP_LEVEL).find_map(|level| {
             let number = prefix(address, level);
             let meant = |upper: &Upper| upper.level == level && upper.prefix == number && upper.asid == asid;
-            cache.find(number, meant).map(|upper| (upper.table, level - 1))
+            cache.look_up(number, meant).map(|upper| (upper.table, level - 1))
         });
         self.page_walk_cache_hits.add(u64::from(found.is_some()));
         found

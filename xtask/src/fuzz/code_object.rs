@@ -43,7 +43,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
     let damages = (0..count).map(|_| case.random.bits()).collect();
     let damages: Vec<u64> = case.steps(damages);
     case.note(&format!("{} bytes, damaged by {} steps", file.len(), damages.len()));
-    damages.into_iter().for_each(|seed| damage::damage_once(&mut file, &mut damage::Random(seed)));
+    damages.into_iter().for_each(|seed| damage::damage_once(&mut file, &mut mem::SplitMix64(seed)));
     exercise::exercise(&file);
     let Ok(object) = CodeObject::parse(&file) else { return Ok(Did::Refused) };
     let mut offset = 0;

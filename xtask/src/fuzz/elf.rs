@@ -33,7 +33,7 @@ fn run(case: &mut Case) -> Result<Did, String> {
     let damages: Vec<(u64, usize)> = case.steps(damages);
     case.note(&format!("{} bytes, {} places damaged", file.len(), damages.len()));
     for (seed, kind) in damages {
-        let mut random = damage::Random(seed);
+        let mut random = mem::SplitMix64(seed);
         match kind {
             // A field of a header, whole.
             0 | 1 => field(&mut file, &mut random),
@@ -89,7 +89,7 @@ pub fn compare(first: &Ended, second: &Ended) -> Result<(), String> {
 }
 
 /// Sets a field of the file's header or of a program header to an extreme or a plausible number.
-fn field(file: &mut [u8], random: &mut damage::Random) {
+fn field(file: &mut [u8], random: &mut mem::SplitMix64) {
     const HEADER: [(usize, usize); 9] = [(4, 1), (5, 1), (16, 2), (18, 2), (24, 8), (32, 8), (52, 2), (54, 2), (56, 2)];
     let (at, width) = match random.below(3) {
         0 => HEADER[random.below(HEADER.len())],
@@ -102,7 +102,7 @@ fn field(file: &mut [u8], random: &mut damage::Random) {
     let value = match random.below(3) {
         0 => damage::EDGES[random.below(damage::EDGES.len())],
         1 => plausible[random.below(plausible.len())],
-        _ => random.next() >> random.below(64),
+        _ => random.draw() >> random.below(64),
     };
     if let Some(field) = file.get_mut(at..at + width) {
         field.copy_from_slice(&value.to_le_bytes()[..width]);

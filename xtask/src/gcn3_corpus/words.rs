@@ -4,6 +4,7 @@
 //! is tried with several subsets of its fields filled.
 
 use super::KEEP;
+use mem::SplitMix64;
 
 /// Candidates of which the first `keep` that LLVM reads go into the corpus.
 pub struct Group {
@@ -14,7 +15,7 @@ pub struct Group {
 }
 
 pub fn groups() -> Vec<Group> {
-    let mut random = Random(1);
+    let mut random = Random(SplitMix64(1));
     let mut groups = Vec::new();
     let r = &mut random;
     scalar(r, &mut groups);
@@ -29,16 +30,12 @@ pub fn groups() -> Vec<Group> {
     groups
 }
 
-/// SplitMix64: the corpus must come out the same every time.
-struct Random(u64);
+/// The corpus must come out the same every time.
+struct Random(SplitMix64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        self.0.draw()
     }
 
     fn bits(&mut self, width: u32) -> u32 {

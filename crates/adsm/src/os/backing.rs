@@ -126,11 +126,6 @@ impl View {
     pub fn base(&self) -> *mut u8 {
         self.base
     }
-
-    /// Whether it lies over a range that a device driver has reserved.
-    pub fn is_overlay(&self) -> bool {
-        self.over
-    }
 }
 
 impl Drop for View {

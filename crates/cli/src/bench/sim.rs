@@ -4,7 +4,7 @@
 //! inputs, the reference and the comparison. On a machine with a CPU whole programs run, and all of their time counts.
 
 use crate::{
-    guest::{Guest, On, Output},
+    guest::{GuestOptions, On, Output},
     progress::Progress,
     ui::Ui,
 };
@@ -124,8 +124,8 @@ impl Sim {
     fn run_program(&self, words: Vec<&str>, ui: &Ui) -> miette::Result<Measured> {
         let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
         let line = ["guest", words[0], "--"].into_iter().chain(words[1..].iter().copied());
-        let matches = Guest::augment_args(clap::Command::new("guest")).try_get_matches_from(line);
-        let guest = Guest::from_arg_matches(&matches.into_diagnostic()?).into_diagnostic()?;
+        let matches = GuestOptions::augment_args(clap::Command::new("guest")).try_get_matches_from(line);
+        let guest = GuestOptions::from_arg_matches(&matches.into_diagnostic()?).into_diagnostic()?;
         _ = fs::write("/proc/self/clear_refs", "5");
         let threads = self.threads.get();
         let options = Options { threads, ..Options::default() };

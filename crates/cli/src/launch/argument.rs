@@ -5,6 +5,7 @@
 
 use super::scalar::Scalar;
 use gcn3::object::{Argument, ArgumentKind};
+use mem::SplitMix64;
 use std::{fs, path::PathBuf, str::FromStr};
 
 /// What the kinds are, for messages.
@@ -116,10 +117,10 @@ impl Source {
             Contents::File(path) => fs::read(path).map_err(|error| format!("can't read '{}': {error}", path.display())),
             Contents::Zero(size) => Ok(vec![0; *size as usize]),
             Contents::Random { scalar, count, seed } => {
-                let mut generator = SplitMix(*seed);
+                let mut generator = SplitMix64(*seed);
                 let mut bytes = Vec::with_capacity(*count as usize * 4);
                 for _ in 0..*count {
-                    let bits = (generator.next() >> 32) as u32;
+                    let bits = (generator.draw() >> 32) as u32;
                     // 24 bits fill the fraction of a float in [0, 1).
                     let word = if scalar.is_float() { ((bits >> 8) as f32 / (1 << 24) as f32).to_bits() } else { bits };
                     bytes.extend(word.to_le_bytes());
@@ -127,19 +128,6 @@ impl Source {
                 Ok(bytes)
             }
         }
-    }
-}
-
-/// The generator splitmix64: the same numbers for the same seed, everywhere.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
     }
 }
 

@@ -16,11 +16,10 @@ use crate::{
 };
 use engine::{Lane, Time};
 use interconnect::HEADER;
-use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Request, Scope, VirtAddr};
+use mem::{Access, Asid, Block, Bytes, LINE, Mask, PAGE, PhysAddr, Request, Scope, VirtAddr};
 use x86::trace::Branch;
 
 const LINE_BYTES: Bytes = Bytes(LINE as u64);
-const PAGE: u64 = 4096;
 
 impl Pipeline {
     /// The bell has rung so often.

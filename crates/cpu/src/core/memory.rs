@@ -54,11 +54,6 @@ impl For {
     }
 }
 
-/// The hardware thread whose store, or other access, travels under this number.
-pub fn thread_of(id: RequestId) -> usize {
-    For::of(id).1
-}
-
 /// Where a load finds its bytes.
 enum Source {
     Memory,

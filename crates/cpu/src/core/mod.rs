@@ -25,7 +25,6 @@ use account::{Account, Counts};
 use engine::{Context, EventCount, Inlet, Lane, Reason, Scope};
 use interconnect::{Pending, Sender, Wire};
 use mem::{Reply, Request};
-pub use memory::thread_of;
 use rand_pcg::{Pcg64Mcg, rand_core::SeedableRng};
 use std::{cell::RefCell, rc::Rc};
 use thread::{Front, Shares, Thread};

@@ -3,6 +3,7 @@
 mod flat;
 #[path = "../pipeline/rig.rs"]
 mod rig;
+mod store_queue;
 
 use cpu::{CoreSpec, Direction, Jitter, PredictorSpec, Registers, Timing};
 use engine::{Cycles, EventCount, Outcome, RunOptions, Scope};
@@ -146,8 +147,6 @@ fn hardware_threads_that_count_together_lose_nothing() {
         let (report, _) = simulate_all(&spec, vec![thread(1), thread(2)], memory, u64::MAX);
         let last = report.log.iter().rfind(|performed| performed.ordered && !performed.request.data.mask().is_empty());
         let bytes = last.expect("they counted").request.data;
-        let of_second = report.log.iter().filter(|performed| cpu::thread_of(performed.request.id) == 1);
-        assert!(of_second.count() >= 200, "locks and stores of the second thread");
         assert_eq!(u64::from_le_bytes(bytes.bytes()[..8].try_into().expect("eight bytes")), 200);
         assert_eq!(report.count("fetch_waits.lock"), 200);
     }

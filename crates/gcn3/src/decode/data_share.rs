@@ -1,7 +1,7 @@
 //! DS: the local data share of a workgroup and the global one of the GPU.
 
 use super::{Pair, Reason, lookup};
-use crate::inst::{Extra, Flags, Format, Inst, Memory};
+use crate::inst::{Extra, Flags, Format, Inst, MemoryFields};
 use crate::ops::{Kind, Op, by_opcode};
 
 pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
@@ -24,7 +24,7 @@ pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
         return Err(Reason::Modifier { op, what: "exists for the global data share only" });
     }
     let flags = Flags::default().with(Flags::GDS, word.bit(16));
-    inst.extra = Extra::Memory(Memory { flags, ..Memory::default() });
+    inst.extra = Extra::Memory(MemoryFields { flags, ..MemoryFields::default() });
     Ok(inst)
 }
 

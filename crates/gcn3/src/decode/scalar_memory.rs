@@ -1,7 +1,7 @@
 //! SMEM: loads and stores of scalar registers, and the scalar data cache.
 
 use super::{Pair, Reason, lookup};
-use crate::inst::{Extra, Flags, Format, Inst, Memory, Operand};
+use crate::inst::{Extra, Flags, Format, Inst, MemoryFields, Operand};
 use crate::ops::{Kind, Op, by_opcode};
 
 pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
@@ -31,7 +31,7 @@ pub(super) fn decode(word: Pair) -> Result<Inst, Reason> {
     if info.src[2] != Kind::None {
         inst.src[2] = op.field("sdata").scalar_register(data, info.src[2])?;
     }
-    let mut memory = Memory { flags: Flags::default().with(Flags::GLC, word.bit(16)), ..Memory::default() };
+    let mut memory = MemoryFields { flags: Flags::default().with(Flags::GLC, word.bit(16)), ..MemoryFields::default() };
     if matches!(op, Op::SAtcProbe | Op::SAtcProbeBuffer) {
         // Not a register but the kind of access to probe for.
         memory.dmask = data as u8;

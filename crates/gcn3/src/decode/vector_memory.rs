@@ -1,7 +1,7 @@
 //! FLAT, MUBUF, MTBUF and MIMG: memory accessed lane by lane.
 
 use super::{Pair, Reason, lookup};
-use crate::inst::{Extra, Flags, Format, Inst, Memory, Operand};
+use crate::inst::{Extra, Flags, Format, Inst, MemoryFields, Operand};
 use crate::ops::{Kind, Op, by_opcode};
 
 pub(super) fn flat(word: Pair) -> Result<Inst, Reason> {
@@ -13,7 +13,7 @@ pub(super) fn flat(word: Pair) -> Result<Inst, Reason> {
     }
     let flags =
         Flags::default().with(Flags::GLC, word.bit(16)).with(Flags::SLC, word.bit(17)).with(Flags::TFE, word.bit(55));
-    let memory = Memory { flags, ..Memory::default() };
+    let memory = MemoryFields { flags, ..MemoryFields::default() };
     inst.src[0] = op.field("addr").vgpr(word.field(32, 8), info.src[0])?;
     if info.src[1] != Kind::None {
         inst.src[1] = op.field("data").vgpr(word.field(40, 8), info.src[1])?;
@@ -33,7 +33,7 @@ pub(super) fn untyped_buffer(word: Pair) -> Result<Inst, Reason> {
     let mut inst = Inst::bare(op, Format::Mubuf, 8);
     let flags = Flags::default().with(Flags::LDS, word.bit(16)).with(Flags::SLC, word.bit(17));
     check_lds(op, word)?;
-    buffer(&mut inst, word, Memory { flags, ..Memory::default() })?;
+    buffer(&mut inst, word, MemoryFields { flags, ..MemoryFields::default() })?;
     Ok(inst)
 }
 
@@ -64,16 +64,16 @@ pub(super) fn typed_buffer(word: Pair) -> Result<Inst, Reason> {
     let mut inst = Inst::bare(op, Format::Mtbuf, 8);
     let flags = Flags::default().with(Flags::SLC, word.bit(54));
     let (dfmt, nfmt) = (word.field(19, 4) as u8, word.field(23, 3) as u8);
-    buffer(&mut inst, word, Memory { flags, dfmt, nfmt, dmask: 0 })?;
+    buffer(&mut inst, word, MemoryFields { flags, dfmt, nfmt, dmask: 0 })?;
     Ok(inst)
 }
 
 /// What the two buffer encodings have in common.
-fn buffer(inst: &mut Inst, word: Pair, mut memory: Memory) -> Result<(), Reason> {
+fn buffer(inst: &mut Inst, word: Pair, mut memory: MemoryFields) -> Result<(), Reason> {
     let op = inst.op;
     let info = op.info();
     if info.src[1] == Kind::None {
-        inst.extra = Extra::Memory(Memory::default());
+        inst.extra = Extra::Memory(MemoryFields::default());
         return Ok(()); // cache control
     }
     let (offen, idxen) = (word.bit(12), word.bit(13));
@@ -115,7 +115,7 @@ pub(super) fn image(word: Pair) -> Result<Inst, Reason> {
         .with(Flags::LWE, word.bit(17))
         .with(Flags::SLC, word.bit(25))
         .with(Flags::D16, word.bit(63));
-    let memory = Memory { flags, dmask: word.field(8, 4) as u8, ..Memory::default() };
+    let memory = MemoryFields { flags, dmask: word.field(8, 4) as u8, ..MemoryFields::default() };
     inst.extra = Extra::Memory(memory);
     check_image(op, memory)?;
     inst.src[0] = op.field("vaddr").vgpr(word.field(32, 8), info.src[0])?;
@@ -129,7 +129,7 @@ pub(super) fn image(word: Pair) -> Result<Inst, Reason> {
 }
 
 /// Atomics know two element sizes, and not every image instruction has a 16-bit form.
-fn check_image(op: Op, memory: Memory) -> Result<(), Reason> {
+fn check_image(op: Op, memory: MemoryFields) -> Result<(), Reason> {
     let atomic = (Op::ImageAtomicSwap..=Op::ImageAtomicDec).contains(&op);
     let elements = if op == Op::ImageAtomicCmpswap { [0x3, 0xf] } else { [0x1, 0x3] };
     if atomic && !elements.contains(&memory.dmask) {
@@ -145,7 +145,7 @@ fn check_image(op: Op, memory: Memory) -> Result<(), Reason> {
 
 /// How many vector registers an image instruction reads or writes: one per component, even a 16-bit one, plus the
 /// status word.
-pub(crate) fn image_data_registers(op: Op, memory: Memory) -> u8 {
+pub(crate) fn image_data_registers(op: Op, memory: MemoryFields) -> u8 {
     let gathers = op.mnemonic().starts_with("image_gather4");
     let components = if gathers { 4 } else { memory.dmask.count_ones().max(1) as u8 };
     components + memory.status_registers()

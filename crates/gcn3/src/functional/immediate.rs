@@ -1,9 +1,9 @@
 //! Memory that answers at once, whatever it is made of.
 //!
-//! The functional GPU runs over regions of its own ([`Memory`]) or over memory that somebody else keeps, such as the
+//! The functional GPU runs over regions of its own ([`MappedMemory`]) or over memory that somebody else keeps, such as the
 //! address space of a process that shares it with the GPU.
 
-use super::memory::Memory;
+use super::memory::MappedMemory;
 use crate::{
     error::Fault,
     memop::{MemOp, ScalarOp},
@@ -18,7 +18,7 @@ pub trait Immediate {
 /// Regions, as one thread sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared<'a> {
-    pub memory: &'a Memory,
+    pub memory: &'a MappedMemory,
     /// Whether no other thread accesses the memory.
     pub alone: bool,
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::{
     grid::{Deal, Job, Plan, Worker},
     immediate::Shared,
-    memory::{Memory, MemoryError},
+    memory::{MappedMemory, MemoryError},
 };
 use crate::{
     code::Code,
@@ -85,13 +85,13 @@ impl Program {
 /// A GPU without time: memory, and launches that run to their end at once.
 #[derive(Debug)]
 pub struct Gpu {
-    pub memory: Memory,
+    pub memory: MappedMemory,
     next: u64,
 }
 
 impl Default for Gpu {
     fn default() -> Self {
-        Self { memory: Memory::default(), next: FIRST_ADDRESS }
+        Self { memory: MappedMemory::default(), next: FIRST_ADDRESS }
     }
 }
 

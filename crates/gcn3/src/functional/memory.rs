@@ -100,25 +100,25 @@ fn update32(word: &AtomicU32, alone: bool, f: impl Fn(u32) -> u32) -> u32 {
 const LOCKS: usize = 64;
 
 /// All memory that a GPU reaches.
-pub struct Memory {
+pub struct MappedMemory {
     /// Sorted by address.
     regions: Vec<Region>,
     locks: [Mutex<()>; LOCKS],
 }
 
-impl Default for Memory {
+impl Default for MappedMemory {
     fn default() -> Self {
         Self { regions: Vec::new(), locks: std::array::from_fn(|_| Mutex::new(())) }
     }
 }
 
-impl std::fmt::Debug for Memory {
+impl std::fmt::Debug for MappedMemory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.regions.iter().map(|r| (VirtAddr(r.base), Bytes(r.len())))).finish()
     }
 }
 
-impl Memory {
+impl MappedMemory {
     /// Maps `size` bytes (rounded up to whole words) of zeros at `base`.
     pub fn map(&mut self, base: VirtAddr, size: Bytes, writable: bool) -> Result<(), MemoryError> {
         let rounded = size.0.checked_next_multiple_of(4).filter(|rounded| base.0.checked_add(*rounded).is_some());

@@ -14,4 +14,4 @@ mod workgroup;
 pub use grid::{Execution, Plan, Progress};
 pub use immediate::{Immediate, Shared};
 pub use launch::{Gpu, LaunchError, Options, Program, Run};
-pub use memory::{Memory, MemoryError};
+pub use memory::{MappedMemory, MemoryError};

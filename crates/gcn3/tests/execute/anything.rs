@@ -3,9 +3,10 @@
 use super::support::Numbers;
 use gcn3::{
     exec::{Group, Step, handler, lds::Lds},
-    functional::Memory,
+    functional::MappedMemory,
     inst::{
-        Dpp, DppControl, Extra, Flags, Format, HwReg, Inst, Memory as Fields, Mods, Omod, Operand, Sdwa, Select, Unused,
+        Dpp, DppControl, Extra, Flags, Format, HwReg, Inst, MemoryFields as Fields, Mods, Omod, Operand, Sdwa, Select,
+        Unused,
     },
     ops::Op,
     wave::{Apertures, Wavefront},
@@ -94,7 +95,7 @@ fn extra(numbers: &mut Numbers, op: Op) -> Extra {
 
 #[test]
 fn random_instructions_give_a_result_or_a_fault() {
-    let mut memory = Memory::default();
+    let mut memory = MappedMemory::default();
     memory.map(VirtAddr(BASE), Bytes(4096), true).unwrap();
     let mut numbers = Numbers(4);
     let mut group = Group { lds: Lds::new(512), ..Group::default() };

@@ -4,8 +4,8 @@ use super::support::{Bench, inst, v};
 use gcn3::{
     error::Fault,
     exec::Step,
-    functional::Memory,
-    inst::{Extra, Flags, Inst, Memory as Fields, Operand},
+    functional::MappedMemory,
+    inst::{Extra, Flags, Inst, MemoryFields as Fields, Operand},
     ops::Op,
 };
 use mem::{Bytes, VirtAddr};
@@ -17,20 +17,20 @@ fn returning(mut inst: Inst) -> Inst {
     inst
 }
 
-fn memory(start: u64) -> Memory {
-    let mut memory = Memory::default();
+fn memory(start: u64) -> MappedMemory {
+    let mut memory = MappedMemory::default();
     memory.map(VirtAddr(BASE), Bytes(4096), true).unwrap();
     memory.write(VirtAddr(BASE), &start.to_le_bytes()).unwrap();
     memory
 }
 
-fn long(memory: &Memory) -> u64 {
+fn long(memory: &MappedMemory) -> u64 {
     let mut bytes = [0; 8];
     memory.read(VirtAddr(BASE), &mut bytes).unwrap();
     u64::from_le_bytes(bytes)
 }
 
-fn perform(bench: &mut Bench, memory: &Memory, inst: &Inst) -> Result<(), Fault> {
+fn perform(bench: &mut Bench, memory: &MappedMemory, inst: &Inst) -> Result<(), Fault> {
     let Step::Mem(mut op) = bench.try_run(inst)? else { panic!("no access") };
     memory.perform(&mut op, false)?;
     bench.wave.complete(&op)

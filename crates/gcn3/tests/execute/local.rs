@@ -7,7 +7,7 @@ use gcn3::{
         Step,
         lds::{Lds, LdsKind},
     },
-    inst::{Extra, Flags, Inst, Memory, Operand},
+    inst::{Extra, Flags, Inst, MemoryFields, Operand},
     ops::Op,
 };
 
@@ -167,7 +167,7 @@ fn unaligned_and_global_data_share_accesses_are_faults() {
     bench.wave.set_exec(!(1 << 9));
     bench.run(&inst(Op::DsReadB32, v(0), &[v(1)]));
     let mut global = inst(Op::DsReadB32, v(0), &[v(1)]);
-    global.extra = Extra::Memory(Memory { flags: Flags::GDS, ..Memory::default() });
+    global.extra = Extra::Memory(MemoryFields { flags: Flags::GDS, ..MemoryFields::default() });
     assert!(matches!(bench.try_run(&global), Err(Fault::Unsupported(_))));
 }
 

@@ -4,8 +4,8 @@ use super::support::{Bench, inst, s, v};
 use gcn3::{
     error::Fault,
     exec::Step,
-    functional::Memory,
-    inst::{Extra, Flags, Format, Inst, Memory as Fields, Operand},
+    functional::MappedMemory,
+    inst::{Extra, Flags, Format, Inst, MemoryFields as Fields, Operand},
     memop::{Kind, MemOp, Space},
     ops::Op,
     wave::Apertures,
@@ -14,15 +14,15 @@ use mem::{Bytes, VirtAddr};
 
 const BASE: u64 = 0x7_0000_0000;
 
-fn memory() -> Memory {
-    let mut memory = Memory::default();
+fn memory() -> MappedMemory {
+    let mut memory = MappedMemory::default();
     memory.map(VirtAddr(BASE), Bytes(0x10000), true).unwrap();
     let bytes: Vec<u8> = (0..0x4000u32).flat_map(|n| (n * 3).to_le_bytes()).collect();
     memory.write(VirtAddr(BASE), &bytes).unwrap();
     memory
 }
 
-fn word(memory: &Memory, address: u64) -> u32 {
+fn word(memory: &MappedMemory, address: u64) -> u32 {
     let mut bytes = [0; 4];
     memory.read(VirtAddr(address), &mut bytes).unwrap();
     u32::from_le_bytes(bytes)
@@ -36,7 +36,7 @@ fn operation(step: Step) -> Box<MemOp> {
 }
 
 /// Runs an instruction and answers its access at once.
-fn perform(bench: &mut Bench, memory: &Memory, inst: &Inst) -> Result<(), Fault> {
+fn perform(bench: &mut Bench, memory: &MappedMemory, inst: &Inst) -> Result<(), Fault> {
     if let Step::Mem(mut op) = bench.try_run(inst)? {
         memory.perform(&mut op, false)?;
         bench.wave.complete(&op)?;

@@ -1,33 +1,18 @@
 //! Damage to files, at random: for bounded tests and for `cargo xtask fuzz`.
 
-/// The generator splitmix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
+use mem::SplitMix64;
 
 /// Numbers at the edges of what fields can hold.
 pub const EDGES: [u64; 10] = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, i64::MAX as u64, u64::MAX];
 
 /// Changes, copies, cuts or inserts a few bytes.
-pub fn damage_once(file: &mut Vec<u8>, random: &mut Random) {
+pub fn damage_once(file: &mut Vec<u8>, random: &mut SplitMix64) {
     let at = random.below(file.len());
     // Headers and tables are few bytes among many, so they get more than their share.
     let at = if random.below(2) == 0 { at.min(random.below(0x400)) } else { at };
     match random.below(6) {
         0 => file[at] ^= 1 << random.below(8),
-        1 => file[at] = random.next() as u8,
+        1 => file[at] = random.draw() as u8,
         2 => {
             let width = 1 << random.below(4);
             let bytes = EDGES[random.below(EDGES.len())].to_le_bytes();
@@ -42,7 +27,7 @@ pub fn damage_once(file: &mut Vec<u8>, random: &mut Random) {
         4 if file.len() > 256 => file.truncate(file.len() - random.below(file.len() / 8)),
         _ => {
             let width = random.below(16);
-            let bytes: Vec<u8> = (0..width).map(|_| random.next() as u8).collect();
+            let bytes: Vec<u8> = (0..width).map(|_| random.draw() as u8).collect();
             file.splice(at..at, bytes);
         }
     }

@@ -1,7 +1,7 @@
 //! Accesses: from an instruction to requests about lines, and from their answers to registers.
 
 use super::{
-    Ends, Report, Unit,
+    Completion, Ends, Unit,
     wave::{Busy, Waits},
 };
 use crate::{
@@ -96,7 +96,7 @@ impl Unit {
         }
         self.orders -= 1;
         if self.orders == 0 {
-            self.reports.push(Report::Done);
+            self.completions.push(Completion::Order);
         }
         true
     }

@@ -110,15 +110,15 @@ pub(crate) enum Command {
 
 /// What a compute unit tells the dispatcher.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Report {
+pub(crate) enum Completion {
     /// A workgroup has ended.
-    Ended { index: u64 },
+    Workgroup { index: u64 },
     /// The caches have done what was ordered.
-    Done,
+    Order,
 }
 
 /// A wire to the dispatcher: what it carries is nobody else's affair.
-pub struct FromDispatcher(pub(crate) Wire<Command, Report>);
+pub struct FromDispatcher(pub(crate) Wire<Command, Completion>);
 
 /// The running unit.
 struct Unit {
@@ -160,7 +160,7 @@ struct Unit {
     sent: bool,
     refused: bool,
     /// To be told to the dispatcher.
-    reports: Vec<Report>,
+    completions: Vec<Completion>,
     /// Caches that have not done what the dispatcher ordered.
     orders: usize,
     spare: Vec<gcn3::wave::Wavefront>,
@@ -201,7 +201,7 @@ pub struct ComputeUnit {
     unit: Unit,
     ends: Ends,
     commands: Inlet<Command>,
-    reports: Outlet<Report>,
+    completions: Outlet<Completion>,
     /// Rung when something comes in: one for each thing that the unit can wait for.
     bells: [EventCount; 3],
     /// Which of them is rung.
@@ -237,7 +237,7 @@ impl ComputeUnit {
             (wire.from, wire.to)
         };
         let ends = Ends { vector: end(caches.vector), scalar: end(caches.scalar), code: end(caches.code) };
-        let Wire { from: commands, to: reports } = dispatcher.0;
+        let Wire { from: commands, to: completions } = dispatcher.0;
         commands.ring(&bell);
         let by_category = ["vector", "scalar", "scalar_memory", "vector_memory", "local", "branch", "scheduler"];
         let instructions = scope.scope("instructions");
@@ -277,7 +277,7 @@ impl ComputeUnit {
             issued: false,
             sent: false,
             refused: false,
-            reports: Vec::new(),
+            completions: Vec::new(),
             orders: 0,
             spare: Vec::new(),
         };
@@ -286,7 +286,7 @@ impl ComputeUnit {
             scope.eventcount_for("line_slots", Reason::Resource),
             scope.eventcount_for("room_in_caches", Reason::Resource),
         ];
-        Self { unit, ends, commands, reports, bells, waits: WaitsFor::Work, patience: PATIENCE }
+        Self { unit, ends, commands, completions, bells, waits: WaitsFor::Work, patience: PATIENCE }
     }
 
     pub async fn run(mut self, cx: Context) {
@@ -303,8 +303,8 @@ impl ComputeUnit {
                 cx.progress();
             }
             self.patience = if self.unit.finds_no_room() { self.patience.saturating_sub(1) } else { PATIENCE };
-            for report in self.unit.reports.drain(..) {
-                self.reports.send(Lane::Reply, report, HEADER).await;
+            for completion in self.unit.completions.drain(..) {
+                self.completions.send(Lane::Reply, completion, HEADER).await;
             }
             let next = match next {
                 Ok(next) => next,

@@ -1,6 +1,6 @@
 //! Wavefronts and workgroups on a compute unit: when they can start, and what they wait for.
 
-use super::{Report, Running, Unit};
+use super::{Completion, Running, Unit};
 use gcn3::{
     code::Code,
     error::{ExecError, Fault, Place},
@@ -156,7 +156,7 @@ impl Unit {
         let workgroup = self.groups[wave.group].as_mut().expect("a wavefront belongs to a workgroup");
         workgroup.left -= 1;
         if workgroup.left == 0 {
-            self.reports.push(Report::Ended { index: workgroup.index });
+            self.completions.push(Completion::Workgroup { index: workgroup.index });
             self.groups[wave.group] = None;
         } else {
             // Those at the barrier do not wait for wavefronts that have ended.

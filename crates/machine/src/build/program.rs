@@ -15,7 +15,7 @@ use crate::{
 use cpu::Core;
 use engine::{EventCount, Lane, Scope};
 use interconnect::{HEADER, Packet, WHOLE, Wire};
-use mem::{Block, LineAddr, PhysAddr};
+use mem::{Block, LineAddr, PAGE, PhysAddr};
 use os::forward::Forward;
 use protocol::{Kind, Msg, Node};
 use rustc_hash::FxHashSet;
@@ -113,7 +113,6 @@ pub struct Pages(RefCell<FxHashSet<PhysAddr>>);
 
 impl Pages {
     pub fn has(&self, line: LineAddr) -> bool {
-        const PAGE: u64 = 4096;
         self.0.borrow().contains(&PhysAddr(line.0 / PAGE * PAGE))
     }
 }

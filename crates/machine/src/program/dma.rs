@@ -11,14 +11,13 @@ use super::Inside;
 use engine::{Context, Counter, EventCount, Histogram, Inlet, Lane, Phases, Scope};
 use gpu::AddressMap;
 use interconnect::{HEADER, Pending, Sender, Wire};
-use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, VirtAddr};
+use mem::{Access, Asid, Block, Bytes, LINE, Mask, PAGE, PhysAddr, Reply, Request, RequestId, VirtAddr};
 use os::{
     guest::{Fault, GuestMemory},
     opencl::gpu::Transfer,
 };
 use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
 
-const PAGE: u64 = 4096;
 const IDLE: usize = 0;
 const BUSY: usize = 1;
 

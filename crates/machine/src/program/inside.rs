@@ -12,7 +12,7 @@ use engine::{Context, EventCount, Histogram, Queue, Scope, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
 use gpu::{AddressMap, Forget, Kernel, Work};
 use interconnect::Reporter;
-use mem::{Bytes, LineAddr, PhysAddr, Seen, VirtAddr};
+use mem::{Bytes, LineAddr, PAGE, PhysAddr, Seen, VirtAddr};
 use os::{
     forward::Forward,
     guest::{Fault, GuestMemory},
@@ -29,8 +29,6 @@ use std::{
     rc::Rc,
     sync::Arc,
 };
-
-const PAGE: u64 = 4096;
 
 /// What belongs to a launch beside the kernel.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! A program on the cores of the machine.
 //!
-//! The process and its kernel are `os`'s ([`os::process::Driven`]); cores and caches are the machine's. Here they meet:
+//! The process and its kernel are `os`'s ([`os::process::TimedProcess`]); cores and caches are the machine's. Here they meet:
 //! [`Software`] is a process with the threads of all its cores, a [`Guest`] is what one core runs, [`Schedule`] says which
 //! thread that is, [`Timekeeper`] keeps timers and stays until the program has ended, and [`Inside`] are GPUs of the same model, which use the process's
 //! own pages; a [`Dma`] engine may move bytes for them. What a core has executed is performed later, when its first-level cache says so ([`Software::perform`]).

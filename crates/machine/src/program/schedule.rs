@@ -5,7 +5,7 @@
 //! more threads can run than there are agents, a thread gives way when its slice of time is over.
 
 use engine::Time;
-use os::{Tid, process::Driven};
+use os::{Tid, process::TimedProcess};
 use std::collections::BTreeMap;
 
 /// What runs on an agent.
@@ -39,7 +39,7 @@ impl Schedule {
     }
 
     /// Finds a thread for an agent that has none.
-    pub fn pick(&mut self, agent: usize, driven: &Driven, now: Time) -> Option<Tid> {
+    pub fn pick(&mut self, agent: usize, driven: &TimedProcess, now: Time) -> Option<Tid> {
         let free = |tid: &Tid| !self.agents.iter().flatten().any(|turn| turn.thread == *tid);
         let rank = |tid: &Tid| match self.last.get(tid) {
             Some(last) if *last == agent => 0,
@@ -72,7 +72,7 @@ impl Schedule {
     }
 
     /// Whether an agent's thread is to give way to one that has none. If nobody waits, it gets another slice.
-    pub fn is_over(&mut self, agent: usize, driven: &Driven, now: Time) -> bool {
+    pub fn is_over(&mut self, agent: usize, driven: &TimedProcess, now: Time) -> bool {
         let Some(turn) = self.agents[agent].filter(|turn| turn.until <= now) else { return false };
         let waits = |tid: Tid| !self.agents.iter().flatten().any(|turn| turn.thread == tid);
         if driven.can_be_taken(turn.thread) && driven.runnable().any(waits) {
@@ -83,7 +83,7 @@ impl Schedule {
     }
 
     /// Takes the thread from an agent and gives it the one that has waited longest.
-    pub fn switch(&mut self, agent: usize, driven: &Driven, now: Time) {
+    pub fn switch(&mut self, agent: usize, driven: &TimedProcess, now: Time) {
         let Some(old) = self.running(agent) else { return };
         let waits = |tid: &Tid| !self.agents.iter().flatten().any(|turn| turn.thread == *tid);
         let mut waiting: Vec<Tid> = driven.runnable().filter(waits).collect();

@@ -8,7 +8,7 @@ use os::{
     Tid,
     memory::{Line, Look},
     opencl::Usage,
-    process::{Advanced, Driven, End, Process, SystemSpec, Totals},
+    process::{Advanced, End, Process, SystemSpec, TimedProcess, Totals},
 };
 use std::{
     cell::RefCell,
@@ -63,7 +63,7 @@ impl KnownSoftware {
 }
 
 pub(super) struct State {
-    pub driven: Driven,
+    pub driven: TimedProcess,
     schedule: Schedule,
     threads: usize,
     trap: u64,
@@ -96,7 +96,7 @@ impl Software {
         finish: Arc<Mutex<Option<Finish>>>,
     ) -> Self {
         let agents = spec.cores * spec.threads;
-        let driven = Driven::new(process, agents, spec.system);
+        let driven = TimedProcess::new(process, agents, spec.system);
         let state = State {
             driven,
             schedule: Schedule::new(agents, spec.slice),

@@ -24,6 +24,9 @@ struct Part {
     size: u64,
 }
 
+/// Transfers one part, at most so many bytes of it; says how far it got and whether the next part is to follow.
+type TransferPart = fn(&mut Process, &OpenFile, Option<u64>, Part, u64) -> Result<(u64, bool), Errno>;
+
 impl Process {
     pub(super) fn read(&mut self, fd: u64, start: u64, size: u64) -> Outcome {
         self.read_parts(fd, None, &[Part { start, size }])
@@ -89,10 +92,23 @@ impl Process {
     }
 
     fn read_parts(&mut self, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
+        self.transfer_parts(fd, at, parts, Self::read_part)
+    }
+
+    fn write_parts(&mut self, index: usize, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
+        let outcome = self.transfer_parts(fd, at, parts, Self::write_part);
+        if matches!(outcome, Err(Errno::EPIPE)) {
+            self.send_to_thread(index, SigInfo::from_kernel(Signal::PIPE))?;
+        }
+        outcome
+    }
+
+    /// Reads or writes part after part. An error after some bytes have been transferred is not told: they are.
+    fn transfer_parts(&mut self, fd: u64, at: Option<u64>, parts: &[Part], transfer: TransferPart) -> Outcome {
         let file = self.files.get(fd)?;
         let mut done = 0;
         for part in parts {
-            match self.read_part(&file, at.map(|at| at + done), *part, MOST - done) {
+            match transfer(self, &file, at.map(|at| at + done), *part, MOST - done) {
                 Ok((count, more)) => {
                     done += count;
                     if !more {
@@ -143,29 +159,6 @@ impl Process {
                 return Ok((done, count == wanted && count > 0));
             }
         }
-    }
-
-    fn write_parts(&mut self, index: usize, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
-        let file = self.files.get(fd)?;
-        let mut done = 0;
-        for part in parts {
-            match self.write_part(&file, at.map(|at| at + done), *part, MOST - done) {
-                Ok((count, more)) => {
-                    done += count;
-                    if !more {
-                        break;
-                    }
-                }
-                Err(Errno::EAGAIN) if done == 0 => return would_wait(&file),
-                Err(Errno::EPIPE) if done == 0 => {
-                    self.send_to_thread(index, SigInfo::from_kernel(Signal::PIPE))?;
-                    return Err(Errno::EPIPE);
-                }
-                Err(error) if done == 0 => return Err(error),
-                Err(_) => break,
-            }
-        }
-        Ok(Flow::Return(done))
     }
 
     fn write_part(&mut self, file: &OpenFile, at: Option<u64>, part: Part, most: u64) -> Result<(u64, bool), Errno> {

@@ -1,8 +1,8 @@
 //! Areas: ranges of addresses and what a program may do and find there.
 
 use super::{
+    PAGE,
     gaps::{Gap, Gaps},
-    physical::PAGE,
 };
 use std::{collections::BTreeMap, fmt, io, ops::Bound, rc::Rc};
 

@@ -4,10 +4,7 @@
 //! same every time. Pages of 2 MiB are naturally aligned; of those only what is touched takes up room on the host.
 
 use super::window::Window;
-use mem::{Bytes, FRAME, Frames, PhysAddr};
-
-/// The size of a page.
-pub const PAGE: u64 = 4 << 10;
+use mem::{Bytes, FRAME, Frames, PAGE, PhysAddr};
 
 /// The size of a huge page.
 pub const HUGE_PAGE: u64 = 2 << 20;

@@ -4,8 +4,9 @@
 //! *kept* (the page is there but nobody may access it, after `mprotect(PROT_NONE)`).
 
 use super::{
+    PAGE,
     area::Rights,
-    physical::{HUGE_PAGE, PAGE, Physical},
+    physical::{HUGE_PAGE, Physical},
 };
 use mem::{Frames, PhysAddr, VirtAddr};
 use x86::Access;

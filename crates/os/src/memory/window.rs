@@ -13,7 +13,7 @@
 //! A window also notes what was touched, cut at the borders of lines, for whoever gives these accesses time. Of pages that
 //! devices may write, the image can be out of date: there somebody who knows is asked first ([`Sight`]).
 
-use super::physical::PAGE;
+use super::PAGE;
 use mem::{Block, FrameId, Frames, LINE, LineAddr, Mask, PhysAddr, VirtAddr};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{VecDeque, hash_map::Entry};
@@ -39,8 +39,6 @@ pub struct Touch {
 pub enum Sight {
     /// The image has them.
     Own,
-    /// These are they.
-    Bytes([u8; LINE]),
     /// They have to come to the core first.
     Away,
 }
@@ -282,7 +280,7 @@ impl Window {
     }
 
     /// Loads bytes of one page; false if a line is away.
-    pub(super) fn load(&mut self, frames: &mut Frames, spot: Spot, address: u64, bytes: &mut [u8]) -> bool {
+    pub(super) fn load(&mut self, frames: &Frames, spot: Spot, address: u64, bytes: &mut [u8]) -> bool {
         let mut done = 0;
         while done < bytes.len() {
             let at = address + done as u64;
@@ -292,18 +290,11 @@ impl Window {
             let pending = self.queues[self.current].lines.get(&phys.0);
             let covered = pending.is_some_and(|pending| mask.without(pending.block.mask()).is_empty());
             let place = spot.offset as usize + (at % PAGE) as usize;
-            if !covered && !self.shared.is_empty() && self.shared.contains(&(phys.0 / PAGE)) {
-                match self.look.as_ref().map_or(Sight::Own, |look| look(LineAddr(phys.0))) {
-                    Sight::Own => {}
-                    Sight::Bytes(newest) => {
-                        let start = place - inside;
-                        frames.bytes_mut(spot.frame)[start..start + LINE].copy_from_slice(&newest);
-                    }
-                    Sight::Away => {
-                        self.missing = Some(Line { virt, phys });
-                        return false;
-                    }
-                }
+            let is_shared = || !self.shared.is_empty() && self.shared.contains(&(phys.0 / PAGE));
+            let is_away = || self.look.as_ref().is_some_and(|look| look(LineAddr(phys.0)) == Sight::Away);
+            if !covered && is_shared() && is_away() {
+                self.missing = Some(Line { virt, phys });
+                return false;
             }
             let part = &mut bytes[done..done + count];
             part.copy_from_slice(&frames.bytes(spot.frame)[place..place + count]);

@@ -7,7 +7,7 @@ use std::{
 
 use engine::{Headway, Time};
 use gcn3::{dispatch::Dispatch, functional::Program};
-use mem::{Bytes, LINE, VirtAddr};
+use mem::{Bytes, LINE, PAGE, VirtAddr};
 
 use super::{
     abi::Action,
@@ -63,7 +63,6 @@ pub struct Arena {
     scratch: Vec<Region>,
 }
 
-const PAGE: u64 = 4096;
 /// How much is asked for at a time. Only what is in use takes up memory.
 const ARENA: u64 = 64 << 20;
 

@@ -8,11 +8,10 @@ use gcn3::{
     functional::Immediate,
     memop::{AtomicOp, Kind, MemOp, ScalarOp},
 };
-use mem::{FRAME, FrameId, VirtAddr};
+use mem::{FRAME, FrameId, PAGE, VirtAddr};
 
 use crate::guest::GuestMemory;
 
-const PAGE: u64 = 4096;
 const ENTRIES: usize = 512;
 
 /// Where a page lies: its frame, and how far in.

@@ -1,7 +1,6 @@
 //! A process: its memory, its threads, its files, and the kernel that serves it.
 
 mod clock;
-mod driven;
 mod end;
 mod exit;
 mod forward;
@@ -10,15 +9,16 @@ mod report;
 mod run;
 mod start;
 mod thread;
+mod timed;
 mod wait;
 
 use clock::Marked;
 pub use clock::{Clock, TimeSpec};
-pub use driven::{Advanced, Driven, Step, SystemSpec};
 pub use end::End;
 pub use futex::WakeOp;
 pub use start::{Options, StartError};
 pub use thread::{Call, State, Thread, Wait, What};
+pub use timed::{Advanced, Step, SystemSpec, TimedProcess};
 
 use crate::{
     Tid, Trap,

@@ -8,6 +8,7 @@ use super::{
     explore::Explore,
     search::{DRAINS, MOVES},
 };
+use mem::SplitMix64;
 use rustc_hash::FxHashSet;
 
 /// How many steps something is held up, about.
@@ -15,7 +16,7 @@ const LATE: usize = 24;
 
 /// Takes so many steps at random, the same ones for the same seed, and then comes to rest. The first property that does not hold.
 pub fn walk<M: Explore>(model: &M, steps: usize, seed: u64) -> Option<&'static str> {
-    let mut random = Random(seed);
+    let mut random = SplitMix64(seed);
     // Some walks let messages arrive before anybody asks for more, others let requests pile up.
     let patience = 1 + random.below(4);
     let mut state = model.initial();
@@ -74,18 +75,4 @@ fn come_to_rest<M: Explore>(model: &M, mut state: M::State) -> Option<&'static s
         }
     }
     None
-}
-
-/// The generator splitmix64.
-struct Random(u64);
-
-impl Random {
-    /// A number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) as usize % end
-    }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// All channels together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Memory {
+pub struct MemoryTraffic {
     pub channels: usize,
     /// Lines.
     pub reads: u64,
@@ -41,7 +41,7 @@ impl Rows {
     }
 }
 
-impl Memory {
+impl MemoryTraffic {
     /// `cycles` of the run, of which `kernel_cycles` count.
     pub(super) fn of(
         elements: &Elements,

@@ -18,7 +18,7 @@ pub use bottleneck::Bottleneck;
 pub use caches::{Accesses, CacheLevel};
 pub(crate) use cores::PHASES;
 pub use cores::{Core, Cores};
-pub use memory::{Memory, Rows};
+pub use memory::{MemoryTraffic, Rows};
 pub use network::Network;
 pub(crate) use units::REASONS;
 pub use units::{Share, Units};
@@ -59,7 +59,7 @@ pub struct Summary {
     pub units: Option<Units>,
     /// By level, from the units downwards.
     pub caches: Vec<CacheLevel>,
-    pub memory: Option<Memory>,
+    pub memory: Option<MemoryTraffic>,
     /// Between caches, if there is more than wires.
     pub network: Option<Network>,
     /// Alike ones together, those that hold up others first.
@@ -129,7 +129,7 @@ impl Summary {
             cores: Cores::of(&cpu, cycles_of(facts.cpu_clock, length)),
             units,
             caches: caches::levels(&elements, &total, kernel_cycles),
-            memory: Memory::of(&elements, &total, facts, cycles, shared),
+            memory: MemoryTraffic::of(&elements, &total, facts, cycles, shared),
             network: Network::of(&total, of_network),
             wires: wires::alike(&total, (!has_cpu).then_some(kernel_cycles)),
             bottlenecks: Vec::new(),

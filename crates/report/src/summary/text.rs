@@ -1,7 +1,7 @@
 //! The summary as text.
 
 use super::{
-    CacheLevel, Cores, Memory, Network, Summary, Units, Wires, caches::Accesses, cores::PHASES, units::REASONS,
+    CacheLevel, Cores, MemoryTraffic, Network, Summary, Units, Wires, caches::Accesses, cores::PHASES, units::REASONS,
 };
 use crate::{
     figures::{bandwidth, count, percent, size},
@@ -180,7 +180,7 @@ fn caches_text(caches: &[CacheLevel], f: &mut fmt::Formatter<'_>) -> fmt::Result
     write!(f, "\n{}", table.render())
 }
 
-fn memory_text(memory: &Memory, span: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn memory_text(memory: &MemoryTraffic, span: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(
         f,
         "\n  memory: {} lines read, {} written ({}) over {} channels",

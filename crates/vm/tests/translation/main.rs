@@ -3,7 +3,6 @@
 mod cut;
 mod iommu;
 mod mmu;
-mod passage;
 mod random;
 mod reports;
 mod shootdown;

@@ -5,23 +5,9 @@ use crate::{
     world::{SPACE, WALKERS, finish, request, tlb},
 };
 use engine::{Cycles, Lane, Run};
-use mem::{Access, PhysAddr, Request};
+use mem::{Access, PhysAddr, Request, SplitMix64};
 use std::{cell::RefCell, rc::Rc};
 use vm::{IommuSpec, MmuSpec, PageSize, SharedTlbSpec, Shootdown, Shootdowns, Walk, WalkersSpec, iommu};
-
-/// A small generator of numbers (SplitMix64).
-#[derive(Clone)]
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ word >> 31) % sides
-    }
-}
 
 const UNITS: u64 = 3;
 const PAGES: u64 = 12;
@@ -49,12 +35,12 @@ fn run(seed: u64) -> (Run, Vec<(u64, Request)>) {
             let scope = world.root.scope(("mmu", unit));
             let mmu = vm::Mmu::new(spec, vec![port], below, Some(control), &world.roots, &scope);
             scope.serve("control", |cx| mmu.run(cx));
-            let (frames, mut dice) = (Rc::clone(&frames), Dice(seed * 1000 + unit as u64));
+            let (frames, mut dice) = (Rc::clone(&frames), SplitMix64(seed * 1000 + unit as u64));
             world.place().spawn("unit", |cx| async move {
                 for number in 0..REQUESTS {
-                    cx.pause(dice.roll(12)).await;
-                    let (page, id) = (dice.roll(PAGES), unit as u64 * REQUESTS + number);
-                    let access = if dice.roll(3) == 0 { Access::Store } else { Access::Load };
+                    cx.pause(dice.draw() % 12).await;
+                    let (page, id) = (dice.draw() % PAGES, unit as u64 * REQUESTS + number);
+                    let access = if dice.draw() % 3 == 0 { Access::Store } else { Access::Load };
                     let lane = lane(&request(id, access, page));
                     // Waiting for room, the page could move: whoever waits makes the request after that.
                     while !requester.has_room(lane) {
@@ -68,11 +54,11 @@ fn run(seed: u64) -> (Run, Vec<(u64, Request)>) {
             });
         }
         let shootdowns = Shootdowns::new(vec![vec![to_iommu], to_mmus], &world.roots, &world.root.scope("kernel"));
-        let (memory, mut dice) = (Rc::clone(&world.frames), Dice(seed));
+        let (memory, mut dice) = (Rc::clone(&world.frames), SplitMix64(seed));
         world.place().spawn("kernel", |cx| async move {
             for fresh in PAGES..PAGES + MOVES {
-                cx.pause(100 + dice.roll(300)).await;
-                let page = dice.roll(PAGES);
+                cx.pause(100 + dice.draw() % 300).await;
+                let page = dice.draw() % PAGES;
                 frames.borrow_mut()[page as usize] = fresh;
                 let tables = moved(&frames.borrow());
                 *memory.borrow_mut() = tables.frames;

@@ -32,10 +32,6 @@ impl<M> Recorder<M> {
         &mut self.memory
     }
 
-    pub fn into_memory(self) -> M {
-        self.memory
-    }
-
     pub fn accesses(&self) -> &[MemOp] {
         &self.accesses
     }

@@ -2,7 +2,6 @@
 //! instructions in parts, what a timing model is told. What instructions compute is compared with the host's processor in
 //! `tests/native`.
 
-mod ahead;
 mod control;
 mod data;
 mod faults;
@@ -10,3 +9,4 @@ mod machine;
 mod strings;
 mod system;
 mod trace;
+mod traced;

@@ -1,6 +1,6 @@
 use crate::machine::{CODE, DATA, END, machine};
 use x86::trace::{Branch, Class, MemOp, MemOpKind, MicroOp, Order, Outline, Recorder, RegisterSet, Work};
-use x86::{Blocks, Cpu, Exit, Flat, Memory, Reg, Size, StoreQueue};
+use x86::{Blocks, Cpu, Exit, Flat, Memory, Reg, Size};
 
 const NONE: RegisterSet = RegisterSet::NONE;
 const FLAGS: RegisterSet = RegisterSet::FLAGS;
@@ -102,7 +102,7 @@ fn a_traced_run_tells_accesses_and_branches_and_ends_as_any_run() {
     m.put(DATA, &words);
     m.cpu.gpr[Reg::Rdi] = DATA;
     let mut cpu = m.cpu.clone();
-    let mut memory = Recorder::new(StoreQueue::new(m.memory));
+    let mut memory = Recorder::new(m.memory);
     let mut blocks = Blocks::new();
     let (mut loads, mut taken) = (Vec::new(), Vec::new());
     for _ in 0..2 + 4 * 4 {
@@ -118,10 +118,7 @@ fn a_traced_run_tells_accesses_and_branches_and_ends_as_any_run() {
 
     let retired = cpu.step_traced(&mut memory, &mut blocks).expect("nothing faults");
     assert_eq!(retired.accesses, [MemOp { kind: MemOpKind::Store, address: DATA + 32, bytes: 8 }]);
-    let queue = memory.memory();
-    assert_eq!(queue.memory().load(DATA + 32, Size::B8), Ok(0));
-    assert_eq!(queue.commit().map(|store| store.map(|store| store.value)), Ok(Some(10)));
-    assert_eq!(queue.memory().load(DATA + 32, Size::B8), Ok(10));
+    assert_eq!(memory.memory().load(DATA + 32, Size::B8), Ok(10));
     assert_eq!((cpu.gpr[Reg::Rax], cpu.instructions), (10, 19));
 }
 
@@ -143,10 +140,9 @@ fn what_faults_does_not_retire() {
     let m = machine(&[0x48, 0x89, 0x0f]); // mov [rdi], rcx
     let mut cpu = m.cpu.clone();
     cpu.gpr[Reg::Rdi] = END;
-    let mut memory = Recorder::new(StoreQueue::new(m.memory));
+    let mut memory = Recorder::new(m.memory);
     let exit = cpu.step_traced(&mut memory, &mut Blocks::new()).map(|retired| retired.next);
     assert!(matches!(exit, Err(Exit::Fault(_))), "{exit:?}");
-    assert!(memory.memory().is_empty());
 }
 
 /// Outlines of a compiled program's instructions, one after the other.

@@ -1,8 +1,7 @@
-//! A sequence in the emulator: from blocks, as programs run, or step by step behind a queue of stores, as a timing model
-//! runs them.
+//! A sequence in the emulator: from blocks, as programs run, or step by step, as a timing model runs them.
 
 use crate::state::{CODE, CODE_BYTES, EXIT_POINTER, End, SCRATCH, SCRATCH_BYTES, State};
-use x86::{Access, Blocks, Cpu, Exit, Fault, Memory, Reg, Size, Stop, StoreQueue};
+use x86::{Access, Blocks, Cpu, Exit, Fault, Memory, Reg, Size, Stop};
 
 /// Where the last jump goes: no code is there, so that the emulator stops.
 const EXIT: u64 = 0x1680_0000;
@@ -10,8 +9,7 @@ const EXIT: u64 = 0x1680_0000;
 pub struct Emulator {
     memory: Bytes,
     blocks: Blocks<Bytes>,
-    queue: StoreQueue<Bytes>,
-    steps: Blocks<StoreQueue<Bytes>>,
+    steps: Blocks<Bytes>,
 }
 
 /// How the emulator runs a sequence.
@@ -51,8 +49,8 @@ const REGISTERS: [Reg; 16] = [
 
 impl Emulator {
     pub fn new() -> Emulator {
-        let memory = || Bytes { scratch: Box::new([0; SCRATCH_BYTES]), code: Vec::new(), version: 0 };
-        Emulator { memory: memory(), blocks: Blocks::new(), queue: StoreQueue::new(memory()), steps: Blocks::new() }
+        let memory = Bytes { scratch: Box::new([0; SCRATCH_BYTES]), code: Vec::new(), version: 0 };
+        Emulator { memory, blocks: Blocks::new(), steps: Blocks::new() }
     }
 
     pub fn run(&mut self, code: &[u8], start: &State, way: Way) -> (State, End) {
@@ -63,17 +61,12 @@ impl Emulator {
         }
         cpu.flags.set(start.flags);
         cpu.fxrstor(&start.fx);
-        let (exit, scratch) = match way {
-            Way::Blocks => {
-                self.memory.prepare(code, start);
-                let exit = cpu.run(&mut self.memory, &mut self.blocks, LIMIT);
-                (exit, self.memory.scratch.clone())
-            }
+        self.memory.prepare(code, start);
+        let exit = match way {
+            Way::Blocks => cpu.run(&mut self.memory, &mut self.blocks, LIMIT),
             Way::Steps => {
-                self.queue.memory().prepare(code, start);
-                let stopped = (0..LIMIT).find_map(|_| cpu.step(&mut self.queue, &mut self.steps).err());
-                self.queue.drain().expect("what was executed can be performed");
-                (stopped.unwrap_or(Exit::Limit), self.queue.memory().scratch.clone())
+                let stopped = (0..LIMIT).find_map(|_| cpu.step(&mut self.memory, &mut self.steps).err());
+                stopped.unwrap_or(Exit::Limit)
             }
         };
         let end = match exit {
@@ -86,7 +79,7 @@ impl Emulator {
             other => panic!("a sequence ended with {other:?}"),
         };
         let gprs = REGISTERS.map(|register| cpu.gpr[register]);
-        let state = State { gprs, flags: cpu.flags.get(), fx: cpu.fxsave(), scratch };
+        let state = State { gprs, flags: cpu.flags.get(), fx: cpu.fxsave(), scratch: self.memory.scratch.clone() };
         (state, end)
     }
 }

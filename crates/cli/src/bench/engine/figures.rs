@@ -1,10 +1,10 @@
 //! The measurements as tables, and as the figures of the thesis (`[giles 2.6.3 and 2.6.4]`).
 
-use super::{Figure, Report, SIZES, Single, parallel::Parallel};
+use super::{EngineReport, Figure, SIZES, Single, parallel::Parallel};
 use std::fmt::Write;
 
 /// Everything, for people.
-pub fn tables(report: &Report) -> String {
+pub fn tables(report: &EngineReport) -> String {
     let mut text = String::new();
     single_table(
         &mut text,
@@ -50,7 +50,7 @@ fn single_table<'a>(text: &mut String, title: &str, rows: impl IntoIterator<Item
 }
 
 /// One figure of the thesis: bars, and what the thesis says of its own.
-pub fn figure(report: &Report, figure: Figure) -> String {
+pub fn figure(report: &EngineReport, figure: Figure) -> String {
     match figure {
         Figure::SingleThreaded => single_threaded(report),
         Figure::WithoutWork => multithreaded(
@@ -66,7 +66,7 @@ pub fn figure(report: &Report, figure: Figure) -> String {
     }
 }
 
-fn single_threaded(report: &Report) -> String {
+fn single_threaded(report: &EngineReport) -> String {
     let mut text = String::from("Figure 2.3: single threaded; speed relative to contexts with stacks (= 1)\n");
     for row in &report.pause1 {
         line(&mut text, format_args!("{} contexts", row.contexts));
@@ -92,7 +92,7 @@ fn single_threaded(report: &Report) -> String {
     text + "thesis, KnightSim: 3.51x over the Threads Package, 2.8x over gem5's queue, 11.95x over Esim\n"
 }
 
-fn multithreaded(report: &Report, title: &str, thesis: &str) -> String {
+fn multithreaded(report: &EngineReport, title: &str, thesis: &str) -> String {
     let mut text = format!("{title}\n");
     for size in SIZES {
         line(&mut text, format_args!("{size} events a cycle"));

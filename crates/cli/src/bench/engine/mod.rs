@@ -113,20 +113,20 @@ struct Single {
 }
 
 #[derive(Serialize)]
-struct Memory {
+struct PeakMemory {
     contexts: u64,
     /// The whole process at its largest.
     peak_mb: u64,
 }
 
 #[derive(Serialize)]
-struct Report {
+struct EngineReport {
     pause1: Vec<Single>,
     wake: Vec<Single>,
     parallel: Vec<parallel::Parallel>,
     /// How much longer an event of the pairs takes if it offers itself to a trace which nobody takes.
     trace_off_percent: f64,
-    memory: Memory,
+    memory: PeakMemory,
 }
 
 impl EngineBench {
@@ -141,7 +141,7 @@ impl EngineBench {
         ui.report(&report)
     }
 
-    fn measure(&self, ui: &Ui) -> Report {
+    fn measure(&self, ui: &Ui) -> EngineReport {
         let all = self.figure.is_none();
         let rounds = self.rounds as usize;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -170,8 +170,8 @@ impl EngineBench {
             parallel.append(&mut parallel::measure(ui, threads, rounds, sizes, 0));
         }
         let trace_off_percent = if all { trace_off(ui, rounds) } else { 0.0 };
-        let memory = if all { memory(ui) } else { Memory { contexts: 0, peak_mb: 0 } };
-        Report { pause1, wake, parallel, trace_off_percent, memory }
+        let memory = if all { memory(ui) } else { PeakMemory { contexts: 0, peak_mb: 0 } };
+        EngineReport { pause1, wake, parallel, trace_off_percent, memory }
     }
 
     fn single(
@@ -221,11 +221,11 @@ fn trace_off(ui: &Ui, rounds: usize) -> f64 {
 }
 
 /// A million contexts that run a few times.
-fn memory(ui: &Ui) -> Memory {
+fn memory(ui: &Ui) -> PeakMemory {
     ui.progress("a million contexts");
     let contexts = 1_000_000;
     ours::crowd(contexts as usize);
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
-    Memory { contexts, peak_mb: peak.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) / 1_000 }
+    PeakMemory { contexts, peak_mb: peak.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) / 1_000 }
 }

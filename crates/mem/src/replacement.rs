@@ -1,6 +1,6 @@
-//! Which line of a set goes first when room is needed.
+//! Which entry of a set goes first when room is needed.
 //!
-//! A policy names the ways of a set one after another; the cache gives up the first of them that can go. Least recently
+//! A policy names the ways of a set one after another; the element gives up the first of them that can go. Least recently
 //! used is exact; the tree of pseudo-LRU keeps a bit for each pair of halves, which points away from the half used last
 //! (ways must be a power of two); random is drawn from a seed, so that a run can be repeated.
 
@@ -29,7 +29,7 @@ impl FromStr for Replacement {
 }
 
 /// What a policy remembers of all sets.
-pub enum History {
+pub(crate) enum History {
     /// When each way was used last, in uses.
     Lru {
         used: Vec<u64>,
@@ -63,6 +63,7 @@ impl History {
     }
 
     /// A way was used; ways of all sets are numbered through.
+    #[inline]
     pub fn touch(&mut self, way: usize, ways: usize) {
         match self {
             Self::Lru { used, uses } => {

@@ -1,18 +1,12 @@
-//! A private queue of stores, so that a core can run ahead.
-//!
-//! The core executes instructions before their stores may be seen by others: its stores wait here, its own loads see
-//! them, and [`StoreQueue::commit`] performs them one by one, in the order of the program. That is what total store order
-//! allows. Whether a store *can* be performed (its page is there and writable) is found when it is executed, so that faults
-//! stay precise.
+//! A flat memory behind a private queue of stores, as a core that runs ahead of its stores needs it: its own loads see
+//! them, and [`StoreQueue::commit`] performs them one by one, in the order of the program.
 
-use crate::{Memory, Size, Stop};
 use std::collections::VecDeque;
+use x86::{Memory, Size, Stop};
 
 /// A store that has been executed but not performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingStore {
-    /// Stores are numbered in program order, from 0.
-    pub number: u64,
     pub address: u64,
     /// 1, 2, 4, 8 or 16.
     pub bytes: u8,
@@ -35,13 +29,11 @@ impl PendingStore {
 pub struct StoreQueue<M> {
     memory: M,
     pending: VecDeque<PendingStore>,
-    /// The number of the next store.
-    next: u64,
 }
 
 impl<M: Memory> StoreQueue<M> {
     pub fn new(memory: M) -> Self {
-        StoreQueue { memory, pending: VecDeque::new(), next: 0 }
+        StoreQueue { memory, pending: VecDeque::new() }
     }
 
     /// The memory behind the queue, which does not know the stores in it.
@@ -49,31 +41,18 @@ impl<M: Memory> StoreQueue<M> {
         &mut self.memory
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.pending.is_empty()
-    }
-
     /// The stores that wait, the oldest first.
     pub fn pending(&self) -> impl ExactSizeIterator<Item = &PendingStore> {
         self.pending.iter()
     }
 
-    /// How many stores have been executed: the number of the next.
-    pub fn executed(&self) -> u64 {
-        self.next
-    }
-
-    /// Performs the oldest store and gives it back; nothing if none waits. If memory stops it, it stays the oldest.
-    pub fn commit(&mut self) -> Result<Option<PendingStore>, Stop> {
-        let Some(store) = self.pending.front().copied() else { return Ok(None) };
+    /// Performs the oldest store.
+    pub fn commit(&mut self) {
+        let store = self.pending.pop_front().expect("a store waits");
         // A store to code is made again.
         while let Err(stop) = self.perform(&store) {
-            if stop != Stop::CodeWrite {
-                return Err(stop);
-            }
+            assert_eq!(stop, Stop::CodeWrite, "whether it can be performed was found when it was executed");
         }
-        self.pending.pop_front();
-        Ok(Some(store))
     }
 
     fn perform(&mut self, store: &PendingStore) -> Result<(), Stop> {
@@ -86,16 +65,9 @@ impl<M: Memory> StoreQueue<M> {
         }
     }
 
-    /// Performs all stores.
-    pub fn drain(&mut self) -> Result<(), Stop> {
-        while self.commit()?.is_some() {}
-        Ok(())
-    }
-
     fn push(&mut self, address: u64, bytes: u64, value: u128) -> Result<(), Stop> {
         self.memory.probe_write(address, bytes)?;
-        self.pending.push_back(PendingStore { number: self.next, address, bytes: bytes as u8, value });
-        self.next += 1;
+        self.pending.push_back(PendingStore { address, bytes: bytes as u8, value });
         Ok(())
     }
 
@@ -158,59 +130,5 @@ impl<M: Memory> Memory for StoreQueue<M> {
 
     fn code_version(&self) -> u64 {
         self.memory.code_version()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Access, Flat};
-
-    fn queue() -> StoreQueue<Flat> {
-        StoreQueue::new(Flat::new(0x1000, 0x1000))
-    }
-
-    #[test]
-    fn a_store_is_seen_by_its_own_core_only_until_it_commits() {
-        let mut queue = queue();
-        queue.store(0x1010, Size::B4, 0x1234_5678).unwrap();
-        assert_eq!(queue.load(0x1010, Size::B4), Ok(0x1234_5678));
-        assert_eq!(queue.memory().load(0x1010, Size::B4), Ok(0));
-        let committed = queue.commit().unwrap().unwrap();
-        assert_eq!((committed.number, committed.address, committed.bytes), (0, 0x1010, 4));
-        assert_eq!(queue.memory().load(0x1010, Size::B4), Ok(0x1234_5678));
-        assert_eq!(queue.commit(), Ok(None));
-    }
-
-    #[test]
-    fn a_load_takes_each_byte_from_the_youngest_store_that_wrote_it() {
-        let mut queue = queue();
-        queue.memory().store(0x1100, Size::B8, 0x8877_6655_4433_2211).unwrap();
-        queue.store(0x1101, Size::B2, 0xaaaa).unwrap();
-        queue.store(0x1102, Size::B2, 0xbbbb).unwrap();
-        assert_eq!(queue.load(0x1100, Size::B8), Ok(0x8877_6655_bbbb_aa11));
-        assert_eq!(queue.load(0x1103, Size::B1), Ok(0xbb));
-        assert_eq!(queue.load128(0x10f8), Ok(0x8877_6655_bbbb_aa11 << 64));
-    }
-
-    #[test]
-    fn stores_commit_in_program_order() {
-        let mut queue = queue();
-        for value in 1..=3 {
-            queue.store(0x1000, Size::B1, value).unwrap();
-        }
-        assert_eq!(queue.pending().map(|store| store.value).collect::<Vec<_>>(), [1, 2, 3]);
-        queue.commit().unwrap();
-        assert_eq!((queue.memory().load(0x1000, Size::B1), queue.load(0x1000, Size::B1)), (Ok(1), Ok(3)));
-        queue.drain().unwrap();
-        assert_eq!((queue.is_empty(), queue.executed()), (true, 3));
-    }
-
-    #[test]
-    fn a_store_that_could_never_commit_faults_when_it_is_executed() {
-        let mut queue = queue();
-        let fault = Stop::PageFault { address: 0x5000, access: Access::Write, present: false };
-        assert_eq!(queue.store(0x5000, Size::B8, 1), Err(fault));
-        assert!(queue.is_empty());
     }
 }

@@ -1,0 +1,190 @@
+//! Sets of ways: where an entry of a cache, a TLB or a table of limited size may lie, and which entry goes when there is no room.
+//!
+//! [`Ways`] only numbers them and keeps the order of replacement; [`Sets`] also holds an entry in each way.
+
+use crate::replacement::{History, Replacement, Victims};
+use std::ops::Range;
+
+/// Ways in sets, numbered through, and the order in which those of a set are given up.
+pub struct Ways {
+    sets: usize,
+    ways: usize,
+    history: History,
+}
+
+impl Ways {
+    /// `sets` is a power of two; each has `ways` ways.
+    pub fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
+        debug_assert!(sets.is_power_of_two(), "{sets} sets are no power of two");
+        Self { sets, ways, history: History::new(replacement, sets, ways) }
+    }
+
+    /// The set of an entry: neighbours lie in neighbouring sets.
+    #[inline]
+    pub fn set(&self, number: u64) -> usize {
+        number as usize & (self.sets - 1)
+    }
+
+    /// The ways of a set.
+    #[inline]
+    pub fn of(&self, set: usize) -> Range<usize> {
+        set * self.ways..(set + 1) * self.ways
+    }
+
+    /// How many ways a set has.
+    pub fn per_set(&self) -> usize {
+        self.ways
+    }
+
+    /// The entry in a way was used.
+    #[inline]
+    pub fn touch(&mut self, way: usize) {
+        self.history.touch(way, self.ways);
+    }
+
+    /// Begins to name the ways of a set in the order in which they should go.
+    pub fn victims(&self, set: usize) -> Victims {
+        self.history.victims(set * self.ways, self.ways)
+    }
+
+    /// The next way that should go, if there is one left.
+    pub fn next_victim(&mut self, victims: &mut Victims) -> Option<usize> {
+        self.history.next(victims)
+    }
+}
+
+/// Entries in sets of ways, the least recently used of a set first to go. An entry is found by its number, which picks the set, and
+/// by a predicate that tells it from the others there.
+pub struct Sets<E> {
+    ways: Ways,
+    entries: Box<[Option<E>]>,
+    /// The way that was used last, which is likely to be used next.
+    last: usize,
+}
+
+impl<E> Sets<E> {
+    /// `sets` is a power of two; each has `ways` ways.
+    pub fn new(sets: usize, ways: usize) -> Self {
+        let entries = (0..sets * ways).map(|_| None).collect();
+        Self { ways: Ways::new(sets, ways, Replacement::Lru), entries, last: 0 }
+    }
+
+    /// The ways of the set that a number picks.
+    pub fn ways(&self, number: u64) -> Range<usize> {
+        self.ways.of(self.ways.set(number))
+    }
+
+    pub fn get(&self, way: usize) -> Option<&E> {
+        self.entries[way].as_ref()
+    }
+
+    pub fn get_mut(&mut self, way: usize) -> Option<&mut E> {
+        self.entries[way].as_mut()
+    }
+
+    /// The way of the entry that `is` meant.
+    pub fn find(&self, number: u64, is: impl Fn(&E) -> bool) -> Option<usize> {
+        let mut ways = self.ways(number);
+        let is_meant = |way: usize| self.entries[way].as_ref().is_some_and(&is);
+        if ways.contains(&self.last) && is_meant(self.last) {
+            return Some(self.last);
+        }
+        ways.find(|way| is_meant(*way))
+    }
+
+    /// The entry that `is` meant; it counts as used.
+    pub fn look_up(&mut self, number: u64, is: impl Fn(&E) -> bool) -> Option<&E> {
+        let way = self.find(number, is)?;
+        self.touch(way);
+        self.get(way)
+    }
+
+    /// The entry in a way was used.
+    pub fn touch(&mut self, way: usize) {
+        self.last = way;
+        self.ways.touch(way);
+    }
+
+    /// A way of the number's set that holds nothing.
+    pub fn free(&self, number: u64) -> Option<usize> {
+        self.ways(number).find(|way| self.entries[*way].is_none())
+    }
+
+    /// The way of the least recently used entry of the number's set that `can` go.
+    pub fn victim(&mut self, number: u64, can: impl Fn(&E) -> bool) -> Option<usize> {
+        let mut victims = self.ways.victims(self.ways.set(number));
+        while let Some(way) = self.ways.next_victim(&mut victims) {
+            if self.entries[way].as_ref().is_some_and(&can) {
+                return Some(way);
+            }
+        }
+        None
+    }
+
+    /// Puts an entry into a way, as used now; says what was there.
+    pub fn fill(&mut self, way: usize, entry: E) -> Option<E> {
+        self.touch(way);
+        self.entries[way].replace(entry)
+    }
+
+    /// Puts an entry into its set, in place of the least recently used if need be; says what had to go.
+    pub fn put(&mut self, number: u64, entry: E) -> Option<E> {
+        let way = self.free(number).or_else(|| self.victim(number, |_| true)).expect("a set has a way");
+        self.fill(way, entry)
+    }
+
+    /// Takes out what is in a way.
+    pub fn clear(&mut self, way: usize) -> Option<E> {
+        self.entries[way].take()
+    }
+
+    /// Takes out the entry that `is` meant.
+    pub fn remove(&mut self, number: u64, is: impl Fn(&E) -> bool) -> Option<E> {
+        self.find(number, is).and_then(|way| self.clear(way))
+    }
+
+    /// All entries, in the order of the ways.
+    pub fn iter(&self) -> impl Iterator<Item = &E> {
+        self.entries.iter().flatten()
+    }
+
+    /// Keeps some entries; says how many went.
+    pub fn retain(&mut self, keep: impl Fn(&E) -> bool) -> usize {
+        let going = self.entries.iter_mut().filter(|entry| entry.as_ref().is_some_and(|entry| !keep(entry)));
+        going.map(|entry| *entry = None).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_that_finds_its_set_full_takes_the_place_of_the_least_recently_used_there() {
+        let mut sets = Sets::new(2, 2);
+        assert_eq!([0, 2, 1].map(|number| sets.put(number, number)), [None; 3]);
+        assert_eq!(sets.look_up(0, |entry| *entry == 0), Some(&0));
+        assert_eq!((sets.put(4, 4), sets.put(6, 6)), (Some(2), Some(0)));
+        assert_eq!(sets.iter().collect::<Vec<_>>(), [&6, &4, &1]);
+    }
+
+    #[test]
+    fn entries_that_can_not_go_stay_and_others_go_in_their_order() {
+        let mut sets = Sets::new(1, 3);
+        [5, 6, 7].into_iter().for_each(|entry| _ = sets.put(0, entry));
+        let victim = |sets: &mut Sets<i32>, stays: i32| {
+            sets.victim(0, |entry| *entry != stays).and_then(|way| sets.get(way).copied())
+        };
+        assert_eq!([victim(&mut sets, 0), victim(&mut sets, 5)], [Some(5), Some(6)]);
+        assert_eq!(sets.victim(0, |_| false), None);
+    }
+
+    #[test]
+    fn ways_of_entries_that_went_are_free() {
+        let mut sets = Sets::new(1, 3);
+        [5, 6, 7].into_iter().for_each(|entry| _ = sets.put(0, entry));
+        assert_eq!((sets.remove(0, |entry| *entry == 6), sets.free(0)), (Some(6), Some(1)));
+        assert_eq!(sets.retain(|entry| *entry != 5), 1);
+        assert_eq!((sets.put(0, 8), sets.put(0, 9), sets.put(0, 10)), (None, None, Some(7)));
+    }
+}

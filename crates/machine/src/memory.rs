@@ -14,7 +14,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 struct MemoryFile {
     kind: String,
-    time_bits: Option<usize>,
+    time_bits: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -66,7 +66,7 @@ pub fn tsu(file: &mut File, banks: Banks) -> Result<Option<RoomSpec>, MachineErr
 
 /// Reads and checks all sections, whichever is used: a kind can be chosen by changing one key. And how many bits logical times have, if that is
 /// said.
-pub fn timing(file: &mut File) -> Result<(Timing, Option<usize>), MachineError> {
+pub fn timing(file: &mut File) -> Result<(Timing, Option<u32>), MachineError> {
     let MemoryFile { kind, time_bits } = file.section("memory")?;
     Ok((of_kind(file, "memory", &kind)?, time_bits))
 }

@@ -7,7 +7,6 @@ use crate::{
     levels::{self, Levels},
     memory, network,
     plan::{MOST, Numbers},
-    protocols::{L2, Roles},
     translation::GpuMmu,
     units::{Duration, Frequency, Rate, Size},
 };
@@ -18,7 +17,11 @@ use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec};
 use interconnect::{NetworkSpec, Topology};
 use mem::{Interleave, LINE, Share, Stride};
 use os::opencl::Costs;
-use protocol::Sharers;
+use protocol::{
+    Sharers,
+    catalogue::Choice,
+    roles::{BesideCpu, Parameters, Role},
+};
 use serde::Deserialize;
 
 /// Caches that a directory can tell apart.
@@ -31,7 +34,7 @@ pub struct Machine {
     /// The whole file, with what it extends and every change.
     pub resolved: String,
     pub clock: Hertz,
-    pub protocol: Roles,
+    pub protocol: Choice,
     /// How many GPUs there are, all alike, over one memory.
     pub gpus: usize,
     /// Of each GPU.
@@ -221,15 +224,15 @@ fn banks(file: &File, l2: &L2File) -> Result<Banks, MachineError> {
 }
 
 /// Whether a protocol can keep GPUs coherent beside a CPU, or without one.
-fn joins(file: &File, protocol: Roles, complex: Option<&Complex>, invalidate: bool) -> Result<(), MachineError> {
+fn joins(file: &File, protocol: Choice, complex: Option<&Complex>, invalidate: bool) -> Result<(), MachineError> {
     let (name, wrong) = (protocol.name, |key: &str, reason: String| Err(file.wrong("", Some(key), reason)));
-    let is_mesi = name == "mesi";
+    let is_mesi = protocol.protocol.needs.cpu == BesideCpu::MustBeMember;
     match complex {
         None if is_mesi => wrong(
             "protocol",
             "mesi keeps GPUs coherent with a CPU, which this machine does not have: add a section [cpu], or choose another protocol".to_owned(),
         ),
-        Some(_) if protocol.levels.is_some() => wrong(
+        Some(_) if protocol.has(Role::GpuMemory) => wrong(
             "protocol",
             format!("{name} can't stand beside a CPU yet: leave out the section [cpu], or choose another protocol"),
         ),
@@ -297,23 +300,29 @@ impl Machine {
             value if value > most => Err(file.wrong(path, Some(key), format!("can be {most} at most"))),
             _ => Ok(()),
         };
-        let Some(protocol) = Roles::named(&root.protocol) else {
-            let known: Vec<&str> = Roles::names().collect();
+        let Some(mut protocol) = Choice::named(&root.protocol) else {
+            let known: Vec<&str> = Choice::all().map(|choice| choice.name).collect();
             return Err(file.no_choice("", "protocol", &root.protocol, &known));
         };
         joins(&file, protocol, complex.as_ref(), dispatcher.invalidate)?;
-        let protocol = match time_bits {
-            None => protocol,
-            Some(bits) if !(Roles::LEAST_TIME_BITS..=32).contains(&bits) => {
-                let reason = format!("logical times have {} to 32 bits: a lease must fit", Roles::LEAST_TIME_BITS);
+        match time_bits {
+            None => {}
+            Some(bits) if !(Parameters::LEAST_TIME_BITS..=32).contains(&bits) => {
+                let least = Parameters::LEAST_TIME_BITS;
+                let reason = format!("logical times have {least} to 32 bits: a lease must fit");
                 return Err(file.wrong("memory", Some("time_bits"), reason));
             }
-            Some(bits) if bits < 32 && protocol.name == "gtsc" && l2.banks > 1 => {
+            Some(bits) if bits < 32 && protocol.protocol.name == "gtsc" && l2.banks > 1 => {
                 let reason = "with several banks gtsc needs 32: each starts anew by itself, and a compute unit has one time for all";
                 return Err(file.wrong("memory", Some("time_bits"), reason));
             }
-            Some(bits) => protocol.with_time_bits(bits),
-        };
+            Some(bits) => protocol.parameters.time_bits = bits,
+        }
+        let has_levels = protocol.has(Role::GpuMemory);
+        if let Some(levels) = &levels {
+            protocol.parameters.lines = 1 << levels.lines_log2();
+            protocol.parameters.peer_transfer = levels.peer_transfer;
+        }
         within("", "gpus", root.gpus, MOST)?;
         within("gpu", "arrays", gpu.arrays, MOST)?;
         within("gpu", "units_per_array", gpu.units_per_array, MOST)?;
@@ -342,7 +351,7 @@ impl Machine {
         within("gpu.l2", "join_queue", l2.join_queue.unwrap_or(l2.waiting), 1 << 20)?;
         let l2_write_back_queue = l2.write_back_queue.unwrap_or(l2.mshrs.max(2));
         within("gpu.l2", "write_back_queue", l2_write_back_queue, 1 << 20)?;
-        let peers = matches!(protocol.l2, L2::Peers(_)) && root.gpus > 1;
+        let peers = protocol.protocol.needs.peers && root.gpus > 1;
         let kept_back = [
             ("write_back_queue", l2_write_back_queue, root.gpus > 1),
             ("mshrs", l2.mshrs, peers),
@@ -414,12 +423,12 @@ impl Machine {
             partitions,
             host,
             complex,
-            tsu: tsu.filter(|_| protocol.home.table().capabilities().forgets),
-            levels: protocol.levels.and(levels),
+            tsu: tsu.filter(|_| protocol.has(Role::Home) && protocol.seat(Role::Home).table().capabilities().forgets),
+            levels: levels.filter(|_| has_levels),
             broken: None,
         };
         bounds::check(&machine, &file)?;
-        if protocol.levels.is_some() {
+        if has_levels {
             machine.check_levels(&file)?;
         }
         if Numbers::new(&machine).count() > MOST {
@@ -434,7 +443,7 @@ impl Machine {
             let reason = format!("the directory of the GPU's L2 knows {DIRECTORY} first-level caches at most");
             return Err(file.wrong("gpu", Some("units_per_array"), reason));
         }
-        if matches!(protocol.l2, L2::Peers(_)) && machine.gpus * machine.banks.count > DIRECTORY {
+        if protocol.protocol.needs.peers && machine.gpus * machine.banks.count > DIRECTORY {
             let reason = format!(
                 "a home knows {DIRECTORY} banks of second-level caches at most, those of all GPUs together (gpus)"
             );

@@ -341,8 +341,8 @@ impl Bank {
     }
 
     /// Where this bank stands for a line.
-    fn place(&self, line: LineAddr) -> Place {
-        Place { me: self.spec.me, below: *self.spec.below.of(line.0), above: self.spec.above }
+    fn place(&self, line: LineAddr) -> Place<'_> {
+        stands(&self.spec, line)
     }
 
     fn find(&self, line: LineAddr) -> Where {
@@ -378,7 +378,7 @@ impl Bank {
     }
 
     fn look(&self, line: &Line<LINE>, msg: &Msg<LINE>) -> Met {
-        look(self.spec.controller, self.table, self.place(msg.line), line, msg)
+        look(&*self.spec.controller, self.table, self.place(msg.line), line, msg)
     }
 
     /// Shows a message to its line, if nothing is in the way.
@@ -432,7 +432,7 @@ impl Bank {
     fn step(&mut self, place: Where, met: Met, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         self.set_time(place, msg.line);
         let mut nothing = self.nothing;
-        let (controller, table, way) = (self.spec.controller, self.table, self.place(msg.line));
+        let (controller, table, way) = (&*self.spec.controller, self.table, stands(&self.spec, msg.line));
         let line = match place {
             Where::Way(way) => self.array.line_mut(way),
             Where::Aside => self.aside.get_mut(&msg.line).expect("it has just been found"),
@@ -505,6 +505,11 @@ impl Bank {
         }
         slots(tag).into_iter().for_each(|slot| self.waiting.changed(slot));
     }
+}
+
+/// Where a bank stands for a line.
+fn stands(spec: &BankSpec, line: LineAddr) -> Place<'_> {
+    Place { me: spec.me, below: *spec.below.of(line.0), above: &spec.above }
 }
 
 /// Whether a message that starts something needs a miss register for it.

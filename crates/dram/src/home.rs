@@ -9,8 +9,11 @@ use crate::{
     room::{Room, RoomSpec},
 };
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Share, WaitingRoom};
-use protocol::{Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Stamp, Stamps, Step, Table, step};
+use protocol::{
+    Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Roster, Stamp, Stamps, Step, Table, roles::Seat, step,
+};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// What a step did to the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +41,10 @@ pub struct Changed {
 }
 
 pub struct Home {
-    controller: &'static dyn Controller<LINE>,
+    controller: Seat,
     table: &'static Table,
-    place: Place,
+    me: Node,
+    above: Arc<Roster>,
     /// The addresses that belong here.
     share: Share,
     store: Store,
@@ -61,18 +65,13 @@ pub struct Home {
 
 impl Home {
     /// `history`: how many steps are kept to be told if the protocol turns out to have a hole.
-    pub fn new(
-        controller: &'static dyn Controller<LINE>,
-        place: Place,
-        share: Share,
-        store: Store,
-        history: usize,
-    ) -> Self {
+    pub fn new(controller: Seat, (me, above): (Node, Arc<Roster>), share: Share, store: Store, history: usize) -> Self {
         let table = controller.table();
         Self {
             controller,
             table,
-            place,
+            me,
+            above,
             share,
             store,
             known: FxHashMap::default(),
@@ -129,7 +128,7 @@ impl Home {
     }
 
     pub fn me(&self) -> Node {
-        self.place.me
+        self.me
     }
 
     /// Whether logical time has come to its end: some wait until it starts anew.
@@ -142,7 +141,7 @@ impl Home {
         let mut lines: Vec<LineAddr> = self.known.keys().copied().collect();
         lines.sort_unstable();
         for line in lines {
-            self.attempt(&Msg::new(self.place.me, self.place.me, Kind::Reset, line, Block::EMPTY))?;
+            self.attempt(&Msg::new(self.me, self.me, Kind::Reset, line, Block::EMPTY))?;
             if let Some(room) = &mut self.room {
                 room.free(line);
             }
@@ -187,7 +186,8 @@ impl Home {
         }
         let mut line = self.line(msg.line);
         let before = line;
-        let Step::Sends(sends) = step(self.controller, self.table, self.place, &mut line, msg, &mut self.log)? else {
+        let place = Place { me: self.me, below: self.me, above: &self.above };
+        let Step::Sends(sends) = step(&*self.controller, self.table, place, &mut line, msg, &mut self.log)? else {
             // Homes that keep time make nobody wait for anything else.
             self.is_over |= self.table.capabilities().restarts;
             return Ok(None);
@@ -214,7 +214,7 @@ impl Home {
             room.free(victim);
             assert!(room.take(line), "a way has just become free");
             self.forgotten += 1;
-            self.attempt(&Msg::new(self.place.me, self.place.me, Kind::Evict, victim, Block::EMPTY))?;
+            self.attempt(&Msg::new(self.me, self.me, Kind::Evict, victim, Block::EMPTY))?;
         }
         if let Some(room) = &mut self.room {
             room.touch(line);
@@ -242,15 +242,15 @@ impl Home {
 mod tests {
     use super::*;
     use mem::Mask;
-    use protocol::{halcone, memory, mesi};
+    use protocol::{Controller, halcone, memory, mesi};
 
     const ME: Node = Node(9);
     const LINE_0: LineAddr = LineAddr(0);
     const LINE_1: LineAddr = LineAddr(LINE as u64);
 
-    fn home(controller: &'static dyn Controller<LINE>) -> Home {
-        let place = Place { me: ME, below: ME, above: Node(0) };
-        Home::new(controller, place, Share::ALL, Store::default(), 8)
+    fn home(controller: impl Controller<LINE> + 'static) -> Home {
+        let above = Arc::new(Roster::row(Node(0), 9));
+        Home::new(Arc::new(controller), (ME, above), Share::ALL, Store::default(), 8)
     }
 
     fn say(home: &mut Home, from: u16, kind: Kind, line: LineAddr, data: Block<LINE>) -> Option<Served> {
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_written_are_read_again_and_nothing_else_is_remembered() {
-        let mut home = home(&memory::Memory);
+        let mut home = home(memory::Memory);
         let written = say(&mut home, 0, Kind::Write, LINE_1, Block::one(3, 7)).unwrap();
         assert_eq!((written.touched, kinds(&written)), (Touched::Written, vec![(0, Kind::Ack)]));
         let read = say(&mut home, 1, Kind::Read, LINE_1, Block::EMPTY).unwrap();
@@ -278,7 +278,7 @@ mod tests {
     /// acknowledged. Who asks then waits behind that.
     #[test]
     fn messages_wait_in_order_with_their_line_until_it_has_changed() {
-        let mut home = home(&mesi::directory::MC);
+        let mut home = home(mesi::directory::MC);
         for cache in [0, 1] {
             say(&mut home, cache, Kind::GetS, LINE_0, Block::EMPTY).unwrap();
         }
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_message_that_the_protocol_does_not_know_is_told_with_the_line_s_history() {
-        let mut home = home(&mesi::directory::MC);
+        let mut home = home(mesi::directory::MC);
         say(&mut home, 0, Kind::Get, LINE_0, Block::EMPTY).unwrap();
         let hole = home.offer(Msg::new(Node(0), ME, Kind::InvAck, LINE_0, Block::EMPTY)).unwrap_err();
         assert_eq!((hole.state, hole.event.as_str()), ("E_Held", "InvAckLast"));
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn the_present_is_one_for_all_lines() {
-        let mut home = home(&halcone::Tsu::PAPER);
+        let mut home = home(halcone::Tsu::PAPER);
         let lease = |served: Served| served.sends[0].stamps;
         let first = say(&mut home, 0, Kind::Read, LINE_0, Block::EMPTY).unwrap();
         assert_eq!(lease(first), Stamps { wts: 0, rts: 10, cts: 0 });
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn where_there_is_room_for_one_line_another_has_it_forgotten_and_starts_after_its_lease() {
         let room = RoomSpec { sets: 1, ways: 1, block: LINE as u64, share: Share::ALL };
-        let mut home = home(&halcone::Tsu::PAPER).with_room(Some(room));
+        let mut home = home(halcone::Tsu::PAPER).with_room(Some(room));
         let lease = |served: Served| served.sends[0].stamps;
         say(&mut home, 0, Kind::Read, LINE_0, Block::EMPTY).unwrap();
         let written = say(&mut home, 0, Kind::Write, LINE_1, Block::of([1; LINE], Mask::byte(0))).unwrap();

@@ -14,17 +14,17 @@ use crate::{
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, lane, name_of};
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, Share, stamp_of};
-use protocol::{Controller, Impossible, Kind, Msg, Node, Place, Stamps};
-use std::{cell::Cell, collections::VecDeque, rc::Rc};
+use protocol::{Impossible, Kind, Msg, Node, Roster, Stamps, roles::Seat};
+use std::{cell::Cell, collections::VecDeque, rc::Rc, sync::Arc};
 
 /// What a memory is made of.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct MemorySpec {
     /// The home's side of the protocol.
-    pub controller: &'static dyn Controller<LINE>,
+    pub controller: Seat,
     pub me: Node,
-    /// The first of those above; the others have the numbers that follow.
-    pub above: Node,
+    /// Those above, where the controller keeps records of them.
+    pub above: Arc<Roster>,
     /// Others above, whom another protocol keeps coherent among themselves: its side of the home, and their numbers.
     pub beside: Option<Beside>,
     /// Whether a watcher hears of the writes of the first side; else of the second's.
@@ -39,17 +39,10 @@ pub struct MemorySpec {
 }
 
 /// A second protocol over the same bytes. What one side writes the other sees when it asks memory, no sooner.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Beside {
-    pub controller: &'static dyn Controller<LINE>,
-    pub first: Node,
-    pub count: u16,
-}
-
-impl Beside {
-    fn has(&self, node: Node) -> bool {
-        node.0.wrapping_sub(self.first.0) < self.count
-    }
+    pub controller: Seat,
+    pub members: Arc<Roster>,
 }
 
 /// Whoever is told of what the second side writes.
@@ -101,7 +94,7 @@ pub struct Sides {
 pub struct Memory {
     me: Node,
     home: Home,
-    beside: Option<(Beside, Home)>,
+    beside: Option<(Arc<Roster>, Home)>,
     watcher: Option<Watcher>,
     watch_first: bool,
     share: Share,
@@ -150,14 +143,14 @@ impl Memory {
             Timing::Fixed(_) => None,
             Timing::Dram(dram) => Some(Dram::new(dram, &under_way, &bell, scope)),
         };
-        let place = Place { me: spec.me, below: spec.me, above: spec.above };
-        let beside = spec.beside.map(|beside| {
-            let place = Place { above: beside.first, ..place };
-            (beside, Home::new(beside.controller, place, spec.share, store.clone(), spec.history))
+        let beside = spec.beside.map(|Beside { controller, members }| {
+            let home = Home::new(controller, (spec.me, Arc::clone(&members)), spec.share, store.clone(), spec.history);
+            (members, home)
         });
         Self {
             me: spec.me,
-            home: Home::new(spec.controller, place, spec.share, store, spec.history).with_room(spec.room),
+            home: Home::new(spec.controller, (spec.me, spec.above), spec.share, store, spec.history)
+                .with_room(spec.room),
             beside,
             watcher: None,
             watch_first: spec.watch_first,
@@ -292,8 +285,8 @@ impl Memory {
             self.atomics.push_back(packet);
             return Ok(self.atomic()?.unwrap_or(Next::Waits));
         }
-        if let Some((beside, home)) = &mut self.beside
-            && beside.has(msg.from)
+        if let Some((members, home)) = &mut self.beside
+            && members.contains(msg.from)
         {
             let served = home.offer(msg)?;
             return Ok(served.map_or(Next::Waits, |served| self.of_beside(&msg, served)));

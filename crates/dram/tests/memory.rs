@@ -4,7 +4,8 @@ use dram::{DramSpec, FixedSpec, Memory, MemorySpec, Store, Timing, standards};
 use engine::{Cycles, Hertz, Lane, LinkSpec, Model, Outcome, Run, RunOptions, Time};
 use interconnect::{Packet, Side, Wire};
 use mem::{Block, LINE, LineAddr, PhysAddr, Share};
-use protocol::{Controller, Kind, Msg, Node, memory, mesi::directory};
+use protocol::{Controller, Kind, Msg, Node, Roster, memory, mesi::directory};
+use std::sync::Arc;
 
 const MEMORY: Node = Node(9);
 
@@ -20,7 +21,7 @@ type Heard = Vec<(u64, Kind, u64)>;
 
 /// Runs requesters on a memory, all in one clock; says what each of them heard in which cycle.
 fn run(
-    controller: &'static dyn Controller<LINE>,
+    controller: impl Controller<LINE> + 'static,
     timing: Timing,
     store: Store,
     scripts: Vec<Script>,
@@ -46,9 +47,9 @@ fn run(
             above.to.push((vec![script.node], scope.sender(up)));
         }
         let spec = MemorySpec {
-            controller,
+            controller: Arc::new(controller),
             me: MEMORY,
-            above: Node(0),
+            above: Arc::new(Roster::row(Node(0), 9)),
             beside: None,
             watch_first: false,
             share: Share::ALL,
@@ -98,8 +99,7 @@ const FIXED: Timing = Timing::Fixed(FixedSpec { latency: Cycles(30), interval: C
 #[test]
 fn a_fixed_memory_takes_its_latency_and_keeps_its_interval() {
     let sends = (0..4).map(|line| ask(0, Kind::Read, line)).collect();
-    let (run, heard) =
-        run(&memory::Memory, FIXED, Store::default(), vec![Script { node: Node(0), sends, deaf: false }]);
+    let (run, heard) = run(memory::Memory, FIXED, Store::default(), vec![Script { node: Node(0), sends, deaf: false }]);
     assert_eq!(run.outcome, Outcome::Finished);
     // Two may be under way: the third is answered as long after the first.
     assert_eq!(heard[0].iter().map(|heard| heard.0).collect::<Vec<_>>(), [32, 34, 62, 64]);
@@ -113,7 +113,7 @@ fn dram_answers_when_it_has_read_and_takes_writes_at_once() {
     let write = (0, Kind::Write, 7, Block::full([3; LINE]));
     let sends = vec![ask(0, Kind::Read, 0), (100, write.1, write.2, write.3), ask(300, Kind::Read, 7)];
     let store = Store::default();
-    let (run, heard) = run(&memory::Memory, timing, store.clone(), vec![Script { node: Node(0), sends, deaf: false }]);
+    let (run, heard) = run(memory::Memory, timing, store.clone(), vec![Script { node: Node(0), sends, deaf: false }]);
     assert_eq!(run.outcome, Outcome::Finished);
     let wires = 2 + 5;
     let column = t.cl + t.ccd_l + standard.burst();
@@ -146,7 +146,7 @@ fn the_channels_of_a_memory_work_side_by_side() {
             let sends = (0..2000).map(|line| ask(0, Kind::Read, 2000 * u64::from(node) + line)).collect();
             scripts.push(Script { node: Node(node), sends, deaf: false });
         }
-        let (run, heard) = run(&memory::Memory, timing, Store::default(), scripts);
+        let (run, heard) = run(memory::Memory, timing, Store::default(), scripts);
         assert_eq!(run.outcome, Outcome::Finished);
         assert!(heard.iter().all(|heard| heard.len() == 2000));
         run.end.0 / 1_000_000
@@ -168,7 +168,7 @@ fn probes_that_cannot_go_out_hold_up_no_answer() {
             Script { node: Node(0), sends: holds.collect(), deaf: true },
             Script { node: Node(1), sends: takes.collect(), deaf: false },
         ];
-        let (run, heard) = run(&directory::MC, timing, Store::default(), scripts);
+        let (run, heard) = run(directory::MC, timing, Store::default(), scripts);
         let told = heard[0].iter().filter(|heard| heard.1 == Kind::Inval).count();
         assert_eq!(told, 0, "it does not listen");
         assert_eq!(heard[0].iter().filter(|heard| heard.1 == Kind::PutS).count(), lines as usize);

@@ -4,13 +4,12 @@ use crate::{
     complex::Join,
     file::{File, MachineError},
     plan::{MOST, Numbers},
-    protocols::L2,
     spec::{CacheSpec, Machine},
     values::Positive,
 };
 use interconnect::{NetworkSpec, Topology};
 use mem::Bytes;
-use protocol::Sharers;
+use protocol::{Sharers, roles::BesideCpu};
 
 /// Caches that a directory can tell apart.
 const DIRECTORY: usize = Sharers::MOST;
@@ -34,7 +33,7 @@ pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> 
 fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let name = machine.protocol.name;
     let reason = match () {
-        () if name == "mesi" && machine.complex.is_none() => {
+        () if is_of_cpu(machine) && machine.complex.is_none() => {
             "mesi keeps GPUs coherent with a CPU, which this machine does not have: add one (cpu.part), or choose another protocol"
                 .to_owned()
         }
@@ -50,10 +49,15 @@ fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
     Err(file.wrong("", Some("protocol"), reason))
 }
 
+/// Whether GPUs speak the protocol of a CPU's directory.
+fn is_of_cpu(machine: &Machine) -> bool {
+    machine.protocol.protocol.needs.cpu == BesideCpu::MustBeMember
+}
+
 /// Whether CPU and GPUs agree on where they meet.
 fn joins(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let (name, Some(complex)) = (machine.protocol.name, &machine.complex) else { return Ok(()) };
-    if name == "mesi" {
+    if is_of_cpu(machine) {
         return Ok(());
     }
     if complex.join == Join::LastLevel {
@@ -74,7 +78,7 @@ fn joins(machine: &Machine, file: &File) -> Result<(), MachineError> {
 /// Lines of other GPUs never take the last place.
 fn kept_back(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let several = machine.gpus > 1;
-    let peers = matches!(machine.protocol.l2, L2::Peers(_)) && several;
+    let peers = machine.protocol.protocol.needs.peers && several;
     let places = [
         ("write_back_queue", machine.l2.write_back_queue, several),
         ("mshrs", machine.l2.mshrs, peers),
@@ -161,7 +165,7 @@ fn directories(machine: &Machine, file: &File) -> Result<(), MachineError> {
         return Err(file.wrong("gpu", Some("units_per_array"), reason));
     }
     let banks = machine.gpus * machine.banks.count;
-    if matches!(machine.protocol.l2, L2::Peers(_)) && banks > DIRECTORY {
+    if machine.protocol.protocol.needs.peers && banks > DIRECTORY {
         let reason =
             format!("a home knows {DIRECTORY} banks of second-level caches at most, those of all GPUs together (gpus)");
         return Err(file.wrong("gpu.l2", Some("banks"), reason));

@@ -4,8 +4,8 @@ use crate::{
     caches::{cache, shape},
     file::{File, MachineError},
     network,
-    spec::{Banks, CacheSpec},
     plan::MOST,
+    spec::{Banks, CacheSpec},
     units::{Frequency, Size},
     values::{Choice, Interleaving, Number, OneOf, PASSING, Positive, USUAL, WIDE},
 };

@@ -5,7 +5,6 @@ use crate::{
     caches::{WireFile, wire},
     file::{Because, File, MachineError},
     memory,
-    protocols::Roles,
     spec::Banks,
     units::Size,
     values::{OneOf, Positive, WIDE},
@@ -13,6 +12,7 @@ use crate::{
 use dram::{RoomSpec, Timing};
 use engine::LinkSpec;
 use mem::LINE;
+use protocol::{catalogue::Choice as Protocol, roles::Role};
 use serde::{Deserialize, Deserializer, de};
 
 /// What is known of each block is kept, whether it is used or not.
@@ -61,9 +61,9 @@ struct GpuMemoryFile {
 }
 
 /// Of each GPU; lines are dealt over `banks`. `None` if memories of GPUs are no levels in this protocol.
-pub fn levels(file: &mut File, protocol: Roles, gpus: usize, banks: Banks) -> Result<Option<Levels>, MachineError> {
+pub fn levels(file: &mut File, protocol: Protocol, gpus: usize, banks: Banks) -> Result<Option<Levels>, MachineError> {
     let (path, to_host) = ("gpu.memory", "wires.gpu_host");
-    if protocol.levels.is_none() {
+    if !protocol.has(Role::GpuMemory) {
         let why = "memories of GPUs are no levels above the host's in this protocol; set protocol to nmoesi, nmoesi_wb";
         let why = Because::new("protocol", why);
         file.idle_section::<GpuMemoryFile>(path, &why)?;

@@ -3,12 +3,12 @@
 
 use crate::{
     file::{Because, File, MachineError, join},
-    protocols::Roles,
     spec::Banks,
     values::{Choice, Number, OneOf, Positive, WIDE},
 };
 use dram::{BadMapping, DramSpec, FixedSpec, MOST_BANKS, Mapping, Order, Page, RoomSpec, Standard, Timing, standards};
 use mem::LINE;
+use protocol::{catalogue::Choice as Protocol, roles::Role};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -76,9 +76,9 @@ struct TsuFile {
 }
 
 /// The time-stamp unit behind each bank of an L2, in `[memory.tsu]`; none: one that knows every line, or the protocol has none.
-pub fn tsu(file: &mut File, protocol: Roles, banks: Banks) -> Result<Option<RoomSpec>, MachineError> {
+pub fn tsu(file: &mut File, protocol: Protocol, banks: Banks) -> Result<Option<RoomSpec>, MachineError> {
     let path = "memory.tsu";
-    if !protocol.home.table().events.contains(&"Evict") {
+    if !protocol.has(Role::Home) || !protocol.seat(Role::Home).table().capabilities().forgets {
         let why =
             Because::new("protocol", "the memory of this protocol has no time-stamp unit; set protocol to halcone");
         return file.idle_section::<TsuFile>(path, &why).map(|()| None);

@@ -286,7 +286,7 @@ impl Host {
             for (own, &gpu) in chosen.iter().enumerate() {
                 let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
                 let forget = match std::mem::take(&mut behind[gpu]) || self.boundary.stale_copies {
-                    true => self.boundary.forget(),
+                    true => self.boundary.others_wrote,
                     false => Forget::Nothing,
                 };
                 let launch = gpu::Launch { kernel, map, share, forget };
@@ -296,7 +296,7 @@ impl Host {
             for &gpu in &chosen {
                 self.gpus[gpu].1.wait(given[gpu]).await;
             }
-            for _ in 0..self.boundary.flushes(self.gpus.len()) {
+            for _ in 0..self.boundary.flushes {
                 for (gpu, given) in self.gpus.iter().zip(&mut given) {
                     gpu.0.send(Work::Flush).await;
                     *given += 1;

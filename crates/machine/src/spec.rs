@@ -8,7 +8,6 @@ use crate::{
     file::{Because, File, Idle, MachineError},
     levels::{self, Levels},
     memory,
-    protocols::Roles,
     translation::{self, GpuMmu},
     units::{Duration, Rate},
     values::{Choice, Number, OneOf, Positive},
@@ -20,6 +19,10 @@ use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::{Interleave, Share, Stride};
 use os::opencl::Costs;
+use protocol::{
+    catalogue::Choice as Protocol,
+    roles::{Parameters, Sees},
+};
 use serde::Deserialize;
 
 /// A machine, ready to be wired.
@@ -29,7 +32,7 @@ pub struct Machine {
     /// The whole file, with what it extends and every change.
     pub resolved: String,
     pub clock: Hertz,
-    pub protocol: Roles,
+    pub protocol: Protocol,
     /// How many GPUs there are, all alike, over one memory.
     pub gpus: usize,
     /// Of each GPU.
@@ -117,13 +120,13 @@ pub struct Partitions {
 struct Root {
     about: String,
     /// The protocol that keeps memory together.
-    protocol: OneOf<Roles>,
+    protocol: OneOf<Protocol>,
     gpus: Positive<{ crate::plan::MOST as u64 }>,
 }
 
-impl Choice for Roles {
+impl Choice for Protocol {
     fn words() -> Vec<(&'static str, Self)> {
-        Roles::names().filter_map(|name| Some((name, Roles::named(name)?))).collect()
+        Self::all().map(|choice| (choice.name, choice)).collect()
     }
 }
 
@@ -181,7 +184,11 @@ impl Machine {
         let tsu = memory::tsu(file, protocol, gpu.banks)?;
         let levels = levels::levels(file, protocol, gpus, gpu.banks)?;
         let wires = wires(file, complex.as_ref())?;
-        let protocol = timed(file, protocol, time_bits, gpu.banks)?;
+        let mut protocol = timed(file, protocol, time_bits, gpu.banks)?;
+        if let Some(levels) = &levels {
+            protocol.parameters.lines = 1 << levels.lines_log2();
+            protocol.parameters.peer_transfer = levels.peer_transfer;
+        }
         file.finish()?;
         let Device { clock, arrays, units_per_array, dispatcher, compute_unit, .. } = gpu;
         let machine = Self {
@@ -279,25 +286,32 @@ fn wires(file: &mut File, complex: Option<&Complex>) -> Result<Wires, MachineErr
     Ok(Wires { dispatcher: wire(file, "wires.dispatcher")?, l1_l2: wire(file, "wires.l1_l2")?, l2_memory })
 }
 
+/// A lease must fit.
+const LEAST_TIME_BITS: usize = Parameters::LEAST_TIME_BITS as usize;
+
 /// The protocol with logical times of so many bits, where it has such.
-fn timed(file: &mut File, protocol: Roles, bits: Option<usize>, banks: Banks) -> Result<Roles, MachineError> {
-    if !protocol.timed {
-        let known = Roles::words().into_iter().filter(|(_, roles)| roles.timed).map(|(name, _)| name);
+fn timed(file: &mut File, mut protocol: Protocol, bits: Option<usize>, banks: Banks) -> Result<Protocol, MachineError> {
+    let by_time = |choice: &Protocol| choice.protocol.sees == Sees::ByTime;
+    if !by_time(&protocol) {
+        let known = Protocol::all().filter(by_time).map(|choice| choice.name);
         let others: Vec<&str> = known.collect();
         file.idle("memory.time_bits", &Because::value("protocol", protocol.name, &others));
         return Ok(protocol);
     }
     match bits {
         None => Ok(protocol),
-        Some(bits) if !(Roles::LEAST_TIME_BITS..=32).contains(&bits) => {
-            let reason = format!("logical times have {} to 32 bits: a lease must fit", Roles::LEAST_TIME_BITS);
+        Some(bits) if !(LEAST_TIME_BITS..=32).contains(&bits) => {
+            let reason = format!("logical times have {LEAST_TIME_BITS} to 32 bits: a lease must fit");
             Err(file.wrong("memory", Some("time_bits"), reason))
         }
-        Some(bits) if bits < 32 && protocol.name == "gtsc" && banks.count > 1 => {
+        Some(bits) if bits < 32 && protocol.protocol.name == "gtsc" && banks.count > 1 => {
             let reason =
                 "with several banks gtsc needs 32: each starts anew by itself, and a compute unit has one time for all";
             Err(file.wrong("memory", Some("time_bits"), reason))
         }
-        Some(bits) => Ok(protocol.with_time_bits(bits)),
+        Some(bits) => {
+            protocol.parameters.time_bits = bits as u32;
+            Ok(protocol)
+        }
     }
 }

@@ -131,7 +131,7 @@ impl Conductor {
             self.tell(Command::Play, usize::MAX).await;
             self.order(Access::Flush, mem::Scope::Device, usize::MAX).await;
             self.order(Access::Flush, mem::Scope::System, 1).await;
-            if self.boundary.homes_in_caches {
+            if self.boundary.flushes > 1 {
                 // A home may have flushed before a write of another GPU arrived there.
                 self.order(Access::Flush, mem::Scope::System, 1).await;
             }
@@ -140,7 +140,7 @@ impl Conductor {
             }
             if self.boundary.stale_copies {
                 // By logical time each compute unit has to hear that memory has changed.
-                let first = if self.boundary.timed { usize::MAX } else { 1 };
+                let first = if self.boundary.others_wrote == gpu::Forget::Everything { usize::MAX } else { 1 };
                 self.order(Access::Invalidate, mem::Scope::System, first).await;
             }
             self.order(Access::Invalidate, mem::Scope::Device, usize::MAX).await;

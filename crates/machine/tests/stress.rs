@@ -1,7 +1,8 @@
 //! Random accesses to few lines, by everybody at once.
 
 use engine::{Outcome, Run, Value};
-use machine::{Machine, Options, Stress, message_passing, protocols::Roles, stress};
+use machine::{Machine, Options, Stress, message_passing, stress};
+use protocol::catalogue::Choice;
 
 /// Caches of a few lines, queues of one or two places.
 const SMALL: &[&str] = &[
@@ -49,7 +50,7 @@ fn run_lines(base: &str, changes: &[&str], lines: u64, operations: u64, threads:
 #[test]
 fn every_read_is_right_on_every_protocol_with_the_smallest_caches_and_queues() {
     // MESI needs a CPU with the directory: see complex.rs.
-    for protocol in Roles::names().filter(|name| *name != "mesi") {
+    for protocol in Choice::all().map(|choice| choice.name).filter(|name| *name != "mesi") {
         for gpus in ["gpus=1", "gpus=2"] {
             let key = format!("protocol={protocol}");
             let base = base(protocol);
@@ -164,7 +165,7 @@ fn every_read_is_right_with_blocks_of_any_size_with_and_without_transfers_betwee
 
 #[test]
 fn every_read_is_right_where_a_cache_has_several_ports() {
-    for protocol in Roles::names().filter(|name| *name != "mesi") {
+    for protocol in Choice::all().map(|choice| choice.name).filter(|name| *name != "mesi") {
         let key = format!("protocol={protocol}");
         let run = run(base(protocol), &[&key, "gpu.units_per_array=2", "gpu.l1v.ports=2", "gpu.l2.ports=2"], 6_000, 1);
         assert_eq!(run.outcome, Outcome::Finished, "{protocol}");

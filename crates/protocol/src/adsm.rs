@@ -57,7 +57,7 @@ impl<const N: usize> Controller<N> for Host {
         self.0
     }
 
-    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use lazy::Event;
         let event = match msg.kind {
             Kind::Load => Event::Load,
@@ -120,7 +120,7 @@ impl<const N: usize> Controller<N> for Accelerator {
         &accelerator::TABLE
     }
 
-    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use accelerator::Event;
         let event = match msg.kind {
             Kind::Read => Event::Read,

@@ -1,7 +1,8 @@
-//! The protocols by name, each with the small systems it is checked on.
+//! The protocols by name: what a machine needs to be built with one, and the small systems it is checked on.
 
+use crate::roles::{BesideCpu, Boundary, Forget, Needs, Organisation, Parameters, Role, Seat, Seats, Sees, nowhere};
 use crate::{
-    Block, Controller, Kind, Line, Node, Table,
+    Block, Controller, Kind, Line, Node, Roster, Table,
     adsm::{self, Accelerator, Host},
     check::{BYTES, Ground, Limits, Member, Stage, System},
     gtsc, halcone, hmg,
@@ -11,7 +12,8 @@ use crate::{
     wb_l2::{self, WriteBackL2},
     wt_l2::{self, WriteThroughL2},
 };
-use mem::Bytes;
+use mem::{Bytes, LINE};
+use std::sync::Arc;
 
 /// A protocol.
 pub struct Protocol {
@@ -27,6 +29,55 @@ pub struct Protocol {
     pub larger: &'static [Setup],
     /// What it costs in bits beside tags and data, where a paper says so.
     pub storage: Option<fn() -> Vec<Storage>>,
+    /// Its controllers in a machine.
+    pub seats: Seats,
+    pub sees: Sees,
+    pub needs: Needs,
+    pub boundary: Boundary,
+    /// Other choices among its controllers that a machine can name. The same systems check them.
+    pub variants: &'static [Variant],
+}
+
+/// A protocol with some other controller, under a name of its own.
+pub struct Variant {
+    pub name: &'static str,
+    pub seats: Seats,
+}
+
+/// A protocol that a machine is built with.
+#[derive(Clone, Copy)]
+pub struct Choice {
+    pub name: &'static str,
+    pub protocol: &'static Protocol,
+    pub parameters: Parameters,
+    seats: Seats,
+}
+
+impl Choice {
+    /// The protocol, or the variant, of that name; `None` if there is none that a machine can have.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|choice| choice.name == name)
+    }
+
+    /// Everything that a machine can have.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let choices = ALL.iter().flat_map(|protocol| {
+            let choice = |name, seats| Self { name, protocol, parameters: Parameters::default(), seats };
+            let variants = protocol.variants.iter().map(move |variant| choice(variant.name, variant.seats));
+            std::iter::once(choice(protocol.name, protocol.seats)).chain(variants)
+        });
+        choices.filter(|choice| choice.has(Role::L1))
+    }
+
+    pub fn has(&self, role: Role) -> bool {
+        (self.seats)(role, &self.parameters).is_some()
+    }
+
+    /// The controller for a role; a bug in the machine's plan if there is none.
+    pub fn seat(&self, role: Role) -> Seat {
+        let seat = (self.seats)(role, &self.parameters);
+        seat.unwrap_or_else(|| panic!("a plan gives nobody of {} the role {role:?}", self.name))
+    }
 }
 
 /// Bits that hardware has to keep, as bytes.
@@ -56,6 +107,11 @@ pub static ALL: &[Protocol] = &[
         systems: &[Setup { name: "one-gpu", rounds: 1, build: vi }],
         larger: &[],
         storage: None,
+        seats: nowhere,
+        sees: Sees::UntilSynchronised,
+        needs: Needs { memory: &[Organisation::Host], cpu: BesideCpu::MustBeMember, peers: false },
+        boundary: Boundary::COHERENT,
+        variants: &[],
     },
     Protocol {
         name: "wb_nc",
@@ -72,6 +128,15 @@ pub static ALL: &[Protocol] = &[
         ],
         larger: &[],
         storage: None,
+        seats: |role, _| over_memory(role, WriteBackL2),
+        sees: Sees::UntilSynchronised,
+        needs: Needs {
+            memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
+            cpu: BesideCpu::Memory,
+            peers: false,
+        },
+        boundary: Boundary { stale_between_gpus: true, ..Boundary::COHERENT },
+        variants: &[],
     },
     Protocol {
         name: "wt_nc",
@@ -92,6 +157,15 @@ pub static ALL: &[Protocol] = &[
         ],
         larger: &[],
         storage: None,
+        seats: |role, _| over_memory(role, WriteThroughL2),
+        sees: Sees::UntilSynchronised,
+        needs: Needs {
+            memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
+            cpu: BesideCpu::Memory,
+            peers: false,
+        },
+        boundary: Boundary { stale_between_gpus: true, ..Boundary::COHERENT },
+        variants: &[],
     },
     Protocol {
         name: "mesi",
@@ -120,6 +194,15 @@ pub static ALL: &[Protocol] = &[
         ],
         larger: &[],
         storage: None,
+        seats: mesi::seats,
+        sees: Sees::Newest,
+        needs: Needs {
+            memory: &[Organisation::Shared, Organisation::Host],
+            cpu: BesideCpu::MustBeMember,
+            peers: false,
+        },
+        boundary: Boundary::COHERENT,
+        variants: &[],
     },
     Protocol {
         name: "nmoesi",
@@ -169,6 +252,11 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "three-gpus", rounds: 1, build: nmoesi::three_gpus },
         ],
         storage: Some(nmoesi::storage),
+        seats: nmoesi::seats,
+        sees: Sees::UntilSynchronised,
+        needs: Needs { memory: &[Organisation::Levels], cpu: BesideCpu::Member, peers: false },
+        boundary: Boundary::COHERENT,
+        variants: &[Variant { name: "nmoesi_wb", seats: nmoesi::seats_written_back }],
     },
     Protocol {
         name: "halcone",
@@ -188,6 +276,15 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "forget-two-lines", rounds: 1, build: |_, _| halcone::forget(2, 2) },
         ],
         storage: Some(halcone::storage),
+        seats: halcone::seats,
+        sees: Sees::ByTime,
+        needs: Needs {
+            memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
+            cpu: BesideCpu::Memory,
+            peers: false,
+        },
+        boundary: Boundary { others_wrote: Forget::Everything, ..Boundary::COHERENT },
+        variants: &[],
     },
     Protocol {
         name: "gtsc",
@@ -214,6 +311,15 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "one-gpu-two-lines", rounds: 1, build: |_, _| gtsc::one_gpu(2, 2) },
         ],
         storage: None,
+        seats: gtsc::seats,
+        sees: Sees::ByTime,
+        needs: Needs {
+            memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
+            cpu: BesideCpu::Memory,
+            peers: false,
+        },
+        boundary: Boundary { others_wrote: Forget::Everything, ..Boundary::COHERENT },
+        variants: &[],
     },
     Protocol {
         name: "hmg",
@@ -233,6 +339,11 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "one-gpu-two-lines", rounds: 1, build: |_, _| hmg::one_gpu(3, 2) },
         ],
         storage: None,
+        seats: |role, _| over_memory(role, hmg::HmgL2),
+        sees: Sees::UntilSynchronised,
+        needs: Needs { memory: &[Organisation::Local, Organisation::Shared], cpu: BesideCpu::Memory, peers: true },
+        boundary: Boundary { flushes: 2, ..Boundary::COHERENT },
+        variants: &[],
     },
     Protocol {
         name: "adsm",
@@ -259,6 +370,11 @@ pub static ALL: &[Protocol] = &[
         ],
         larger: &[],
         storage: None,
+        seats: nowhere,
+        sees: Sees::UntilSynchronised,
+        needs: Needs { memory: &[], cpu: BesideCpu::Memory, peers: false },
+        boundary: Boundary::COHERENT,
+        variants: &[],
     },
 ];
 
@@ -286,9 +402,19 @@ impl Protocol {
     }
 }
 
+/// First-level caches that are told nothing, over this second-level cache and plain memory.
+fn over_memory(role: Role, l2: impl Controller<LINE> + 'static) -> Option<Seat> {
+    Some(match role {
+        Role::L1 => Arc::new(ViL1),
+        Role::L2 => Arc::new(l2),
+        Role::Home => Arc::new(Memory),
+        _ => return None,
+    })
+}
+
 fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize, below: Vec<Node>) -> Member {
     let uses = vec![true; below.len()];
-    Member { name, controller, table, initial: Line::new(0), below, above: Node(0), core: None, uses }
+    Member { name, controller, table, initial: Line::new(0), below, above: Roster::NONE, core: None, uses }
 }
 
 fn node(number: usize) -> Node {

@@ -23,6 +23,8 @@ pub mod memory;
 pub mod mesi;
 mod message;
 pub mod nmoesi;
+pub mod roles;
+mod roster;
 mod sharers;
 mod stamps;
 mod step;
@@ -34,6 +36,7 @@ pub mod wt_l2;
 pub use capabilities::{Capabilities, Labels, absent};
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node, Row};
+pub use roster::Roster;
 pub use sharers::Sharers;
 pub use stamps::{FIRST, Stamp, Stamps};
 pub use step::{

@@ -16,7 +16,7 @@ impl<const N: usize> Controller<N> for Memory {
         &memory::TABLE
     }
 
-    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         match msg.kind {
             Kind::Read => Some(Event::Read as u8),
             Kind::Write => Some(Event::Write as u8),

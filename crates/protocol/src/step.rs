@@ -4,7 +4,7 @@
 //! delays, queues and picks victims. A [`Controller`] adds the two things a table can't say: which event a message is, given
 //! what is known of the line (every guard is an event), and what each action does to the line.
 
-use crate::{Block, Cell, Kind, Lane, Mask, Msg, Node, Sharers, Stamps, Table};
+use crate::{Block, Cell, Kind, Lane, Mask, Msg, Node, Roster, Sharers, Stamps, Table};
 use mem::{LineAddr, Scope};
 use std::{
     collections::VecDeque,
@@ -113,22 +113,23 @@ impl<const N: usize> Line<N> {
 
 /// Where a controller stands for one line: who it is, and whom it asks about this line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Place<'a> {
     pub me: Node,
     pub below: Node,
-    /// The first of those above; the others have the numbers that follow. A directory can have [`Sharers::MOST`].
-    pub above: Node,
+    /// Those above, as far as the controller keeps records of them: at most [`Sharers::MOST`].
+    pub above: &'a Roster,
 }
 
-impl Place {
+impl Place<'_> {
     /// For a controller that keeps no record of who is above it.
     pub const fn new(me: Node, below: Node) -> Self {
-        Self { me, below, above: Node(0) }
+        static NOBODY: Roster = Roster::NONE;
+        Self { me, below, above: &NOBODY }
     }
 
     /// The set with just this one of those above; of anybody else, nobody.
-    pub const fn sharer(&self, node: Node) -> Sharers {
-        Sharers::one(node.0.wrapping_sub(self.above.0))
+    pub fn sharer(&self, node: Node) -> Sharers {
+        self.above.sharer(node)
     }
 }
 
@@ -142,11 +143,11 @@ pub enum Step<const N: usize> {
 }
 
 /// The meaning of a table's labels.
-pub trait Controller<const N: usize>: Sync {
+pub trait Controller<const N: usize>: Send + Sync {
     fn table(&self) -> &'static Table;
 
     /// Which event this message is to this line; `None` if the protocol has no such message here.
-    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8>;
+    fn classify(&self, place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8>;
 
     /// Whether the line holds what its state says: a valid line its bytes, a fetching one somebody who waits.
     fn fits(&self, line: &Line<N>) -> bool;
@@ -201,7 +202,7 @@ pub trait Controller<const N: usize>: Sync {
     }
 
     /// What those above may do to the line, as far as a directory knows; `None` if it keeps no record.
-    fn granted(&self, _: Place, _: &Line<N>) -> Option<Granted> {
+    fn granted(&self, _: Place<'_>, _: &Line<N>) -> Option<Granted> {
         None
     }
 
@@ -216,7 +217,7 @@ pub trait Controller<const N: usize>: Sync {
 
 /// What an action works on.
 pub struct Work<'a, const N: usize> {
-    pub place: Place,
+    pub place: Place<'a>,
     pub line: &'a mut Line<N>,
     pub msg: &'a Msg<N>,
     sends: &'a mut Vec<Msg<N>>,
@@ -343,7 +344,7 @@ fn told(history: &[Past]) -> String {
 pub fn look<'t, const N: usize>(
     controller: &dyn Controller<N>,
     table: &'t Table,
-    place: Place,
+    place: Place<'_>,
     line: &Line<N>,
     msg: &Msg<N>,
 ) -> Option<(u8, &'t Cell)> {
@@ -355,7 +356,7 @@ pub fn look<'t, const N: usize>(
 pub fn step<const N: usize>(
     controller: &dyn Controller<N>,
     table: &Table,
-    place: Place,
+    place: Place<'_>,
     line: &mut Line<N>,
     msg: &Msg<N>,
     log: &mut impl Witness,
@@ -372,7 +373,7 @@ pub fn step<const N: usize>(
 pub fn perform<const N: usize>(
     controller: &dyn Controller<N>,
     table: &Table,
-    place: Place,
+    place: Place<'_>,
     line: &mut Line<N>,
     msg: &Msg<N>,
     met: Option<(u8, &Cell)>,

@@ -31,7 +31,7 @@ impl<const N: usize> Controller<N> for ViL1 {
         &[Scope::Group, Scope::System]
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Load if msg.scope > Scope::Group => Event::LoadPast,
             Kind::Load => Event::Load,

@@ -27,7 +27,7 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
         &wb::TABLE
     }
 
-    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Read => Event::Read,
             Kind::Write => Event::Write,

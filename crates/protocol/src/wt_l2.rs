@@ -22,7 +22,7 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
         &wt::TABLE
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Read => Event::Read,
             Kind::Write if line.in_flight.and(msg.data.mask()).is_empty() => Event::Write,

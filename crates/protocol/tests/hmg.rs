@@ -2,20 +2,22 @@
 
 use mem::{LineAddr, Scope};
 use protocol::{
-    Block, Cell, Controller, Kind, Line, Log, Msg, Node, Place, Sharers, Step,
+    Block, Cell, Controller, Kind, Line, Log, Msg, Node, Place, Roster, Sharers, Step,
     catalogue::find,
     check::{Limits, Network, System, check},
     hmg::{HmgL2, hmg_l2},
     step,
     vi_l1::{ViL1, l1},
 };
+use std::sync::LazyLock;
 
 /// Two GPUs: L1s 0 and 1, L2s 2 and 3, memory 4.
-static L2: HmgL2 = HmgL2 { l2s: 2 };
-const HOME: Place = Place { me: Node(2), below: Node(4), above: Node(2) };
-const AWAY: Place = Place { me: Node(3), below: Node(2), above: Node(2) };
+static L2: HmgL2 = HmgL2;
+static L2S: LazyLock<Roster> = LazyLock::new(|| Roster::row(Node(2), 2));
+static HOME: LazyLock<Place<'_>> = LazyLock::new(|| Place { me: Node(2), below: Node(4), above: &L2S });
+static AWAY: LazyLock<Place<'_>> = LazyLock::new(|| Place { me: Node(3), below: Node(2), above: &L2S });
 
-fn sent(controller: &dyn Controller<2>, place: Place, line: &mut Line<2>, msg: Msg<2>) -> Vec<Msg<2>> {
+fn sent(controller: &dyn Controller<2>, place: Place<'_>, line: &mut Line<2>, msg: Msg<2>) -> Vec<Msg<2>> {
     let table = controller.table();
     match step(controller, table, place, line, &msg, &mut Log::new(table, 4)).unwrap() {
         Step::Sends(sends) => sends,
@@ -38,19 +40,19 @@ fn kinds(sends: &[Msg<2>]) -> Vec<(Kind, Node)> {
 #[test]
 fn a_home_tells_the_holders_of_a_line_and_does_not_wait_for_them() {
     let mut line = held(hmg_l2::State::V);
-    sent(&L2, HOME, &mut line, msg(3, 2, Kind::Read, Block::EMPTY));
+    sent(&L2, *HOME, &mut line, msg(3, 2, Kind::Read, Block::EMPTY));
     assert_eq!(line.sharers, Sharers::one(1));
-    let sends = sent(&L2, HOME, &mut line, msg(0, 2, Kind::Write, Block::one(0, 1)));
+    let sends = sent(&L2, *HOME, &mut line, msg(0, 2, Kind::Write, Block::one(0, 1)));
     assert_eq!(kinds(&sends), [(Kind::Ack, Node(0)), (Kind::Inval, Node(3))]);
     assert_eq!(line.sharers, Sharers::NONE);
-    let again = sent(&L2, HOME, &mut line, msg(0, 2, Kind::Read, Block::EMPTY));
+    let again = sent(&L2, *HOME, &mut line, msg(0, 2, Kind::Read, Block::EMPTY));
     assert_eq!(kinds(&again), [(Kind::Data, Node(0))], "nobody waits for answers");
 }
 
 #[test]
 fn whoever_writes_keeps_its_copy() {
     let mut line = Line { sharers: Sharers::one(1), ..held(hmg_l2::State::V) };
-    let sends = sent(&L2, HOME, &mut line, msg(3, 2, Kind::Write, Block::one(0, 1)));
+    let sends = sent(&L2, *HOME, &mut line, msg(3, 2, Kind::Write, Block::one(0, 1)));
     assert_eq!(kinds(&sends), [(Kind::Ack, Node(3))]);
     assert_eq!(line.sharers, Sharers::one(1));
 }
@@ -58,7 +60,7 @@ fn whoever_writes_keeps_its_copy() {
 #[test]
 fn a_home_that_gives_a_line_up_has_its_copies_forgotten() {
     let mut line = Line { sharers: Sharers::one(1), ..held(hmg_l2::State::V) };
-    let sends = sent(&L2, HOME, &mut line, msg(2, 2, Kind::Evict, Block::EMPTY));
+    let sends = sent(&L2, *HOME, &mut line, msg(2, 2, Kind::Evict, Block::EMPTY));
     assert_eq!(kinds(&sends), [(Kind::Inval, Node(3))]);
     assert_eq!(line, Line::new(hmg_l2::State::I as u8));
 }
@@ -73,7 +75,7 @@ fn a_load_goes_as_far_as_its_scope_says() {
     for (scope, expected) in [(Scope::Device, (Kind::Data, Node(1))), (Scope::System, (Kind::Read, Node(2)))] {
         let read = sent(&ViL1, place, &mut l1_held.clone(), load(scope));
         assert_eq!(kinds(&read), [(Kind::Read, Node(3))], "{scope:?}");
-        let answer = sent(&L2, AWAY, &mut held(hmg_l2::State::A), read[0]);
+        let answer = sent(&L2, *AWAY, &mut held(hmg_l2::State::A), read[0]);
         assert_eq!(kinds(&answer), [expected], "{scope:?}");
     }
 }

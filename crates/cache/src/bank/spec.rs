@@ -1,18 +1,19 @@
 //! What a bank is made of, and whom it asks.
 
 use crate::array::Shape;
-use mem::{Interleave, LINE};
-use protocol::{Controller, Node};
+use mem::Interleave;
+use protocol::{Node, Roster, roles::Seat};
+use std::sync::Arc;
 
 /// What a bank is made of.
 #[derive(Clone)]
 pub struct BankSpec {
-    pub controller: &'static dyn Controller<LINE>,
+    pub controller: Seat,
     pub me: Node,
     /// Whom it asks about a line.
     pub below: Interleave<Node>,
-    /// The first of those above; the others have the numbers that follow.
-    pub above: Node,
+    /// Those above, where the controller keeps records of them.
+    pub above: Arc<Roster>,
     pub shape: Shape,
     /// How many lines may have something under way.
     pub mshrs: usize,

@@ -5,16 +5,19 @@
 //! with its block, in the order of [`Row`](protocol::Row): what others want back comes before orders and requests, which may wait for it. A block that is not
 //! here needs a way; if all are taken one has to go first.
 
-use super::bytes::Bytes;
+use super::{LevelSpec, bytes::Bytes};
 use crate::{
     Store,
     room::{Room, RoomSpec},
 };
 use interconnect::Reporter;
 use mem::{Block, LINE, LineAddr, PhysAddr, Seen, Share, WaitingRoom};
-use protocol::{Cell, Controller, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Table, look, perform};
+use protocol::{Cell, Impossible, Kind, Lane, Line, Log, Msg, Node, Place, Roster, Table, look, perform, roles::Seat};
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 /// Whose memory it is.
 pub enum Extent {
@@ -35,12 +38,14 @@ pub struct Access {
 }
 
 pub struct Directory {
-    controller: &'static dyn Controller<LINE>,
+    controller: Seat,
     table: &'static Table,
-    place: Place,
+    me: Node,
+    below: Node,
+    above: Arc<Roster>,
     /// The store behind it, and what it is called.
-    store: &'static dyn Controller<LINE>,
-    store_place: Place,
+    store: Seat,
+    store_place: Place<'static>,
     /// For each state, whether nothing is under way in it.
     at_rest: Vec<bool>,
     /// Bytes of a block.
@@ -74,28 +79,23 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// `store` is the table of the bytes behind the directory; its number is the next after the directory's. `history`: how many
-    /// steps are kept to be told if the protocol turns out to have a hole.
-    pub fn new(
-        controller: &'static dyn Controller<LINE>,
-        store: &'static dyn Controller<LINE>,
-        place: Place,
-        extent: Extent,
-        history: usize,
-    ) -> Self {
-        let table = controller.table();
+    pub fn new(spec: &LevelSpec, extent: Extent) -> Self {
+        let &LevelSpec { ref directory, ref store, me, below, ref above, history, .. } = spec;
+        let (table, lines) = (directory.table(), directory.lines());
         let (bytes, room) = match extent {
             Extent::Cache(spec) => (Bytes::Some(FxHashMap::default()), Some(Room::new(spec))),
             Extent::All(share, store) => (Bytes::All(share, store, FxHashMap::default()), None),
         };
         Self {
-            controller,
+            controller: Arc::clone(directory),
             table,
-            place,
-            store,
-            store_place: Place::new(Node(place.me.0 + 1), place.me),
+            me,
+            below,
+            above: Arc::clone(above),
+            store: Arc::clone(store),
+            store_place: Place::new(Node(me.0 + 1), me),
             at_rest: (0..table.states.len() as u8).map(|state| table.at_rest(state)).collect(),
-            block: (controller.lines() * LINE) as u64,
+            block: (lines * LINE) as u64,
             nothing: Line::new(table.initial()),
             known: FxHashMap::default(),
             bytes,
@@ -201,14 +201,15 @@ impl Directory {
     }
 
     fn order(&self, kind: Kind, block: LineAddr) -> Msg<LINE> {
-        Msg::new(self.place.me, self.place.me, kind, block, Block::EMPTY)
+        Msg::new(self.me, self.me, kind, block, Block::EMPTY)
     }
 
     /// Shows a message to its block, if nothing is in the way; says whether it was taken.
     fn attempt(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         let block = self.block_of(msg.line);
         let mut line = *self.line(block);
-        let met = look(self.controller, self.table, self.place, &line, msg);
+        let place = Place { me: self.me, below: self.below, above: &self.above };
+        let met = look(&*self.controller, self.table, place, &line, msg);
         if let Some((_, Cell::Go(next, _))) = met
             && *next != self.nothing.state
             && !self.known.contains_key(&block)
@@ -218,7 +219,8 @@ impl Directory {
         }
         let before = line.state;
         let mut sends = std::mem::take(&mut self.sends);
-        if !perform(self.controller, self.table, self.place, &mut line, msg, met, &mut self.log, &mut sends)? {
+        let place = Place { me: self.me, below: self.below, above: &self.above };
+        if !perform(&*self.controller, self.table, place, &mut line, msg, met, &mut self.log, &mut sends)? {
             self.sends = sends;
             return Ok(false);
         }
@@ -232,7 +234,7 @@ impl Directory {
         for send in sends.drain(..) {
             if send.to == self.store_place.me {
                 self.obey(&send)?;
-            } else if send.to != self.place.me {
+            } else if send.to != self.me {
                 if send.lane() != Lane::Reply {
                     self.asked.entry(block).or_default().push(send.to);
                 }
@@ -250,7 +252,7 @@ impl Directory {
     fn obey(&mut self, command: &Msg<LINE>) -> Result<(), Box<Impossible>> {
         let mut line = self.bytes.line(command.line);
         let before = line;
-        let (controller, table, place) = (self.store, self.store.table(), self.store_place);
+        let (controller, table, place) = (&*self.store, self.store.table(), self.store_place);
         let met = look(controller, table, place, &line, command);
         let mut sends = Vec::new();
         perform(controller, table, place, &mut line, command, met, &mut self.store_log, &mut sends)?;

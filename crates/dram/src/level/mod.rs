@@ -15,16 +15,18 @@ use crate::{dram::Dram, memory};
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane, name_of};
 use mem::{Block, LINE};
-use protocol::{Controller, Impossible, Kind, Msg, Node, Place};
-use std::rc::Rc;
+use protocol::{Impossible, Kind, Msg, Node, Roster, roles::Seat};
+use std::{rc::Rc, sync::Arc};
 
 /// What a level is made of.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct LevelSpec {
-    pub directory: &'static dyn Controller<LINE>,
-    pub store: &'static dyn Controller<LINE>,
-    /// The first of those above has the number that `above` says; the store has the next after `me`.
-    pub place: Place,
+    pub directory: Seat,
+    pub store: Seat,
+    /// The directory's node; the store's is the next.
+    pub me: Node,
+    pub below: Node,
+    pub above: Arc<Roster>,
     pub timing: memory::Timing,
     /// How many steps of the protocol are kept, to be told if it turns out to have a hole.
     pub history: usize,
@@ -66,8 +68,8 @@ impl Level {
         };
         let unanswered = Pending::default();
         Self {
-            me: spec.place.me,
-            directory: Directory::new(spec.directory, spec.store, spec.place, extent, spec.history),
+            me: spec.me,
+            directory: Directory::new(&spec, extent),
             pace,
             dram,
             turns: RoundRobin::new(neighbours.from.len()),

@@ -76,7 +76,7 @@ impl<'a> Builder<'a> {
             stores,
             stress,
             agents,
-            view: plan.cores.map(CoresView::new),
+            view: plan.cores.clone().map(CoresView::new),
             translators: Translators::default(),
             dispatchers: Vec::new(),
             flushed: Rc::default(),
@@ -234,7 +234,7 @@ impl<'a> Builder<'a> {
         let side = self.side(id);
         let extent = plan.extent.with(|channel| self.stores[channel].clone());
         let reported = !self.plan.element(id).reports.is_empty();
-        let level = Level::new(plan.spec, extent, side, scope);
+        let level = Level::new(plan.spec.clone(), extent, side, scope);
         let level = level.checked_by(if reported { self.reporter(id, 0, scope) } else { None });
         scope.serve("control", |cx| level.run(cx));
     }

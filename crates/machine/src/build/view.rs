@@ -9,7 +9,7 @@ use crate::{plan, program::Software};
 use cache::{LineWatcher, Watcher};
 use mem::{LINE, LineAddr};
 use os::memory::{Look, Sight};
-use protocol::{Controller, Kind, Line, Msg, Place, Sharers, mesi::directory};
+use protocol::{Controller, Kind, Line, Msg, Node, Place, Roster, Sharers, mesi::directory};
 use rustc_hash::FxHashSet;
 use std::{
     cell::{OnceCell, RefCell},
@@ -24,15 +24,17 @@ pub struct CoresView {
     /// Lines that the last-level cache knows of, where the GPU writes to memory past it.
     held: Option<RefCell<FxHashSet<LineAddr>>>,
     /// Where a directory stands, and the GPU's caches among those it knows.
-    place: Place,
+    me: Node,
+    below: Node,
+    above: Roster,
     gpus: Sharers,
 }
 
 impl CoresView {
     pub fn new(plan: plan::CoresView) -> Rc<Self> {
-        let plan::CoresView { place, gpus, past } = plan;
+        let plan::CoresView { me, below, above, gpus, past } = plan;
         let held = past.then(RefCell::default);
-        Rc::new(Self { away: Rc::default(), software: OnceCell::new(), held, place, gpus })
+        Rc::new(Self { away: Rc::default(), software: OnceCell::new(), held, me, below, above, gpus })
     }
 
     /// From now on there is somebody to see.
@@ -74,7 +76,8 @@ impl CoresView {
                 view.holds(held, msg, line);
                 return;
             }
-            let granted = Controller::<LINE>::granted(&directory::L3, view.place, line);
+            let place = Place { me: view.me, below: view.below, above: &view.above };
+            let granted = Controller::<LINE>::granted(&directory::L3, place, line);
             let writers = granted.map_or(Sharers::NONE, |granted| granted.writers);
             if writers.meets(view.gpus) {
                 view.away.borrow_mut().insert(msg.line);

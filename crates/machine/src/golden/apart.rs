@@ -9,8 +9,8 @@
 //! is no fault of the machine.
 
 use super::{Mismatch, Values, differing, line_of, stale::Stale, write};
-use crate::plan::Sees;
 use mem::{Block, Frames, LINE, LineAddr, Mask, Observer, PhysAddr, Seen};
+use protocol::roles::Sees;
 use rustc_hash::FxHashMap;
 
 /// Who the CPU is to GPUs that may hold stale copies.

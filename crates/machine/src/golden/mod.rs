@@ -13,10 +13,10 @@ mod timed;
 
 pub use apart::Side;
 
-use crate::plan::Sees;
 use apart::Apart;
 use engine::{Auditor, Entry, Time};
 use mem::{Block, Frames, LINE, LineAddr, Observation, PhysAddr, Seen, Stamp};
+use protocol::roles::Sees;
 use stale::Stale;
 use std::sync::{Arc, Mutex, PoisonError};
 use timed::Timed;

@@ -24,23 +24,24 @@ use crate::{
     translation::{GpuMmu, Pages},
 };
 use cache::Acquire;
-use dram::{Beside, MemorySpec};
+use dram::{Beside, MemorySpec, RoomSpec};
 use engine::{Cycles, Hertz, PortSpec};
 use gpu::Forget;
 use interconnect::{NetworkSpec, Topology};
 use mem::Interleave;
 use protocol::{
-    Node, Place, Sharers,
-    memory::Memory as Plain,
-    mesi::{
-        directory,
-        l1::{L1D, L1I},
-        l2::L2,
-    },
+    Node, Roster, Sharers, mesi,
+    roles::{Parameters, Role, Seat, Sees},
 };
+use std::sync::Arc;
 
 /// How long it takes testers, who have no tables, to find a page.
 const UNTOLD: Cycles = Cycles(40);
+
+/// A controller of the CPU's protocol.
+fn of_cpu(role: Role) -> Seat {
+    mesi::seats(role, &Parameters::default()).expect("it has one in every place of a CPU")
+}
 
 /// The partition of the complex.
 const PART: usize = 0;
@@ -133,9 +134,10 @@ impl Lowering<'_> {
     /// How cores see memory.
     fn view(&self, cpu: &Complex) -> CoresView {
         let numbers = self.numbers;
-        let place = Place { me: numbers.l3(0), below: numbers.memory(0), above: numbers.core_l2(0) };
-        let gpus = numbers.gpu_l2s().into_iter().map(|node| place.sharer(node)).fold(Sharers::NONE, Sharers::or);
-        CoresView { place, gpus, past: cpu.join == Join::Memory }
+        let above = Roster::row(numbers.core_l2(0), Sharers::MOST);
+        let gpus = numbers.gpu_l2s().into_iter().map(|node| above.sharer(node)).fold(Sharers::NONE, Sharers::or);
+        let (me, below) = (numbers.l3(0), numbers.memory(0));
+        CoresView { me, below, above, gpus, past: cpu.join == Join::Memory }
     }
 
     fn cache_mut(&mut self, id: Id) -> &mut CachePlan {
@@ -161,7 +163,7 @@ impl Lowering<'_> {
         self.plan.report(l1d, format!("cpu.core{core}.l1d"), Some(Side::Cpu));
         let below = Interleave::One(self.numbers.core_l2(core));
         let me = self.numbers.code(core);
-        let spec = cache_spec(spec_of(&cpu.l1i, &L1I, me, below, me), cpu.l1i.ports);
+        let spec = cache_spec(spec_of(&cpu.l1i, of_cpu(Role::CoreCode), me, below, Roster::NONE), cpu.l1i.ports);
         let plan = CachePlan { spec, section: "cpu.l1i", first_level: true, view: None, speaks_to: None };
         let l1i = self.plan.add(own.clone().and("l1i"), place, Some(me), What::Cache(Box::new(plan)));
         self.plan.report(l1i, format!("cpu.core{core}.l1i"), Some(Side::Cpu));
@@ -173,7 +175,7 @@ impl Lowering<'_> {
     fn private(&mut self, number: usize, path: Path, of: (&'static str, CacheSpec), place: (usize, usize)) -> Id {
         let (section, of) = of;
         let (me, below) = (self.numbers.l1d(number), Interleave::One(self.numbers.core_l2(number)));
-        let spec = cache_spec(spec_of(&of, &L1D, me, below, me), of.ports);
+        let spec = cache_spec(spec_of(&of, of_cpu(Role::CoreData), me, below, Roster::NONE), of.ports);
         let plan = CachePlan { spec, section, first_level: true, view: None, speaks_to: None };
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
     }
@@ -184,7 +186,10 @@ impl Lowering<'_> {
         let me = self.numbers.core_l2(number);
         let complex = self.machine.complex.as_ref().expect("only a complex has such caches");
         let slices = complex.slices().deal(|slice| self.numbers.l3(slice));
-        let spec = cache_spec(spec_of(&of, &L2, me, slices, self.numbers.l1d(number)), of.ports);
+        let spec = cache_spec(
+            spec_of(&of, of_cpu(Role::CoreL2), me, slices, Roster::row(self.numbers.l1d(number), 2)),
+            of.ports,
+        );
         let plan = CachePlan { spec, section, first_level: false, view: Some(View::Arrivals), speaks_to: None };
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
     }
@@ -228,7 +233,8 @@ impl Lowering<'_> {
     fn slice(&mut self, cpu: &Complex, slice: usize, clocks: Clocks) -> Id {
         let me = self.numbers.l3(slice);
         let homes = cpu.channels.deal(|channel| self.numbers.memory(channel));
-        let bank = spec_of(&cpu.l3, &directory::L3, me, homes, self.numbers.core_l2(0));
+        let above = Roster::row(self.numbers.core_l2(0), Sharers::MOST);
+        let bank = spec_of(&cpu.l3, of_cpu(Role::LastLevel), me, homes, above);
         let spec =
             cache::CacheSpec { acquire: Acquire::Recall, lifts_requests: true, ..cache_spec(bank, cpu.l3.ports) };
         let plan =
@@ -282,9 +288,9 @@ impl Lowering<'_> {
         let front_end = InsideSpec {
             wavefronts: self.machine.wavefronts(),
             coherent: cpu.join == Join::LastLevel && cpu.shared,
-            forget: if self.meets_another_protocol() { boundary.forget() } else { Forget::Nothing },
+            forget: if self.meets_another_protocol() { boundary.others_wrote } else { Forget::Nothing },
             flush_before: cpu.flushes(),
-            gpu_flushes: boundary.flushes(self.machine.gpus),
+            gpu_flushes: boundary.flushes.into(),
             flush_after: cpu.flushes() && cpu.join == Join::LastLevel,
         };
         let plan =
@@ -318,10 +324,10 @@ impl Lowering<'_> {
         let (machine, numbers) = (self.machine, self.numbers);
         let (me, gpus) = (numbers.memory(channel), numbers.gpu_l2s());
         let apart = cpu.join == Join::Memory;
-        let of_cpu = MemorySpec {
-            controller: &Plain,
+        let plain = MemorySpec {
+            controller: of_cpu(Role::Home),
             me,
-            above: numbers.core_l2(0),
+            above: Arc::default(),
             beside: None,
             watch_first: false,
             share: cpu.channels.share(channel),
@@ -329,19 +335,20 @@ impl Lowering<'_> {
             room: None,
             history: HISTORY,
         };
-        let (slices, count) = (cpu.slices as u16, gpus.len() as u16);
         let spec = if !apart {
-            of_cpu
+            plain
         } else if self.meets_another_protocol() {
-            let beside = Some(Beside { controller: &Plain, first: numbers.l3(0), count: slices });
-            let (controller, room) = (machine.protocol.home, machine.tsu);
-            MemorySpec { controller, above: gpus[0], beside, watch_first: true, room, ..of_cpu }
+            let members = Arc::new(Roster::row(numbers.l3(0), cpu.slices));
+            let beside = Some(Beside { controller: of_cpu(Role::Home), members });
+            let controller = machine.protocol.seat(Role::Home);
+            let room = machine.tsu.map(|room| RoomSpec { share: cpu.channels.share(channel), ..room });
+            MemorySpec { controller, above: Arc::new(Roster::new(gpus)), beside, watch_first: true, room, ..plain }
         } else {
-            let beside = Some(Beside { controller: &directory::MC, first: gpus[0], count });
-            MemorySpec { beside, ..of_cpu }
+            let members = Arc::new(Roster::new(gpus));
+            MemorySpec { beside: Some(Beside { controller: of_cpu(Role::Directory), members }), ..plain }
         };
         let speaks_to = numbers.slices_and_gpu_l2s();
-        let timed = machine.protocol.timed;
+        let timed = machine.protocol.protocol.sees == Sees::ByTime;
         let plan = MemoryPlan { spec, channel, timed, watched: true, speaks_to: Some(speaks_to) };
         let place = (clocks.memory, PART);
         let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));

@@ -1,7 +1,7 @@
 //! Who keeps each other's caches coherent, and what those who read are promised.
 
 use crate::{complex::Join, golden::Image, spec::Machine};
-use cache::Acquire;
+use protocol::roles::Sees;
 
 /// Caches that one protocol keeps coherent, as far as it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,21 +21,11 @@ pub enum Members {
     Gpus,
 }
 
-/// What a read returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sees {
-    /// What was written last.
-    Newest,
-    /// What was written last in logical time.
-    ByTime,
-    /// What was written last before the last synchronisation, or something newer.
-    UntilSynchronised,
-}
-
 impl Domain {
     /// The domains of a machine: one, or the CPU's and the GPUs', which meet in memory.
     pub fn all(machine: &Machine) -> Vec<Self> {
-        let gpus = Self { protocol: machine.protocol.name, members: Members::Gpus, sees: sees(machine) };
+        let gpus =
+            Self { protocol: machine.protocol.name, members: Members::Gpus, sees: machine.protocol.protocol.sees };
         match &machine.complex {
             None => vec![gpus],
             Some(complex) if complex.join == Join::LastLevel => {
@@ -56,14 +46,5 @@ impl Domain {
             [_, gpus, ..] => Image::apart(sides, gpus.sees, several_gpus),
             [] => unreachable!("a machine has caches"),
         }
-    }
-}
-
-/// What GPUs are promised among themselves.
-fn sees(machine: &Machine) -> Sees {
-    match machine.protocol.acquire {
-        _ if machine.protocol.timed => Sees::ByTime,
-        Acquire::Coherent => Sees::Newest,
-        _ => Sees::UntilSynchronised,
     }
 }

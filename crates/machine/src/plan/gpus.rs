@@ -12,11 +12,11 @@ use super::{
     CachePlan, EdgeId, Freight, Id, MmuPlan, Path, Relay, TesterPlan, UnitPlan, What, Wire,
     lower::{Lowering, Population, ports, spec_of},
 };
-use crate::{golden::Side, protocols::L2, spec::CacheSpec, stress::Port, translation::GpuMmu};
+use crate::{golden::Side, protocols, spec::CacheSpec, stress::Port, translation::GpuMmu};
 use cache::{Acquire, Atomics};
 use engine::{Cycles, PortSpec};
-use mem::{Interleave, LINE, Stride};
-use protocol::{Controller, Node};
+use mem::{Interleave, Stride};
+use protocol::{Node, Roster, Sharers, roles::Role};
 
 /// HMG deals the homes of lines over GPUs by pages.
 const HOME: Stride = Stride::of(4096);
@@ -108,12 +108,13 @@ impl Lowering<'_> {
         let gpu = path.names().next().and_then(|(_, number)| number).unwrap_or_default();
         let of = self.cache_of(section);
         let below = machine.banks.deal(|bank| self.numbers.l2(gpu, bank));
-        let bank = spec_of(&of, roles.l1, me, below, self.numbers.unit(0, 0));
-        let atomics = if roles.atomics == Atomics::Owned { Atomics::Owned } else { Atomics::Below };
+        let bank = spec_of(&of, roles.seat(Role::L1), me, below, Roster::NONE);
+        let owned = protocols::atomics(&roles) == Atomics::Owned;
+        let atomics = if owned { Atomics::Owned } else { Atomics::Below };
         let spec = cache::CacheSpec {
-            acquire: roles.acquire,
+            acquire: protocols::acquire(&roles),
             atomics,
-            claims: roles.levels.is_some(),
+            claims: roles.has(Role::GpuMemory),
             ..super::lower::cache_spec(bank, of.ports)
         };
         let name = path.to_string();
@@ -141,28 +142,31 @@ impl Lowering<'_> {
             self.homes_of_gpus(bank)
         };
         let gpus = machine.gpus;
-        let (controller, below, above): (&'static dyn Controller<LINE>, _, _) = match roles.l2 {
-            L2::Alone(controller) => (controller, own, numbers.l1v(gpu, 0)),
+        let peers = roles.protocol.needs.peers;
+        let (below, above) = match peers {
+            false => (own, Roster::row(numbers.l1v(gpu, 0), Sharers::MOST)),
             // A line's home is in turn each GPU's.
-            L2::Peers(controllers) => {
+            true => {
                 let home = |other| if other == gpu { own.clone() } else { Interleave::One(numbers.l2(other, bank)) };
                 let homes = match gpus {
                     1 => own,
                     _ => Interleave::Deal { stride: HOME, over: (0..gpus).map(home).collect() },
                 };
-                (&controllers[gpus * machine.banks.count], homes, numbers.l2(0, 0))
+                (homes, Roster::row(numbers.l2(0, 0), gpus * machine.banks.count))
             }
         };
         let acquire = match machine.levels {
             Some(_) => Acquire::PassOn,
             None => self.acquire_of_gpus(),
         };
-        let mut of = spec_of(&machine.l2, controller, me, below, above);
-        let peers = matches!(roles.l2, L2::Peers(_));
+        let mut of = spec_of(&machine.l2, roles.seat(Role::L2), me, below, above);
         // In the order in which the wires to them are declared.
         of.peers = (0..gpus).filter(|other| peers && *other != gpu).map(|other| numbers.l2(other, bank)).collect();
-        let spec =
-            cache::CacheSpec { atomics: roles.atomics, acquire, ..super::lower::cache_spec(of, machine.l2.ports) };
+        let spec = cache::CacheSpec {
+            atomics: protocols::atomics(&roles),
+            acquire,
+            ..super::lower::cache_spec(of, machine.l2.ports)
+        };
         // The network of a CPU leads to more.
         let speaks_to = self.meets_another_protocol().then(|| {
             let above = (0..machine.arrays).flat_map(|array| numbers.array(gpu, array));
@@ -179,7 +183,7 @@ impl Lowering<'_> {
 
     /// The links between second-level caches of different GPUs: of each, to those of the same bank.
     pub(super) fn connect_peers(&mut self, gpus: &[Gpu]) {
-        if matches!(self.machine.protocol.l2, L2::Alone(_)) {
+        if !self.machine.protocol.protocol.needs.peers {
             return;
         }
         let wire = Wire::Link(self.machine.wires.l2_memory);

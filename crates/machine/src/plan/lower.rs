@@ -3,13 +3,17 @@
 use super::{Boundary, Domain, Freight, Id, Path, Plan, Way, What, Wire, gpus::Gpu, numbers::Numbers};
 use crate::{
     complex::Join,
-    protocols::L2,
+    protocols,
     spec::{CacheSpec, Machine},
 };
 use cache::{Acquire, Atomics, BankSpec};
 use engine::PortSpec;
-use mem::{Interleave, LINE};
-use protocol::{Controller, Node};
+use mem::Interleave;
+use protocol::{
+    Node, Roster,
+    roles::{self, BesideCpu, Seat},
+};
+use std::sync::Arc;
 
 /// How many steps of a protocol an element keeps, to tell them if something is wrong.
 pub(super) const HISTORY: usize = 32;
@@ -115,16 +119,18 @@ impl Lowering<'_> {
     /// What has to be done around kernels.
     pub(super) fn boundary(&self) -> Boundary {
         let Machine { gpus, protocol, .. } = *self.machine;
-        Boundary {
-            stale_copies: gpus > 1 && !protocol.coherent || self.meets_another_protocol(),
-            homes_in_caches: gpus > 1 && matches!(protocol.l2, L2::Peers(_)),
-            timed: protocol.timed,
-        }
+        let of_protocol = protocol.protocol.boundary;
+        let stale_copies = gpus > 1 && of_protocol.stale_between_gpus || self.meets_another_protocol();
+        let others_wrote = match of_protocol.others_wrote {
+            roles::Forget::Everything => gpu::Forget::Everything,
+            roles::Forget::Shared => gpu::Forget::Shared,
+        };
+        Boundary { stale_copies, others_wrote, flushes: if gpus == 1 { 0 } else { of_protocol.flushes } }
     }
 
     /// Whether a CPU keeps its caches coherent by another protocol than GPUs, and meets these in memory.
     pub(super) fn meets_another_protocol(&self) -> bool {
-        self.machine.complex.is_some() && self.machine.protocol.acquire != Acquire::Coherent
+        self.machine.complex.is_some() && self.machine.protocol.protocol.needs.cpu == BesideCpu::Memory
     }
 
     pub(super) fn dispatcher(&mut self, gpu: usize) -> Id {
@@ -145,7 +151,7 @@ impl Lowering<'_> {
 
     /// What an acquire does in the second-level caches of GPUs.
     pub(super) fn acquire_of_gpus(&self) -> Acquire {
-        match (&self.machine.complex, self.machine.protocol.acquire) {
+        match (&self.machine.complex, protocols::acquire(&self.machine.protocol)) {
             // Among themselves they are coherent; with the CPU they may not be.
             (Some(complex), Acquire::Coherent) if complex.flushes() => Acquire::Recall,
             (_, acquire) => acquire,
@@ -174,15 +180,9 @@ pub(super) fn ports((there, out): (&str, PortSpec), (back, returns): (&str, Port
 }
 
 /// A bank of a cache.
-pub(super) fn spec_of(
-    of: &CacheSpec,
-    controller: &'static dyn Controller<LINE>,
-    me: Node,
-    below: Interleave<Node>,
-    above: Node,
-) -> BankSpec {
+pub(super) fn spec_of(of: &CacheSpec, controller: Seat, me: Node, below: Interleave<Node>, above: Roster) -> BankSpec {
     let CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, .. } = *of;
-    let peers = Vec::new();
+    let (above, peers) = (Arc::new(above), Vec::new());
     BankSpec { controller, me, below, above, shape, mshrs, waiting, join_queue, write_back_queue, peers }
 }
 

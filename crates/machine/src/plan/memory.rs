@@ -11,7 +11,11 @@ use super::{
     lower::{HISTORY, Lowering},
 };
 use dram::{LevelSpec, MemorySpec};
-use protocol::Place;
+use protocol::{
+    Roster,
+    roles::{Role, Sees},
+};
+use std::sync::Arc;
 
 /// The memories below the banks of one number: one of each GPU, and the host's.
 pub(super) struct Levels {
@@ -29,9 +33,9 @@ impl Lowering<'_> {
         let machine = self.machine;
         let me = self.numbers.memory(channel);
         let spec = MemorySpec {
-            controller: machine.protocol.home,
+            controller: machine.protocol.seat(Role::Home),
             me,
-            above: self.numbers.l2(0, channel),
+            above: Arc::new(Roster::row(self.numbers.l2(0, channel), machine.gpus)),
             beside: None,
             watch_first: false,
             share: machine.channels().share(channel),
@@ -39,7 +43,8 @@ impl Lowering<'_> {
             room: machine.tsu,
             history: HISTORY,
         };
-        let plan = MemoryPlan { spec, channel, timed: machine.protocol.timed, watched: false, speaks_to: None };
+        let timed = machine.protocol.protocol.sees == Sees::ByTime;
+        let plan = MemoryPlan { spec, channel, timed, watched: false, speaks_to: None };
         let place = (clock, self.bank_part(0, channel));
         let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));
         self.plan.report(id, format!("memory{channel}"), None);
@@ -56,23 +61,22 @@ impl Lowering<'_> {
 
     fn levels_below(&mut self, bank: usize) -> Levels {
         let (machine, numbers) = (self.machine, self.numbers);
-        let (levels, roles) = machine.levels.zip(machine.protocol.levels).expect("such a machine has both");
-        let lines = levels.lines_log2();
+        let (levels, protocol) = (machine.levels.expect("such a machine has them"), machine.protocol);
         let clock = levels.timing.clock().map_or(self.gpu_clock, |clock| self.clock(clock));
         let gpus = (0..machine.gpus).map(|gpu| {
-            let (me, below, above) = (numbers.gpu_memory(gpu, bank), numbers.host_memory(bank), numbers.l2(gpu, bank));
-            let place = Place { me, below, above };
-            let (directory, store) = (&roles.gpu[lines], roles.store);
-            let spec = LevelSpec { directory, store, place, timing: levels.timing, history: HISTORY };
+            let (me, below) = (numbers.gpu_memory(gpu, bank), numbers.host_memory(bank));
+            let above = Arc::new(Roster::new([numbers.l2(gpu, bank)]));
+            let (directory, store) = (protocol.seat(Role::GpuMemory), protocol.seat(Role::Store));
+            let spec = LevelSpec { directory, store, me, below, above, timing: levels.timing, history: HISTORY };
             let level = LevelPlan { spec, extent: ExtentPlan::Cache(levels.room) };
             let path = Path::to_one("gpu", gpu).and_one("memory", bank);
             self.plan.add(path, (clock, self.bank_part(gpu, bank)), Some(me), What::Level(Box::new(level)))
         });
         let gpus = gpus.collect();
         let me = numbers.host_memory(bank);
-        let place = Place { me, below: me, above: numbers.gpu_memory(0, bank) };
-        let (directory, store) = (&roles.host[usize::from(levels.peer_transfer)][lines], roles.store);
-        let spec = LevelSpec { directory, store, place, timing: machine.memory, history: HISTORY };
+        let above = Arc::new(Roster::new((0..machine.gpus).map(|gpu| numbers.gpu_memory(gpu, bank))));
+        let (directory, store) = (protocol.seat(Role::HostMemory), protocol.seat(Role::Store));
+        let spec = LevelSpec { directory, store, me, below: me, above, timing: machine.memory, history: HISTORY };
         let level = LevelPlan { spec, extent: ExtentPlan::All(machine.channels().share(bank), bank) };
         let clock = machine.memory.clock().map_or(self.gpu_clock, |clock| self.clock(clock));
         let place = (clock, self.bank_part(0, bank));

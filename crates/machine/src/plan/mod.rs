@@ -12,7 +12,7 @@ mod memory;
 mod numbers;
 mod routes;
 
-pub use domain::{Domain, Members, Sees};
+pub use domain::{Domain, Members};
 pub use lower::{Population, lower};
 pub use numbers::{FLUSHER, MOST, Numbers};
 pub use routes::Routes;
@@ -24,7 +24,7 @@ use engine::{Hertz, LinkSpec, PortSpec, Scope};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::{Interleave, Share};
-use protocol::{Node, Place, Sharers};
+use protocol::{Node, Roster, Sharers};
 use vm::{MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
 
 /// A machine that can be built.
@@ -217,10 +217,12 @@ pub enum View {
 }
 
 /// How cores see memory.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct CoresView {
     /// Where a directory stands, and the GPUs' caches among those it knows.
-    pub place: Place,
+    pub me: Node,
+    pub below: Node,
+    pub above: Roster,
     pub gpus: Sharers,
     /// GPUs write to memory past the last-level cache.
     pub past: bool,
@@ -302,26 +304,10 @@ pub struct FrontEndPlan {
 pub struct Boundary {
     /// Whether a GPU may hold copies that another has made stale.
     pub stale_copies: bool,
-    /// Whether what one GPU writes may lie in another's cache, which is its home.
-    pub homes_in_caches: bool,
-    /// Whether acquires go by logical time, of which a host that writes to memory knows nothing.
-    pub timed: bool,
-}
-
-impl Boundary {
-    /// What the GPUs' caches forget before a kernel, if they may hold something that is stale.
-    pub fn forget(&self) -> gpu::Forget {
-        if self.timed { gpu::Forget::Everything } else { gpu::Forget::Shared }
-    }
-
-    /// How often all GPUs flush after a kernel: what one wrote may have to get to its home first, and from there to memory.
-    pub fn flushes(&self, gpus: usize) -> usize {
-        match (gpus, self.homes_in_caches) {
-            (1, _) => 0,
-            (_, false) => 1,
-            (_, true) => 2,
-        }
-    }
+    /// What caches forget before a kernel, where memory has been changed by others.
+    pub others_wrote: gpu::Forget,
+    /// How often all GPUs flush after a kernel; 0 for one GPU, which has flushed its caches itself.
+    pub flushes: u8,
 }
 
 /// A connection of two elements.

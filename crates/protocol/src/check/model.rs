@@ -101,9 +101,9 @@ impl Check {
         (line - line % self.system.members[to].controller.lines()) * self.members() + to
     }
 
-    fn place(&self, me: Node, line: usize) -> Place {
+    fn place(&self, me: Node, line: usize) -> Place<'_> {
         let member = &self.system.members[me.0 as usize];
-        Place { me, below: member.below[line], above: member.above }
+        Place { me, below: member.below[line], above: &member.above }
     }
 
     /// What the cell says that this message would meet; `None` if the protocol has no such message there.

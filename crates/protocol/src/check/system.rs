@@ -1,6 +1,6 @@
 //! A small system to check: who is there, who asks whom, and what happens between stretches of work.
 
-use crate::{Controller, Kind, Line, Node, Stamp, Table};
+use crate::{Controller, Kind, Line, Node, Roster, Stamp, Table};
 
 /// Bytes in a line of a checked system: two are enough for false sharing.
 pub const BYTES: usize = 2;
@@ -21,8 +21,8 @@ pub struct Member {
     pub initial: Line<BYTES>,
     /// Whom it asks, by line.
     pub below: Vec<Node>,
-    /// The first of those above it, for directories.
-    pub above: Node,
+    /// Those above it, for directories.
+    pub above: Roster,
     /// The core that works on it, if any.
     pub core: Option<usize>,
     /// By line: that core uses it.

@@ -5,7 +5,7 @@ use super::{
     oracle::{self, Oracle},
     system::{BYTES, CORES, DRIVER, READ, STORED, System},
 };
-use crate::{Block, FIRST, Line, Mask, Msg, Node, Sharers, Stamp};
+use crate::{Block, FIRST, Line, Mask, Msg, Node, Roster, Sharers, Stamp};
 use smallvec::{Array, SmallVec};
 use std::hash::{Hash, Hasher};
 
@@ -266,8 +266,8 @@ pub struct Renaming {
     cores: Vec<usize>,
     new_members: Vec<u16>,
     new_cores: Vec<u16>,
-    /// By member: the first of those above it.
-    above: Vec<u16>,
+    /// By member: those above it.
+    above: Vec<Roster>,
     /// Values name cores.
     coherent: bool,
 }
@@ -292,7 +292,7 @@ impl Renaming {
             }
         }
         let (new_members, new_cores) = (inverse(&members), inverse(&cores));
-        let above = system.members.iter().map(|member| member.above.0).collect();
+        let above = system.members.iter().map(|member| member.above.clone()).collect();
         let (sets, coherent) = (order.to_vec(), system.coherent);
         Self { sets, members, cores, new_members, new_cores, above, coherent }
     }
@@ -309,16 +309,16 @@ impl Renaming {
             asked: line.asked.map(|node| self.node(node)),
             join: line.join.map(|node| self.node(node)),
             data: self.data(&line.data),
-            sharers: self.sharers(self.above[old], self.above[new], line.sharers),
+            sharers: self.sharers(&self.above[old], &self.above[new], line.sharers),
             ..*line
         }
     }
 
-    fn sharers(&self, above: u16, new_above: u16, sharers: Sharers) -> Sharers {
+    fn sharers(&self, above: &Roster, new_above: &Roster, sharers: Sharers) -> Sharers {
         if sharers.is_empty() {
             return sharers;
         }
-        let renamed = sharers.numbers().map(|number| Sharers::one(self.node(Node(above + number)).0 - new_above));
+        let renamed = sharers.numbers().map(|number| new_above.sharer(self.node(above.member(number))));
         renamed.fold(Sharers::NONE, Sharers::or)
     }
 

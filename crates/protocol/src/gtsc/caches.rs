@@ -119,7 +119,7 @@ impl<const N: usize> Controller<N> for GtscL1 {
         &gtsc_l1::TABLE
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use gtsc_l1::Event;
         let event = match msg.kind {
             Kind::Load if is_live(line, msg) && msg.scope == Scope::Group => Event::LoadLive,
@@ -190,7 +190,7 @@ impl<const N: usize> Controller<N> for GtscL2 {
         &gtsc_l2::TABLE
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use gtsc_l2::Event;
         let live = is_live(line, msg) && msg.scope < Scope::System;
         let known = line.stamps.cts == msg.stamps.wts;

@@ -57,7 +57,7 @@ impl<const N: usize> Controller<N> for GtscHome {
         true
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let (times, asked) = (times(line), msg.stamps.cts);
         let event = match msg.kind {
             Kind::Read if read_until(times, asked, self.lease) > self.last => Event::ReadOver,

@@ -50,7 +50,7 @@ impl<const N: usize> Controller<N> for GtscMemory {
         &gtsc_memory::TABLE
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let (stamps, time) = (line.stamps, msg.stamps.cts);
         let event = match msg.kind {
             Kind::Read if read_until(stamps, time, self.lease) > self.last => Event::ReadOver,

@@ -9,6 +9,9 @@
 //! times beside every line of memory. So memory is the home there ([`gtsc_memory`]), and the L2s read on leases as the L1s do
 //! ([`gtsc_l2`]). What else the text leaves open is in `docs/protocols.md`.
 
+use crate::roles::{Parameters, Role, Seat};
+use std::sync::Arc;
+
 mod caches;
 mod examples;
 mod home;
@@ -19,3 +22,13 @@ pub use caches::{GtscL1, GtscL2, gtsc_l1, gtsc_l2};
 pub use home::{GtscHome, gtsc_home};
 pub use memory::{GtscMemory, gtsc_memory};
 pub use systems::{forget, gpus, one_gpu, one_gpu_overflow, overflow};
+
+/// Its controllers in a machine of any number of GPUs: memory is the home of all lines.
+pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
+    Some(match role {
+        Role::L1 => Arc::new(GtscL1),
+        Role::L2 => Arc::new(GtscL2),
+        Role::Home => Arc::new(GtscMemory { last: parameters.last_time(), ..GtscMemory::PAPER }),
+        _ => return None,
+    })
+}

@@ -4,7 +4,7 @@
 
 use super::{GtscHome, GtscL1, GtscL2, GtscMemory};
 use crate::{
-    Block, Controller, Kind, Line, Node, Stamp,
+    Block, Controller, Kind, Line, Node, Roster, Stamp,
     check::{BYTES, Clocks, Horizon, Member, Stage, System},
     memory::Memory,
 };
@@ -81,7 +81,7 @@ fn system(
         table,
         initial: Line::new(0),
         below: vec![below; lines],
-        above: Node(0),
+        above: Roster::NONE,
         core: None,
         uses: vec![true; lines],
     };

@@ -90,7 +90,7 @@ impl<const N: usize> Controller<N> for HalconeL1 {
         true
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use halcone_l1::Event;
         let event = match msg.kind {
             Kind::Load if is_live(line) && msg.scope == Scope::Group => Event::LoadLive,
@@ -155,7 +155,7 @@ impl<const N: usize> Controller<N> for HalconeL2 {
         true
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use halcone_l2::Event;
         let event = match msg.kind {
             Kind::Read if is_live(line) && msg.scope < Scope::System => Event::ReadLive,

@@ -49,7 +49,7 @@ impl<const N: usize> Controller<N> for Tsu {
         true
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Read if self.is_over(line, self.read_lease) => Event::ReadOver,
             Kind::Read => Event::Read,

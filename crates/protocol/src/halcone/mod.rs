@@ -5,6 +5,9 @@
 //! each have a time of their own, `cts`; memory keeps the end of the last lease of each line in a time-stamp unit ([`tsu`]).
 //! What the text leaves open or gets wrong is in `docs/protocols.md`.
 
+use crate::roles::{Parameters, Role, Seat};
+use std::sync::Arc;
+
 mod caches;
 mod figures;
 mod memory;
@@ -15,3 +18,13 @@ pub use caches::{HalconeL1, HalconeL2, halcone_l1, halcone_l2};
 pub use memory::{Tsu, tsu};
 pub use storage::storage;
 pub use systems::{forget, gpus, one_gpu, overflow};
+
+/// Its controllers in a machine.
+pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
+    Some(match role {
+        Role::L1 => Arc::new(HalconeL1),
+        Role::L2 => Arc::new(HalconeL2),
+        Role::Home => Arc::new(Tsu { last: parameters.last_time(), ..Tsu::PAPER }),
+        _ => return None,
+    })
+}

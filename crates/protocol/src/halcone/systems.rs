@@ -5,7 +5,7 @@
 
 use super::{HalconeL1, HalconeL2, Tsu, halcone_l1, halcone_l2, tsu};
 use crate::{
-    Block, Kind, Line, Node, Stamp,
+    Block, Kind, Line, Node, Roster, Stamp,
     check::{BYTES, Clocks, Horizon, Member, Stage, System},
 };
 
@@ -50,7 +50,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
         table,
         initial: Line::new(0),
         below: vec![below; lines],
-        above: Node(0),
+        above: Roster::NONE,
         core: None,
         uses: vec![true; lines],
     };

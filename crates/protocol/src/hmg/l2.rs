@@ -4,7 +4,7 @@
 //! those of a cache away from the line's home: write-through ([`crate::wt_l2`]). `AD` waits for a copy that it was told to forget
 //! before it came: the answer is given to whoever waits, and not kept.
 
-use crate::{Block, Controller, Kind, Line, Mask, Msg, Node, Place, Sharers, Table, Work, common, protocol};
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common, protocol};
 use hmg_l2::{Action, Event, State};
 use mem::Scope;
 
@@ -43,33 +43,26 @@ protocol! {
  AV { [AW Drop]                z                    z                   [AW Drop]   x                     x                    [AV Landed]  [A Landed]  }
 }
 
-/// The controller of table [`hmg_l2`]. The second-level caches of all GPUs have consecutive numbers, from [`Place::above`] on.
-pub struct HmgL2 {
-    /// How many there are, banks counted one by one.
-    pub l2s: u16,
-}
+/// The controller of table [`hmg_l2`]. Its roster ([`Place::above`]) holds the second-level caches of all GPUs, itself included.
+pub struct HmgL2;
 
 impl HmgL2 {
-    fn is_l2(&self, place: Place, node: Node) -> bool {
-        (place.above.0..place.above.0.saturating_add(self.l2s)).contains(&node.0)
-    }
-
     /// Only a home has memory below it.
-    fn is_home(&self, place: Place) -> bool {
-        !self.is_l2(place, place.below)
+    fn is_home(&self, place: Place<'_>) -> bool {
+        !place.above.contains(place.below)
     }
 
     /// The set with the sender, if it is another second-level cache.
     fn sender<const N: usize>(&self, work: &Work<'_, N>) -> Sharers {
         let from = work.msg.from;
-        if self.is_l2(work.place, from) && from != work.place.me { work.place.sharer(from) } else { Sharers::NONE }
+        if work.place.above.contains(from) && from != work.place.me { work.place.sharer(from) } else { Sharers::NONE }
     }
 
     /// Has everybody forget the line who may hold it, other than the one who has just written it.
     fn tell<const N: usize>(&self, work: &mut Work<'_, N>) {
         let (sharers, sender) = (work.line.sharers, self.sender(work));
         for number in sharers.without(sender).numbers() {
-            work.send(Node(work.place.above.0 + number), Kind::Inval, Block::EMPTY);
+            work.send(work.place.above.member(number), Kind::Inval, Block::EMPTY);
         }
         work.line.sharers = sharers.and(sender);
     }
@@ -80,7 +73,7 @@ impl<const N: usize> Controller<N> for HmgL2 {
         &hmg_l2::TABLE
     }
 
-    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let home = self.is_home(place);
         let event = match msg.kind {
             Kind::Read if home => Event::Read,

@@ -2,22 +2,11 @@
 
 use super::HmgL2;
 use crate::{
-    Block, Controller, Kind, Line, Node,
+    Block, Controller, Kind, Line, Node, Roster,
     check::{BYTES, Member, Stage, System},
     memory::Memory,
     vi_l1::ViL1,
 };
-
-/// By their number.
-static L2S: [HmgL2; 7] = [
-    HmgL2 { l2s: 0 },
-    HmgL2 { l2s: 1 },
-    HmgL2 { l2s: 2 },
-    HmgL2 { l2s: 3 },
-    HmgL2 { l2s: 4 },
-    HmgL2 { l2s: 5 },
-    HmgL2 { l2s: 6 },
-];
 
 /// A GPU for each cache, synchronised by releases and acquires of the system.
 pub fn gpus(caches: usize, lines: usize) -> System {
@@ -64,7 +53,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
         table,
         initial: Line::new(0),
         below,
-        above: l2(0),
+        above: Roster::row(l2(0), gpus.len()),
         core: None,
         uses: vec![true; lines],
     };
@@ -76,7 +65,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
     let home = |line: usize| line % gpus.len();
     for gpu in 0..gpus.len() {
         let below = (0..lines).map(|line| if home(line) == gpu { memory } else { l2(home(line)) }).collect();
-        members.push(member(format!("l2.{gpu}"), &L2S[gpus.len()], 1, below));
+        members.push(member(format!("l2.{gpu}"), &HmgL2, 1, below));
     }
     let initial = Line { data: Block::full([0; BYTES]), ..Line::new(0) };
     members.push(Member { initial, ..member("memory".to_owned(), &Memory, 2, vec![memory; lines]) });
@@ -85,7 +74,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
         [0, _] => (0..cores).map(|core| vec![node(core)]).collect(),
         _ => (lines..gpus.len()).map(|gpu| vec![node(gpu), l2(gpu)]).collect(),
     };
-    let tables: [&dyn Controller<BYTES>; 3] = [&ViL1, &L2S[0], &Memory];
+    let tables: [&dyn Controller<BYTES>; 3] = [&ViL1, &HmgL2, &Memory];
     System {
         tables: tables.map(|controller| controller.table().clone()).into(),
         members,

@@ -113,7 +113,7 @@ pub fn acknowledge_invalidation<const N: usize>(work: &mut Work<'_, N>) -> Done 
 /// Says something to each of a set of those above, and waits for their answers.
 pub fn tell<const N: usize>(work: &mut Work<'_, N>, sharers: Sharers, kind: Kind, of: Node) {
     for number in sharers.numbers() {
-        let to = Node(work.place.above.0 + number);
+        let to = work.place.above.member(number);
         work.send_for(to, kind, Block::EMPTY, Some(of), 0);
     }
     work.line.acks = sharers.len().into();

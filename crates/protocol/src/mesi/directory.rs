@@ -17,6 +17,7 @@ use crate::{
 use l3::l3::{Action, Event};
 
 /// A directory; all its tables have the same events and actions.
+#[derive(Clone, Copy)]
 pub struct Directory(&'static Table);
 
 /// The shared last-level cache.
@@ -35,7 +36,7 @@ impl<const N: usize> Controller<N> for Directory {
         self.0
     }
 
-    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let owner = || line.sharers == place.sharer(msg.from);
         let event = match msg.kind {
             Kind::GetS if owner() => Event::FetchOwner,
@@ -89,7 +90,7 @@ impl<const N: usize> Controller<N> for Directory {
         right && exclusive && (clean || dirty) && line.is_asked() == asked && (line.acks > 0) == acks
     }
 
-    fn granted(&self, place: Place, line: &Line<N>) -> Option<Granted> {
+    fn granted(&self, place: Place<'_>, line: &Line<N>) -> Option<Granted> {
         let asked = line.asked.map_or(Sharers::NONE, |node| place.sharer(node));
         let all = line.sharers.or(asked);
         Some(match self.state(line) {
@@ -158,13 +159,13 @@ fn forward_to_holder<const N: usize>(work: &mut Work<'_, N>, kind: Kind) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Log, Node, Step, mesi::l3::l3::State, step};
+    use crate::{Log, Node, Roster, Step, mesi::l3::l3::State, step};
     use mem::LineAddr;
 
     /// No checked system has two instruction caches.
     #[test]
     fn a_second_fetch_waits_while_memory_is_asked() {
-        let place = Place { me: Node(2), below: Node(3), above: Node(0) };
+        let place = Place { me: Node(2), below: Node(3), above: &Roster::row(Node(0), 3) };
         let mut line = Line::<2>::new(State::I as u8);
         let mut log = Log::new(&l3::l3::TABLE, 0);
         let mut fetch = |from| {

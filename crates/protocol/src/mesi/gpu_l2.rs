@@ -148,7 +148,7 @@ impl<const N: usize> Controller<N> for GpuL2 {
         &gpu_l2::TABLE
     }
 
-    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let owner = || line.sharers == place.sharer(msg.from);
         let event = match msg.kind {
             Kind::Get if owner() => Event::LoadOwner,
@@ -224,7 +224,7 @@ impl<const N: usize> Controller<N> for GpuL2 {
         }
     }
 
-    fn granted(&self, _: Place, line: &Line<N>) -> Option<Granted> {
+    fn granted(&self, _: Place<'_>, line: &Line<N>) -> Option<Granted> {
         use State::*;
         let writes = match State::ALL[line.state as usize] {
             S_Dirty_In_Node | S_Pending_Owned => false,
@@ -285,13 +285,13 @@ impl<const N: usize> Controller<N> for GpuL2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Log, Node, Step, step};
+    use crate::{Log, Node, Roster, Step, step};
     use mem::LineAddr;
 
     /// No checked system has a GPU with three vector caches beside a core.
     #[test]
     fn a_store_waits_for_every_vector_cache_that_shares_the_line() {
-        let place = Place { me: Node(3), below: Node(4), above: Node(0) };
+        let place = Place { me: Node(3), below: Node(4), above: &Roster::row(Node(0), 3) };
         let mut line = Line {
             data: Block::full([1, 1]),
             sharers: [0, 1, 2].map(Sharers::one).into_iter().fold(Sharers::NONE, Sharers::or),

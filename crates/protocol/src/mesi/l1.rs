@@ -13,6 +13,7 @@ use crate::{
 use l1d::l1d::{Action, Event};
 
 /// A first-level cache; all its tables have the same events and actions.
+#[derive(Clone, Copy)]
 pub struct L1 {
     table: &'static Table,
     /// What a load asks for below.
@@ -37,7 +38,7 @@ impl<const N: usize> Controller<N> for L1 {
         self.table
     }
 
-    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Load => Event::Load,
             Kind::Store if self.load == Kind::GetS => return None,

@@ -152,7 +152,7 @@ impl<const N: usize> Controller<N> for L2 {
         &l2::TABLE
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::GetS => Event::Fetch,
             Kind::Get => Event::Load,
@@ -230,7 +230,7 @@ impl<const N: usize> Controller<N> for L2 {
         }
     }
 
-    fn granted(&self, _: Place, line: &Line<N>) -> Option<Granted> {
+    fn granted(&self, _: Place<'_>, line: &Line<N>) -> Option<Granted> {
         let readers = DATA.or(line.sharers);
         Some(match self.access(line) {
             Access::Write => Granted { readers: Sharers::NONE, writers: DATA },

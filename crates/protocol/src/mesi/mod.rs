@@ -4,6 +4,12 @@
 //! The paper's tables say what a request does; here they also say what every answer, forward, invalidation, eviction and
 //! refusal does in every state. Where the paper leaves that open or gets it wrong, `docs/protocols.md` tells what was decided.
 
+use crate::{
+    memory::Memory,
+    roles::{Parameters, Role, Seat},
+};
+use std::sync::Arc;
+
 mod actions;
 pub mod directory;
 pub mod gpu_l2;
@@ -17,3 +23,18 @@ pub mod mc;
 mod systems;
 
 pub use systems::{apu, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc};
+
+/// Its controllers in a machine.
+pub fn seats(role: Role, _: &Parameters) -> Option<Seat> {
+    Some(match role {
+        Role::L1 => Arc::new(l1::L1V),
+        Role::L2 => Arc::new(gpu_l2::GpuL2),
+        Role::Home => Arc::new(Memory),
+        Role::CoreData => Arc::new(l1::L1D),
+        Role::CoreCode => Arc::new(l1::L1I),
+        Role::CoreL2 => Arc::new(l2::L2),
+        Role::LastLevel => Arc::new(directory::L3),
+        Role::Directory => Arc::new(directory::MC),
+        _ => return None,
+    })
+}

@@ -7,7 +7,7 @@ use super::{
     l2::L2,
 };
 use crate::{
-    Block, Controller, Line, Node,
+    Block, Controller, Line, Node, Roster, Sharers,
     check::{BYTES, Member, NEWEST, Stage, System},
     memory::Memory,
 };
@@ -35,7 +35,16 @@ impl Builder {
         });
         let (below, uses) = (vec![node(below); self.lines], vec![true; self.lines]);
         let initial = Line::new(self.tables[table].initial());
-        self.members.push(Member { name, controller, table, initial, below, above: node(above), core: None, uses });
+        self.members.push(Member {
+            name,
+            controller,
+            table,
+            initial,
+            below,
+            above: Roster::row(node(above), Sharers::MOST),
+            core: None,
+            uses,
+        });
     }
 
     /// Adds a first-level cache with a core of its own.

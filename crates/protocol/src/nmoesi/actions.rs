@@ -3,7 +3,7 @@
 //! `dirty` marks the bytes that are newer than below. A store that waits keeps its bytes in the line too, marked `in_flight`: they
 //! have not been performed, so no probe takes them along. `early` notes that a probe was answered while an answer is awaited.
 
-use crate::{Block, Kind, Line, Mask, Node, Sharers, Work};
+use crate::{Block, Kind, Line, Mask, Sharers, Work};
 
 pub type Done = Result<(), &'static str>;
 
@@ -65,7 +65,7 @@ pub fn newer<const N: usize>(line: &Line<N>) -> Block<N> {
 /// Says something to each of a set of those above, and waits for their answers.
 pub fn tell<const N: usize>(work: &mut Work<'_, N>, sharers: Sharers, kind: Kind) {
     for number in sharers.numbers() {
-        work.send(Node(work.place.above.0 + number), kind, Block::EMPTY);
+        work.send(work.place.above.member(number), kind, Block::EMPTY);
     }
     work.line.acks = sharers.len().into();
 }

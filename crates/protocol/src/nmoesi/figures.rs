@@ -2,7 +2,7 @@
 #![cfg(test)]
 
 use super::{hmd::Hmd, l1, l2::L2, smd::Smd, store::Store};
-use crate::{Block, Controller, Kind, Line, Log, Mask, Msg, Node, Place, Sharers, Step, step};
+use crate::{Block, Controller, Kind, Line, Log, Mask, Msg, Node, Place, Roster, Sharers, Step, step};
 use mem::LineAddr;
 use std::collections::VecDeque;
 
@@ -49,9 +49,9 @@ impl Machine {
     }
 
     /// Who a node is, whom it asks, and who is above it.
-    fn controller(&self, node: Node) -> (&'static dyn Controller<N>, Place) {
-        let place = |below, above| Place { me: node, below, above };
-        match node {
+    fn controller(&self, node: Node) -> (&'static dyn Controller<N>, Node, Roster) {
+        let place = |below, above| (below, Roster::row(above, 8));
+        let (controller, (below, above)): (&'static dyn Controller<N>, _) = match node {
             node if L1.contains(&node) => (&l1::GPU, place(L2_OF[node.0 as usize], node)),
             node if L2_OF.contains(&node) => (&L2, place(SMD[node.0 as usize - 2], L1[node.0 as usize - 2])),
             node if SMD.contains(&node) => (&SMDS, place(HMD, L2_OF[(node.0 as usize - 4) / 2])),
@@ -59,7 +59,8 @@ impl Machine {
             HMD => (self.hmd, place(HMD, SMD[0])),
             CPU_L1 => (&l1::CPU, place(LLC, CPU_L1)),
             _ => (&Store, place(node, node)),
-        }
+        };
+        (controller, below, above)
     }
 
     fn access(&mut self, core: Node, l1: Node, kind: Kind, data: Block<N>) -> Option<Block<N>> {
@@ -71,7 +72,8 @@ impl Machine {
                 read = (msg.kind == Kind::Loaded).then_some(msg.data);
                 continue;
             }
-            let (controller, place) = self.controller(msg.to);
+            let (controller, below, above) = self.controller(msg.to);
+            let place = Place { me: msg.to, below, above: &above };
             let number = msg.line.0 as usize / N / controller.lines() * controller.lines();
             let line = &mut self.lines[msg.to.0 as usize][number];
             let mut log = Log::new(controller.table(), 4);

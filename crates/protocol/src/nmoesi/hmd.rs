@@ -55,13 +55,13 @@ impl Hmd {
         State::ALL[line.state as usize]
     }
 
-    fn is_single(&self, place: Place, node: Node) -> bool {
+    fn is_single(&self, place: Place<'_>, node: Node) -> bool {
         self.singles.meets(place.sharer(node))
     }
 
     /// Who has changed the block, or may have.
-    fn owner<const N: usize>(place: Place, line: &Line<N>) -> Option<Node> {
-        let alone = || line.sharers.numbers().next().map(|number| Node(place.above.0 + number));
+    fn owner<const N: usize>(place: Place<'_>, line: &Line<N>) -> Option<Node> {
+        let alone = || line.sharers.numbers().next().map(|number| place.above.member(number));
         line.join.or_else(|| if line.sharers.len() == 1 { alone() } else { None })
     }
 
@@ -95,7 +95,7 @@ impl Hmd {
     fn tell_inval<const N: usize>(&self, work: &mut Work<'_, N>, sharers: Sharers) {
         work.line.acks = 0;
         for number in sharers.numbers() {
-            let to = Node(work.place.above.0 + number);
+            let to = work.place.above.member(number);
             if self.is_single(work.place, to) {
                 for part in 0..self.lines {
                     let owned = work.line.dirty.has(part.into());
@@ -160,7 +160,7 @@ impl<const N: usize> Controller<N> for Hmd {
         self.lines.into()
     }
 
-    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let from = place.sharer(msg.from);
         let (holds, alone) = (line.sharers.meets(from), line.sharers.without(from).is_empty());
         let exclusive = Self::state(line) == State::X;
@@ -199,7 +199,7 @@ impl<const N: usize> Controller<N> for Hmd {
         }
     }
 
-    fn granted(&self, place: Place, line: &Line<N>) -> Option<Granted> {
+    fn granted(&self, place: Place<'_>, line: &Line<N>) -> Option<Granted> {
         // A peer may have got the block before its owner has told so.
         let served = line
             .asked

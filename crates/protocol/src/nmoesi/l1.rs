@@ -62,7 +62,7 @@ impl<const N: usize> Controller<N> for L1 {
         &nmoesi_l1::TABLE
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Load => Event::Load,
             Kind::Store if !self.stores => return None,

@@ -171,7 +171,7 @@ impl L2 {
     }
 
     /// Those who hold the line, but for the one who asks.
-    fn others<const N: usize>(place: Place, line: &Line<N>, msg: &Msg<N>) -> Sharers {
+    fn others<const N: usize>(place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Sharers {
         line.sharers.without(place.sharer(msg.from))
     }
 }
@@ -181,7 +181,7 @@ impl<const N: usize> Controller<N> for L2 {
         &nmoesi_l2::TABLE
     }
 
-    fn classify(&self, place: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let alone = Self::others(place, line, msg).is_empty();
         let holds = line.sharers.meets(place.sharer(msg.from));
         let above = !line.sharers.is_empty();
@@ -251,7 +251,7 @@ impl<const N: usize> Controller<N> for L2 {
         }
     }
 
-    fn granted(&self, _: Place, line: &Line<N>) -> Option<Granted> {
+    fn granted(&self, _: Place<'_>, line: &Line<N>) -> Option<Granted> {
         let writes = matches!(
             Self::state(line),
             State::Held

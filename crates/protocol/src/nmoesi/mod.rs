@@ -10,6 +10,12 @@
 //! answered without waiting for anybody below, and a grant that comes after a probe was answered is not used but asked for again.
 //! What the paper leaves open or gets wrong is in `docs/protocols.md`.
 
+use crate::{
+    Sharers,
+    roles::{Parameters, Role, Seat},
+};
+use std::sync::Arc;
+
 mod actions;
 pub mod hmd;
 pub mod l1;
@@ -32,3 +38,25 @@ pub use systems::{
 pub use whole::{
     lone_gpu, three_gpus, three_stores, two_gpus, whole_back, whole_coarse, whole_mixed, whole_stores, whole_through,
 };
+
+/// Its controllers in a machine whose first-level caches write through.
+pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
+    let &Parameters { lines, peer_transfer: peer, .. } = parameters;
+    Some(match role {
+        Role::L1 => Arc::new(wt::WriteThrough { grain: 1 }),
+        Role::L2 => Arc::new(l2::L2),
+        Role::GpuMemory => Arc::new(smd::Smd { lines }),
+        // GPUs alone hold anything, and they hold blocks.
+        Role::HostMemory => Arc::new(hmd::Hmd { lines, singles: Sharers::NONE, peer }),
+        Role::Store => Arc::new(store::Store),
+        _ => return None,
+    })
+}
+
+/// Variant of [`seats`] for first-level caches that write back.
+pub fn seats_written_back(role: Role, parameters: &Parameters) -> Option<Seat> {
+    match role {
+        Role::L1 => Some(Arc::new(l1::L1 { grain: Some(1), stores: true })),
+        _ => seats(role, parameters),
+    }
+}

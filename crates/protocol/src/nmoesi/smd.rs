@@ -205,7 +205,7 @@ impl Smd {
     fn tell<const N: usize>(&self, work: &mut Work<'_, N>, lines: Mask, kind: Kind) {
         for number in lines.iter() {
             let line = line_of::<N>(self.lines, work.msg.line, number as u8);
-            work.push(Msg::new(work.place.me, work.place.above, kind, line, Block::EMPTY));
+            work.push(Msg::new(work.place.me, work.place.above.member(0), kind, line, Block::EMPTY));
         }
         work.line.acks = lines.len() as u16;
     }
@@ -258,7 +258,7 @@ impl<const N: usize> Controller<N> for Smd {
         self.lines.into()
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let bit = Mask::byte(self.number::<N>(msg.line).into());
         let others = !line.in_flight.without(bit).is_empty();
         let (held, owned) = (!line.in_flight.is_empty(), !line.dirty.is_empty());
@@ -342,8 +342,8 @@ impl<const N: usize> Controller<N> for Smd {
         }
     }
 
-    fn granted(&self, place: Place, line: &Line<N>) -> Option<Granted> {
-        let all = place.sharer(place.above);
+    fn granted(&self, place: Place<'_>, line: &Line<N>) -> Option<Granted> {
+        let all = place.sharer(place.above.member(0));
         let (held, owned) = (!line.in_flight.is_empty(), !line.dirty.is_empty());
         let of = |some| if some { all } else { Sharers::NONE };
         Some(Granted { readers: of(held), writers: of(owned) })

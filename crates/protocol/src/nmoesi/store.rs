@@ -35,7 +35,7 @@ impl<const N: usize> Controller<N> for Store {
         true
     }
 
-    fn classify(&self, _: Place, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::GetS => Event::GiveS,
             Kind::Get => Event::GiveE,

@@ -12,7 +12,7 @@ use super::{
     wt,
 };
 use crate::{
-    Block, Controller, Kind, Line, Node, Sharers, Table,
+    Block, Controller, Kind, Line, Node, Roster, Sharers, Table,
     check::{BYTES, Member, NEWEST, Stage, System},
 };
 
@@ -68,7 +68,16 @@ impl Builder {
         let first = self.tables[table].states.iter().position(|&state| state == "I").unwrap_or(0) as u8;
         let (below, uses) = (vec![node(below); self.lines], vec![true; self.lines]);
         let initial = Line::new(first);
-        self.members.push(Member { name, controller, table, initial, below, above: node(above), core: None, uses });
+        self.members.push(Member {
+            name,
+            controller,
+            table,
+            initial,
+            below,
+            above: Roster::row(node(above), Sharers::MOST),
+            core: None,
+            uses,
+        });
         node(self.members.len() - 1)
     }
 

@@ -60,7 +60,7 @@ impl<const N: usize> Controller<N> for WriteThrough {
         &nmoesi_wt::TABLE
     }
 
-    fn classify(&self, _: Place, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Load => Event::Load,
             Kind::Store if msg.data.mask().is_empty() => Event::Claim,

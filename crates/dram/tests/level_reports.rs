@@ -3,13 +3,13 @@
 use dram::{Extent, FixedSpec, Level, LevelSpec, RoomSpec, Timing};
 use engine::{Cycles, Hertz, Lane, LinkSpec, Model, Outcome, RunOptions, Time};
 use interconnect::{Packet, Side, name_of};
-use mem::{Block, LineAddr, Share};
+use mem::{Block, LineAddr};
 use protocol::{
-    Kind, Msg, Node, Place,
+    Kind, Msg, Node, Roster,
     nmoesi::{smd::Smd, store::Store},
 };
+use std::sync::Arc;
 
-static DIRECTORY: Smd = Smd { lines: 4 };
 const L2: Node = Node(0);
 const LEVEL: Node = Node(4);
 const HOST: Node = Node(8);
@@ -45,13 +45,15 @@ fn a_level_is_on_the_circle_of_those_above_and_below_it() {
                 to: vec![(vec![L2], scope.sender(to_l2)), (vec![HOST], scope.sender(to_host))],
             };
             let spec = LevelSpec {
-                directory: &DIRECTORY,
-                store: &Store,
-                place: Place { me: LEVEL, below: HOST, above: L2 },
+                directory: Arc::new(Smd { lines: 4 }),
+                store: Arc::new(Store),
+                me: LEVEL,
+                below: HOST,
+                above: Arc::new(Roster::new([L2])),
                 timing: Timing::Fixed(FixedSpec { latency: Cycles(10), interval: Cycles(1), outstanding: 4 }),
                 history: 0,
             };
-            let extent = Extent::Cache(RoomSpec { sets: 2, ways: 2, block: 256, share: Share::ALL });
+            let extent = Extent::Cache(RoomSpec { sets: 2, ways: 2, block: 256, share: mem::Share::ALL });
             let level = Level::new(spec, extent, neighbours, &scope);
             scope.serve("control", |cx| level.run(cx));
         });

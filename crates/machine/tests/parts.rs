@@ -1,6 +1,6 @@
 //! Machine files made from parts: what wins over what, and what is said about parts that are wrong.
 
-use machine::{File, Machine, shipped, shipped_parts};
+use machine::{File, Machine, Options, Stress, shipped, shipped_parts, stress};
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 /// A folder with files for one test.
@@ -85,6 +85,31 @@ fn parts_can_be_files_and_lie_in_each_other() {
 }
 
 #[test]
+fn a_machine_that_is_extended_can_lie_beside_the_file() {
+    let files = [("mine.toml", "extends = './base.toml'\n"), ("base.toml", "extends = 'skeleton'\ngpu.arrays = 3\n")];
+    let folder = Folder::new("beside", &files);
+    assert_eq!(folder.load("mine.toml", &[]).expect("it is right").arrays, 3);
+    fs::write(folder.0.join("base.toml"), "extends = './mine.toml'\n").expect("the folder is ours");
+    assert!(folder.refused("mine.toml").ends_with("mine.toml' extends itself"), "{}", folder.refused("mine.toml"));
+}
+
+/// The example of `docs/machine-files.md`.
+#[test]
+fn cores_and_gpus_with_protocols_of_their_own_are_a_short_file() {
+    let docs = include_str!("../../../docs/machine-files.md");
+    for text in docs.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+        if text.starts_with("about") {
+            let folder = Folder::new("docs", &[("mine.toml", text)]);
+            assert!(text.lines().count() < 30);
+            let machine = folder.load("mine.toml", &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let what = Stress { operations: 600, seed: 3, lines: 24, round: 100, outstanding: 4 };
+            let run = stress(&machine, what, &Options { check: true, ..Options::default() });
+            assert_eq!(run.outcome.to_string(), "finished", "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_part_that_does_not_exist_or_is_for_another_section_is_told_with_the_right_ones() {
     let refused = |change: &str| changed("r9nano", &[change]).err().expect("it is wrong");
     assert_eq!(
@@ -98,6 +123,8 @@ fn a_part_that_does_not_exist_or_is_for_another_section_is_told_with_the_right_o
     assert!(refused("gpu.part=3").contains("[gpu] part: names a part, in quotes; parts for it: halcone, "));
     assert!(refused("gpu.l2.part=big").contains("no parts for [l2] come with cohesim: write the path of a file"));
     assert!(refused("part=r9nano").contains("part: sections are made from parts (gpu.part, memory.part)"));
+    assert!(refused("cpu.part=m2s-core").contains("[cpu] lacks the key 'cores'"));
+    assert!(refused("gpu.part=/dev/zero").contains("/dev/zero: is longer than 1048576 B"));
     assert!(refused("gpu.part=./none.toml").starts_with("--set gpu.part=./none.toml: [gpu] part: ./none.toml: "));
     assert!(refused("extends=skeleton").contains("'extends' stands in a machine file"));
     assert!(refused("system.part=m2s-ring").contains("system.part has no effect: the machine has no CPU"));

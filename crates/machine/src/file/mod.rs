@@ -72,7 +72,13 @@ impl File {
         let layer = source::layer(name.to_owned(), text, "", Kind::Machine, 0);
         let mut source = Source::parse(layer, folder)?;
         match source.table.remove("extends") {
-            Some(Value::String(base)) => self.machine(&base, extending)?,
+            Some(Value::String(base)) => {
+                // A path may be relative to the file, as those of parts are, or to the folder in which the command was given.
+                let beside = source.folder.join(&base);
+                let is_path = base.contains('/') || base.ends_with(".toml");
+                let base = if is_path && beside.exists() { beside.display().to_string() } else { base };
+                self.machine(&base, extending)?;
+            }
             Some(_) => {
                 let reason = "'extends' names a machine, in quotes".to_owned();
                 return Err(MachineError::Wrong { place: source.place("extends"), reason });

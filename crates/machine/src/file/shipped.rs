@@ -1,7 +1,10 @@
 //! The machines and parts that come with cohesim, as the build found them under `machines/`.
 
 use super::{MachineError, error::nearest};
-use std::{fs, path::Path};
+use std::{fs, io::Read, path::Path};
+
+/// The longest file that is read.
+const MOST_BYTES: u64 = 1 << 20;
 
 include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
@@ -51,5 +54,12 @@ pub(super) fn read(path: &Path) -> Result<String, MachineError> {
         path: path.display().to_string(),
         reason: error.to_string(),
     };
-    fs::read_to_string(path).map_err(unreadable)
+    let mut text = String::new();
+    let mut file = fs::File::open(path).map_err(unreadable)?.take(MOST_BYTES + 1);
+    file.read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > MOST_BYTES {
+        let reason = format!("is longer than {MOST_BYTES} B, and so no machine file");
+        return Err(MachineError::Unreadable { path: path.display().to_string(), reason });
+    }
+    Ok(text)
 }

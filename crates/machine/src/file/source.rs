@@ -53,7 +53,8 @@ impl Layer {
 
     /// Whether it names a section with more than a single key of it.
     pub(crate) fn founds(&self, path: &str) -> bool {
-        self.said.get(path).is_some_and(|said| said.itself || self.kind != Kind::Change)
+        self.kind == Kind::Part && self.at == path
+            || self.said.get(path).is_some_and(|said| said.itself || self.kind != Kind::Change)
     }
 }
 

@@ -76,6 +76,12 @@ impl Credits {
         self.0.waited.add(self.0.scope.now().0 - since);
     }
 
+    /// Says that the running context is the one that gives a unit back, for reports on runs that do not get on. Once a unit has been
+    /// given back that is known anyway.
+    pub fn will_release(&self) {
+        self.expect_from(self.0.scope.core.running().who);
+    }
+
     /// Gives a unit back.
     pub fn release(&self) {
         self.0.returned.advance();

@@ -121,6 +121,7 @@ impl Shootdowns {
         self.roots.shot_down(what);
         let since = self.scope.now().0;
         self.turn.acquire().await;
+        self.turn.will_release();
         for stage in &self.stages {
             for wire in stage {
                 wire.to.send(Lane::Request, what, HEADER).await;

@@ -6,6 +6,7 @@ use crate::{
 };
 use engine::{Cycles, Lane, Outcome, Run, WaitReport};
 use mem::{Access, Reply, Request};
+use std::rc::Rc;
 use vm::{Mmu, SharedTlb, SharedTlbSpec, Shootdown, Shootdowns, Walk, WalkersSpec, walkers};
 
 const ONE_WALKER: WalkersSpec = WalkersSpec { walkers: 1, ..WALKERS };
@@ -72,17 +73,23 @@ fn a_shared_tlb_between_them_is_on_the_circle_too() {
     assert!(report.to_string().contains("l2tlb.control waits for 2 translations since"), "{report}");
 }
 
-#[test]
-fn a_shootdown_that_waits_for_a_walk_is_on_the_circle_of_whom_that_walk_waits_for() {
-    let (run, _) = simulate(Tables::of([5]), |world| {
+/// A memory that has all forget a page before it answers the only walker. `kernel`: another shootdown has begun by then.
+fn memory_that_shoots(kernel: bool) -> WaitReport {
+    let (run, _) = simulate(Tables::of([5]), move |world| {
         let (memory, there) = world.wires::<Request, Reply>(10, 10);
         let (below, asker) = world.wires(2, 3);
-        let (kernel, control) = world.control(4);
+        let (wire, control) = world.control(4);
         let walk = Walk::Tables { memory, page_walk_cache: None };
         walkers(ONE_WALKER, walk, vec![asker], Some(control), &world.roots, &world.root.scope("walkers"));
         world.mmu(MMU, below, vec![load(0, 1, 5)]);
-        let shootdowns = Shootdowns::new(vec![vec![kernel]], &world.roots, &world.root.scope("kernel"));
-        // The memory has everybody forget before it answers.
+        let shootdowns = Rc::new(Shootdowns::new(vec![vec![wire]], &world.roots, &world.root.scope("shootdowns")));
+        if kernel {
+            let shootdowns = Rc::clone(&shootdowns);
+            world.root.spawn("kernel", |cx| async move {
+                cx.pause(4).await;
+                shootdowns.shoot(Shootdown::Space { asid: SPACE }).await;
+            });
+        }
         world.root.serve("memory", |_| async move {
             let read = there.from.recv(Lane::Request).await;
             shootdowns.shoot(Shootdown::Space { asid: SPACE }).await;
@@ -90,7 +97,20 @@ fn a_shootdown_that_waits_for_a_walk_is_on_the_circle_of_whom_that_walk_waits_fo
             there.to.send(Lane::Reply, reply, 8).await;
         });
     });
-    let report = report(run);
+    report(run)
+}
+
+#[test]
+fn a_shootdown_that_waits_for_a_walk_is_on_the_circle_of_the_memory_that_the_walk_waits_for() {
+    let report = memory_that_shoots(false);
     assert_eq!(circle(&report), ["memory", "walkers.shootdown", "walkers.walker0"], "{report}");
     assert!(report.to_string().contains("walkers.shootdown waits for the end of the walk to page 0x"), "{report}");
+}
+
+#[test]
+fn a_shootdown_that_waits_for_another_names_the_context_that_has_begun_it() {
+    let report = memory_that_shoots(true);
+    let expected = ["kernel", "memory", "walkers.shootdown", "walkers.walker0"];
+    assert_eq!(circle(&report), expected, "{report}");
+    assert!(report.to_string().contains("memory waits for shootdowns.turn.room"), "{report}");
 }

@@ -20,60 +20,18 @@ use std::{
 
 const USAGE: &str = "usage: cargo xtask compose [--all] [--update] [--cohesim PATH] [--only TEXT]";
 
-/// The choices, and what each changes.
-struct Dimension {
-    name: &'static str,
-    choices: &'static [(&'static str, &'static [&'static str])],
-}
-
-const DIMENSIONS: &[Dimension] = &[
-    Dimension {
-        name: "host",
-        choices: &[("outside", &[]), ("l3", &["system.join=l3"]), ("memory", &["system.join=memory"])],
-    },
-    Dimension { name: "gpus", choices: &[("1", &["gpus=1"]), ("2", &["gpus=2"]), ("3", &["gpus=3"])] },
-    Dimension {
-        name: "memory",
-        choices: &[
-            ("fixed", &["memory.kind=fixed"]),
-            ("hbm", &["memory.kind=hbm"]),
-            ("levels", &["memory.kind=fixed"]),
-        ],
-    },
-    Dimension {
-        name: "fabric",
-        choices: &[
-            ("direct", &["gpu.network.kind=direct"]),
-            ("crossbar", &["gpu.network.kind=crossbar"]),
-            ("ring", &["gpu.network.kind=ring"]),
-            ("mesh", &["gpu.network.kind=mesh"]),
-            ("bus", &["gpu.network.kind=bus"]),
-        ],
-    },
-    Dimension {
-        name: "protocol",
-        choices: &[
-            ("wb_nc", &["protocol=wb_nc"]),
-            ("wt_nc", &["protocol=wt_nc"]),
-            ("halcone", &["protocol=halcone"]),
-            ("gtsc", &["protocol=gtsc"]),
-            ("hmg", &["protocol=hmg"]),
-            ("mesi", &["protocol=mesi"]),
-            ("nmoesi", &["protocol=nmoesi"]),
-            ("nmoesi_wb", &["protocol=nmoesi_wb"]),
-        ],
-    },
-    Dimension { name: "translation", choices: &[("none", &["gpu.mmu.kind=none"]), ("iommu", &["gpu.mmu.kind=iommu"])] },
+/// What is chosen, and from what.
+const DIMENSIONS: &[(&str, &[&str])] = &[
+    ("host", &["outside", "l3", "memory"]),
+    ("gpus", &["1", "2", "3"]),
+    ("memory", &["fixed-100", "hbm", "levels"]),
+    ("fabric", &["direct", "crossbar", "ring", "mesh", "bus"]),
+    ("protocol", &["wb_nc", "wt_nc", "halcone", "gtsc", "hmg", "mesi", "nmoesi", "nmoesi_wb"]),
+    ("translation", &["none", "iommu"]),
 ];
 
 /// One choice of each dimension, by number.
 type Combination = Vec<usize>;
-
-/// A machine that is made of a combination: the shipped one that it starts from, and what is changed.
-struct Composed {
-    base: &'static str,
-    sets: Vec<String>,
-}
 
 /// `compose [--all] [--update] [--cohesim PATH] [--only TEXT]`.
 pub fn run(arguments: &[String]) -> Result<String, String> {
@@ -92,11 +50,13 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     let (mut legal, mut refused) = (Vec::new(), BTreeMap::new());
     let combinations = combinations();
     let count = combinations.len();
+    let scratch = Scratch::new("compose")?;
     for combination in combinations {
-        let composed = compose(&combination);
-        match Machine::load(composed.base, &composed.sets) {
+        let path = write(&combination, &scratch.0)?;
+        match Machine::load(&path, &[]) {
             Ok(_) => legal.push(combination),
-            Err(error) => _ = refused.insert(named(&combination), error.to_string()),
+            // Where the file lies is no part of the error.
+            Err(error) => _ = refused.insert(named(&combination), error.to_string().replace(&path, "composed")),
         }
     }
     compare(&root.join("tests/compose.txt"), &refused, update)?;
@@ -105,7 +65,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     chosen.retain(|combination| named(combination).contains(only));
     let cohesim = cohesim.map_or_else(|| diff_programs::build(root), Ok)?;
     let cohesim = cohesim.canonicalize().map_err(|error| format!("{}: {error}", cohesim.display()))?;
-    try_all(&cohesim, &chosen)?;
+    try_all(&cohesim, &chosen, &scratch.0)?;
     let tried = chosen.len();
     Ok(format!(
         "compose: of {count} combinations {kinds} are refused, with an error that names a key, and {of} are legal; {tried} of these were stressed, every read checked, and ran a program, with one thread and with two alike"
@@ -114,9 +74,9 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
 
 fn combinations() -> Vec<Combination> {
     let mut all = vec![Vec::new()];
-    for dimension in DIMENSIONS {
+    for (_, choices) in DIMENSIONS {
         let more = |begun: Combination| {
-            (0..dimension.choices.len()).map(move |choice| begun.iter().copied().chain([choice]).collect())
+            (0..choices.len()).map(move |choice| begun.iter().copied().chain([choice]).collect())
         };
         all = all.into_iter().flat_map(more).collect();
     }
@@ -124,41 +84,95 @@ fn combinations() -> Vec<Combination> {
 }
 
 fn choice(combination: &[usize], dimension: &str) -> &'static str {
-    let at = DIMENSIONS.iter().position(|known| known.name == dimension).expect("a dimension has this name");
-    DIMENSIONS[at].choices[combination[at]].0
+    let at = DIMENSIONS.iter().position(|(name, _)| *name == dimension).expect("a dimension has this name");
+    DIMENSIONS[at].1[combination[at]]
 }
 
 fn named(combination: &[usize]) -> String {
-    let choices = DIMENSIONS.iter().zip(combination).map(|(dimension, choice)| dimension.choices[*choice].0);
+    let choices = DIMENSIONS.iter().zip(combination).map(|((_, choices), choice)| choices[*choice]);
     choices.collect::<Vec<_>>().join(" ")
 }
 
-fn compose(combination: &[usize]) -> Composed {
+/// Writes the machine file of a combination, and says where.
+fn write(combination: &[usize], folder: &Path) -> Result<String, String> {
+    let path = folder.join(named(combination).replace(' ', "_") + ".toml");
+    fs::write(&path, machine(combination)).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(path.display().to_string())
+}
+
+/// The machine file of a combination, made from parts.
+fn machine(combination: &[usize]) -> String {
     let of = |dimension| choice(combination, dimension);
-    let outside = of("host") == "outside";
-    let base = match (outside, of("memory")) {
-        (true, "levels") => "mini-nmoesi",
-        (true, _) => "skeleton",
-        (false, _) => "apu-nc-mc",
+    let (outside, levels) = (of("host") == "outside", of("memory") == "levels");
+    let memory = if levels { "fixed-100" } else { of("memory") };
+    let mut text = format!(
+        r#"about = "a combination: {}"
+protocol = "{}"
+gpus = {}
+memory.part = "{memory}"
+wires.part = "r9nano"
+partitions = {{ arrays = 1, l2 = 1 }}
+
+[gpu]
+part = "r9nano"
+arrays = 2
+units_per_array = 1
+
+[gpu.l2]
+size = "64 KiB"
+banks = 2
+interleave = "4 KiB"
+
+[gpu.network]
+kind = "{}"
+"#,
+        named(combination),
+        of("protocol"),
+        of("gpus"),
+        of("fabric"),
+    );
+    if levels {
+        text += r#"
+[gpu.memory]
+part = "umh-level"
+size = "64 KiB"
+ways = 4
+block = "256 B"
+
+[wires.gpu_host]
+latency = "100 ns"
+capacity = 16
+"#;
+    }
+    text += match (of("translation"), outside) {
+        ("none", true) => "",
+        ("none", false) => "\n[gpu.mmu]\nkind = \"none\"\n",
+        _ => "\n[gpu.mmu]\nkind = \"iommu\"\nentries = 16\nways = 4\nlookups = 1\nmisses = 4\nwaiting = 16\nshootdown = 25\n",
     };
-    let mut sets: Vec<String> = Vec::new();
-    for (dimension, number) in DIMENSIONS.iter().zip(combination) {
-        // What a machine without cores has by being one.
-        let implied = dimension.name == "translation" && outside && of("translation") == "none";
-        sets.extend(dimension.choices[*number].1.iter().filter(|_| !implied).map(|set| (*set).to_owned()));
-    }
+    text += match (of("translation"), outside) {
+        ("iommu", true) => {
+            "\n[system.iommu]\nkind = \"flat\"\nlatency = \"6 ns\"\ncapacity = 16\nentries = 64\nways = 4\nlookups = 1\nmisses = 8\nwalkers = 2\nflat = 100\nshootdown = 25\n"
+        }
+        _ => "",
+    };
     if !outside {
-        sets.extend(["cpu.cores=2", "system.slices=2", "system.channels=2"].map(str::to_owned));
-        sets.extend(["gpu.arrays=1", "gpu.units_per_array=2"].map(str::to_owned));
-        if of("protocol") != "mesi" {
-            sets.push("gpu.dispatcher.invalidate=true".to_owned());
-        }
-        if of("memory") == "levels" {
-            let level = ["size=64 KiB", "ways=4", "block=64 B", "peer_transfer=true", "kind=fixed"];
-            sets.extend(level.map(|key| format!("gpu.memory.{key}")));
-        }
+        let join = of("host");
+        text += &format!(
+            r#"
+[cpu]
+part = "m2s-core"
+cores = 2
+
+[system]
+part = "m2s-ring"
+slices = 2
+channels = 2
+join = "{join}"
+memory = "shared"
+"#
+        );
     }
-    Composed { base, sets }
+    text
 }
 
 /// So many of these that every two choices of different dimensions that stand together in any of them stand together in one chosen.
@@ -204,12 +218,11 @@ fn compare(file: &Path, refused: &BTreeMap<String, String>, update: bool) -> Res
 }
 
 /// Tries machines, as many at a time as there are processors.
-fn try_all(cohesim: &Path, chosen: &[Combination]) -> Result<(), String> {
-    let scratch = Scratch::new("compose")?;
+fn try_all(cohesim: &Path, chosen: &[Combination], scratch: &Path) -> Result<(), String> {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some(combination) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(message) = try_one(cohesim, combination, &scratch.0) {
+            if let Err(message) = try_one(cohesim, combination, scratch) {
                 wrong.lock().unwrap_or_else(PoisonError::into_inner).push(message);
             }
         }
@@ -222,21 +235,17 @@ fn try_all(cohesim: &Path, chosen: &[Combination]) -> Result<(), String> {
 }
 
 fn try_one(cohesim: &Path, combination: &Combination, scratch: &Path) -> Result<(), String> {
-    let (name, Composed { base, sets }) = (named(combination), compose(combination));
-    let changes: Vec<&str> = sets.iter().flat_map(|set| ["--set", set.as_str()]).collect();
+    let (name, path) = (named(combination), write(combination, scratch)?);
     let run = |command: &mut Command| -> Result<Vec<u8>, String> {
-        let done = command.args(&changes).args(["--system", base]).current_dir("/tmp");
-        let told = done.output().map_err(|error| format!("{}: {error}", cohesim.display()))?;
-        let failed = || format!("{name}: {done:?}: {}\n{}", told.status, String::from_utf8_lossy(&told.stderr));
+        let told = command.current_dir("/tmp").output().map_err(|error| format!("{}: {error}", cohesim.display()))?;
+        let failed = || format!("{name}: {command:?}: {}\n{}", told.status, String::from_utf8_lossy(&told.stderr));
         if told.status.success() { Ok(told.stdout) } else { Err(failed()) }
     };
     let stress = |threads: &str| {
-        run(Command::new(cohesim).args(["stress", "--json", "--operations", "2k", "--threads", threads])).and_then(
-            |told| {
-                let told: serde_json::Value = serde_json::from_slice(&told).map_err(|error| error.to_string())?;
-                Ok(told["runs"][0]["statistics_sha256"].as_str().unwrap_or_default().to_owned())
-            },
-        )
+        let mut command = Command::new(cohesim);
+        command.args(["stress", "--json", "--operations", "2k", "--threads", threads, "--system", &path]);
+        let told: serde_json::Value = serde_json::from_slice(&run(&mut command)?).map_err(|error| error.to_string())?;
+        Ok::<_, String>(told["runs"][0]["statistics_sha256"].as_str().unwrap_or_default().to_owned())
     };
     if stress("1")? != stress("2")? {
         return Err(format!("{name}: statistics of stress differ between one thread and two"));
@@ -244,12 +253,8 @@ fn try_one(cohesim: &Path, combination: &Combination, scratch: &Path) -> Result<
     let program = |threads: &str| {
         let out = scratch.join(format!("{} {threads}", name.replace(' ', "_")));
         let mut command = Command::new(cohesim);
-        command.args(["run", "histogram", "--check", "--threads", threads, "--out"]).arg(&out);
-        let done = command.args(&changes).args(["--system", base, "--", "--size", "tiny"]).current_dir("/tmp").output();
-        let done = done.map_err(|error| format!("{}: {error}", cohesim.display()))?;
-        if !done.status.success() {
-            return Err(format!("{name}: {command:?}: {}\n{}", done.status, String::from_utf8_lossy(&done.stderr)));
-        }
+        command.args(["run", "histogram", "--check", "--threads", threads, "--system", &path, "--out"]).arg(&out);
+        run(command.args(["--", "--size", "tiny"]))?;
         fs::read(out.join("stats.json")).map_err(|error| format!("{}: {error}", out.display()))
     };
     match program("1")? == program("2")? {

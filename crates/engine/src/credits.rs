@@ -6,6 +6,7 @@
 
 use crate::{
     context::Scope,
+    core::Moment,
     eventcount::{EventCount, Reason},
     name::Name,
     stats::Counter,
@@ -84,7 +85,12 @@ impl Credits {
 
     /// Gives a unit back.
     pub fn release(&self) {
-        self.0.returned.advance();
+        self.release_by(self.0.returned.0.core.running());
+    }
+
+    /// Gives a unit back, which `moment` brought about.
+    pub(crate) fn release_by(&self, moment: Moment) {
+        self.0.returned.0.advance_by(moment);
         if let Some(bell) = &*self.0.bell.borrow() {
             bell.advance();
         }

@@ -267,7 +267,7 @@ impl<'a> Crew<'a> {
             let until = (from + length).min(end);
             let mut own = Notice::NOTHING;
             for partition in partitions.iter_mut() {
-                let brought = partition.window(from, until, seat.windows);
+                let brought = partition.window(from, until, seat.windows, end);
                 if let Some(counts) = &self.counts {
                     counts.put(seat.windows, partition.index(), brought.events);
                 }
@@ -286,8 +286,8 @@ impl<'a> Crew<'a> {
             self.add_up(seat, false);
             from = team.next;
         };
-        let far = partitions.iter_mut().map(|partition| partition.end_round(round)).fold(Time::NEVER, Time::min);
-        Ok(Notice { next: last.next.min(far), live: last.live || far != Time::NEVER, events, incident, ..last })
+        let mail = partitions.iter_mut().map(|partition| partition.end_round(round)).fold(Time::NEVER, Time::min);
+        Ok(Notice { next: last.next.min(mail), live: last.live || mail != Time::NEVER, events, incident, ..last })
     }
 
     /// Adds up what ran in the last window, which all have finished, if that is counted.

@@ -173,9 +173,15 @@ fn register(shared: &Shared, inner: &Rc<Inner>) {
 impl Inner {
     #[inline]
     pub(crate) fn advance(&self) {
+        self.advance_by(self.core.running());
+    }
+
+    /// Counts one more, which `moment` brought about.
+    #[inline(always)]
+    pub(crate) fn advance_by(&self, moment: Moment) {
         let count = self.count.get() + 1;
         self.count.set(count);
-        self.recent[(count % 4) as usize].take_down(self.core.running());
+        self.recent[(count % 4) as usize].take_down(moment);
         if count >= self.threshold.get() {
             match self.single.replace(NOBODY) {
                 NOBODY => self.wake_some(count),

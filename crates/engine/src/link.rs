@@ -7,7 +7,7 @@
 
 use crate::{
     context::Scope,
-    core::{Arrival, Core, Deliver, Shared},
+    core::{Arrival, Core, Deliver, Moment, Shared},
     credits::Credits,
     name::Name,
     port::{Back, Forward, Inlet, Lane, Outlet},
@@ -96,8 +96,31 @@ pub(crate) fn link<T: Send + 'static>(
 pub(crate) trait Outgoing {
     /// The partition that its mail is for.
     fn to(&self) -> usize;
-    /// Hands the mail over; says which partition and wire it is for and when the first of it arrives.
-    fn hand_over(&self, parity: usize) -> (usize, u32, Time);
+    /// Hands the mail over; `end` is when the round ends.
+    fn hand_over(&self, parity: usize, end: Time) -> Sent;
+}
+
+/// Mail that has been handed over.
+pub(crate) struct Sent {
+    /// The partition and the wire it is for.
+    pub(crate) to: usize,
+    pub(crate) wire: u32,
+    pub(crate) arrives: Arrives,
+}
+
+/// When the first of some mail arrives, and the first of what does not arrive in this round.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrives {
+    pub(crate) first: Time,
+    pub(crate) beyond: Time,
+}
+
+impl Arrives {
+    pub(crate) const NEVER: Arrives = Arrives { first: Time::NEVER, beyond: Time::NEVER };
+
+    pub(crate) fn and(self, other: Arrives) -> Arrives {
+        Arrives { first: self.first.min(other.first), beyond: self.beyond.min(other.beyond) }
+    }
 }
 
 /// A wire on which mail comes.
@@ -155,14 +178,19 @@ impl<M> Staging<M> {
         mail.push(message);
     }
 
-    fn hand_over(&self, mailbox: &Mailbox<M>, parity: usize, arrives: impl Fn(&M) -> Time) -> Time {
+    fn hand_over(&self, mailbox: &Mailbox<M>, parity: usize, end: Time, arrives: impl Fn(&M) -> Time) -> Arrives {
         let mut mail = self.mail.borrow_mut();
-        let first = mail.first().map_or(Time::NEVER, arrives);
+        let first = mail.first().map_or(Time::NEVER, &arrives);
+        let beyond = match first < end {
+            // What is sent later never arrives earlier.
+            true => mail.get(mail.partition_point(|message| arrives(message) < end)).map_or(Time::NEVER, &arrives),
+            false => first,
+        };
         mailbox.with(parity, |handed_over| {
             debug_assert!(handed_over.is_empty(), "the mail before last has been taken in");
             std::mem::swap(&mut *mail, handed_over);
         });
-        first
+        Arrives { first, beyond }
     }
 }
 
@@ -200,9 +228,9 @@ impl<T> Outgoing for ItemsOut<T> {
         *self.cable.receiver.get().expect("both ends are in place before the run")
     }
 
-    fn hand_over(&self, parity: usize) -> (usize, u32, Time) {
-        let first = self.staging.hand_over(&self.cable.items, parity, |(time, ..)| *time);
-        (self.to(), self.cable.items_wire(), first)
+    fn hand_over(&self, parity: usize, end: Time) -> Sent {
+        let arrives = self.staging.hand_over(&self.cable.items, parity, end, |(time, ..)| *time);
+        Sent { to: self.to(), wire: self.cable.items_wire(), arrives }
     }
 }
 
@@ -254,9 +282,9 @@ impl<T> Outgoing for CreditsOut<T> {
         *self.cable.sender.get().expect("both ends are in place before the run")
     }
 
-    fn hand_over(&self, parity: usize) -> (usize, u32, Time) {
-        let first = self.staging.hand_over(&self.cable.credits, parity, |(time, _)| *time);
-        (self.to(), self.cable.credits_wire(), first)
+    fn hand_over(&self, parity: usize, end: Time) -> Sent {
+        let arrives = self.staging.hand_over(&self.cable.credits, parity, end, |(time, _)| *time);
+        Sent { to: self.to(), wire: self.cable.credits_wire(), arrives }
     }
 }
 
@@ -285,7 +313,8 @@ impl<T> CreditsIn<T> {
             && cycle <= self.core.cycle()
         {
             returning.pop_front();
-            self.room[lane as usize].release();
+            // The link has brought it, not the context that looks for it now.
+            self.room[lane as usize].release_by(Moment { who: Name::ROOT, domain: self.core.index, cycle });
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{
     context::Scope,
     core::{Control, Core, Moment, Shared, WIRE, request},
     domain::{Domain, Ran},
-    link::Outgoing,
+    link::{Arrives, Outgoing, Sent},
     model::{ClockId, Monitor},
     name::Name,
     pressure::{Peak, Pressure},
@@ -61,6 +61,9 @@ pub struct Partition {
     letters: RefCell<Vec<Vec<u32>>>,
     /// Wires to other teams with mail, which goes there at the end of this round.
     far: RefCell<Vec<Rc<dyn Outgoing>>>,
+    /// When the first mail of this round arrives that does not arrive in it. Credits that no context waits for are in no agenda, but
+    /// begin a round, too: when the next begins must not depend on which mail has been taken in by the end of this one.
+    beyond: Time,
     /// Contexts wake each other without end: nothing more can run.
     is_stuck: bool,
     /// How many regions have ended.
@@ -95,6 +98,7 @@ impl Partition {
             domains: RefCell::default(),
             letters: RefCell::new(letters),
             far: RefCell::default(),
+            beyond: Time::NEVER,
             is_stuck: false,
             boundaries: Cell::new(0),
             peak: Peak::default(),
@@ -141,14 +145,15 @@ impl Partition {
         Some(format!("two statistics are called '{}'", self.shared.path(twice)))
     }
 
-    /// Everything that runs here before `end`, from `start` on, in window `number`. Mail of the last window is taken in,
-    /// mail of this one handed over.
-    pub(crate) fn window(&mut self, start: Time, end: Time, number: u64) -> Window {
+    /// Everything that runs here before `end`, from `start` on, in window `number` of a round that ends at `round`. Mail of the last
+    /// window is taken in, mail of this one handed over.
+    pub(crate) fn window(&mut self, start: Time, end: Time, number: u64, round: Time) -> Window {
         let this = (number % 2) as usize;
         self.take_mail_in(&self.spec.letterboxes, start, 1 - this);
         let livelock = if self.is_stuck { None } else { self.run_domains(end) };
         self.is_stuck |= livelock.is_some();
-        let mail = self.hand_mail_over(this);
+        let Arrives { first: mail, beyond } = self.hand_mail_over(this, round);
+        self.beyond = self.beyond.min(beyond);
         let control = self.shared.control.take();
         let ran = self.events();
         let events = ran - std::mem::replace(&mut self.ran, ran);
@@ -180,25 +185,24 @@ impl Partition {
         self.take_mail_in(&self.spec.far_letterboxes, start, 1 - (round % 2) as usize);
     }
 
-    /// Hands over what goes to other teams, and what has been written in journals; says when the first of the mail arrives.
+    /// Hands over what goes to other teams, and what has been written in journals; says when the first mail of the round arrives, to any
+    /// team, that has not arrived in it.
     #[inline]
     pub(crate) fn end_round(&mut self, round: u64) -> Time {
-        if self.far.get_mut().is_empty() && self.shared.written.borrow().is_empty() {
-            return Time::NEVER;
+        if !self.far.get_mut().is_empty() || !self.shared.written.borrow().is_empty() {
+            self.hand_far_mail_over((round % 2) as usize);
         }
-        self.hand_far_mail_over((round % 2) as usize)
+        std::mem::replace(&mut self.beyond, Time::NEVER)
     }
 
     #[cold]
-    fn hand_far_mail_over(&mut self, parity: usize) -> Time {
+    fn hand_far_mail_over(&mut self, parity: usize) {
         self.shared.written.borrow_mut().drain(..).for_each(|pen| pen.hand_over(parity));
-        let mut first = Time::NEVER;
-        for wire in self.far.get_mut().drain(..) {
-            let (partition, number, arrives) = wire.hand_over(parity);
-            self.spec.far_letterboxes[partition].with(parity, |wires| wires.push(number));
-            first = first.min(arrives);
+        for outgoing in self.far.get_mut().drain(..) {
+            let Sent { to, wire, arrives } = outgoing.hand_over(parity, Time::ZERO);
+            self.spec.far_letterboxes[to].with(parity, |wires| wires.push(wire));
+            self.beyond = self.beyond.min(arrives.first);
         }
-        first
     }
 
     /// Its number.
@@ -213,19 +217,19 @@ impl Partition {
         });
     }
 
-    /// Hands the mail for this team over; says when the first of it arrives.
-    fn hand_mail_over(&self, parity: usize) -> Time {
-        let mut first = Time::NEVER;
+    /// Hands the mail for this team over, in a round that ends at `end`; says when the first of it arrives.
+    fn hand_mail_over(&self, parity: usize, end: Time) -> Arrives {
+        let mut first = Arrives::NEVER;
         let mut letters = self.letters.borrow_mut();
         let PartitionSpec { team_of, has_teams, .. } = &self.spec;
-        for wire in self.shared.outgoing.borrow_mut().drain(..) {
-            if *has_teams && team_of[wire.to()] != team_of[self.shared.partition] {
-                self.far.borrow_mut().push(wire);
+        for outgoing in self.shared.outgoing.borrow_mut().drain(..) {
+            if *has_teams && team_of[outgoing.to()] != team_of[self.shared.partition] {
+                self.far.borrow_mut().push(outgoing);
                 continue;
             }
-            let (partition, number, arrives) = wire.hand_over(parity);
-            letters[partition].push(number);
-            first = first.min(arrives);
+            let Sent { to, wire, arrives } = outgoing.hand_over(parity, end);
+            letters[to].push(wire);
+            first = first.and(arrives);
         }
         for (letters, letterbox) in letters.iter_mut().zip(&*self.spec.letterboxes) {
             if !letters.is_empty() {

@@ -276,6 +276,14 @@ proptest! {
             prop_assert_eq!(&run.regions, &whole.regions, "statistics, cut {:?}, {} threads", cut, threads);
             prop_assert_eq!(&run, &whole, "cut {:?}, {} threads", cut, threads);
         }
+        // A watchdog looks at the end of each round: those depend on groups, but not on threads.
+        let ends = |threads| {
+            let options = RunOptions { threads, watchdog: Some(150), ..RunOptions::default() };
+            model(&spec, &apart, &shares, Some(Time::picos(delay))).run(&options)
+        };
+        let one = ends(1);
+        prop_assert_eq!(&ends(2), &one, "ended by the watchdog, 2 threads");
+        prop_assert_eq!(&ends(4), &one, "ended by the watchdog, 4 threads");
     }
 }
 

@@ -1,6 +1,6 @@
 //! An auditor sees everything in order, changes nothing, and ends a run in which something is wrong.
 
-use engine::{Auditor, Entry, Hertz, Journal, Lane, LinkSpec, Model, Outcome, Run, RunOptions, Time};
+use engine::{Auditor, Entry, Hertz, Journal, Lane, LinkSpec, Model, Outcome, Run, RunOptions, Share, Time};
 use std::sync::{Arc, Mutex};
 
 type Seen = Arc<Mutex<Vec<Entry<u64>>>>;
@@ -20,7 +20,8 @@ impl Auditor<u64> for Clerk {
     }
 }
 
-/// Four islands in a circle pass a number on and write it down; regions begin on the way.
+/// Four islands in a circle pass a number on and write it down; regions begin on the way. Two and two are near each other, so that
+/// several windows are one round where teams of threads run them.
 fn run(partitions: usize, threads: usize, audit: Option<Option<u64>>) -> (Run, Vec<Entry<u64>>) {
     let seen = Seen::default();
     let mut model = Model::new();
@@ -30,14 +31,16 @@ fn run(partitions: usize, threads: usize, audit: Option<Option<u64>>) -> (Run, V
         model.audit("clerk", journal.clone(), Clerk(Arc::clone(&seen), wrong));
         journal
     });
-    let spec = LinkSpec { latency: Time::nanos(3), capacity: 2, bytes_per_cycle: None };
-    let (mut to, mut from): (Vec<_>, Vec<_>) = (0..4).map(|n| model.link::<u64>(format!("link{n}"), spec)).unzip();
+    model.control_delay(Time::nanos(12));
+    let spec = |n: usize| LinkSpec { latency: Time::nanos([3, 12][n % 2]), capacity: 2, bytes_per_cycle: None };
+    let (mut to, mut from): (Vec<_>, Vec<_>) = (0..4).map(|n| model.link::<u64>(format!("link{n}"), spec(n))).unzip();
     from.rotate_right(1);
     let mut islands: Vec<_> = to.drain(..).zip(from).enumerate().collect();
     for partition in 0..partitions {
-        let own: Vec<_> = islands.extract_if(.., |(n, _)| *n % partitions == partition).collect();
+        let own: Vec<_> = islands.extract_if(.., |(n, _)| *n * partitions / 4 == partition).collect();
         let journal = journal.clone();
-        model.partition(move |built| {
+        let share = Share { weight: 1, group: partition * 2 / partitions };
+        model.partition_with(share, move |built| {
             for (n, (to, from)) in own {
                 let scope = built.scope(clocks[n % 2]).scope(("island", n));
                 let (to, from) = (scope.sender(to), scope.receiver(from));

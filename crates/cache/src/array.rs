@@ -24,7 +24,7 @@ impl Shape {
         Self::of_lines(size, ways, Bytes(LINE as u64))
     }
 
-    /// The same with lines of so many bytes.
+    /// Variant of [`Shape::new`] with lines of `line` bytes.
     pub fn of_lines(size: Bytes, ways: usize, line: Bytes) -> Result<Self, String> {
         if ![1, 2, 4].contains(&(line.0 / LINE as u64)) || !line.0.is_multiple_of(LINE as u64) {
             return Err(format!("a line of {line} is not made of 1, 2 or 4 sectors of {LINE} B"));
@@ -41,7 +41,7 @@ impl Shape {
         Ok(Self { sets, ways, sectors, replacement, share: Share::ALL })
     }
 
-    /// The same with another policy.
+    /// This shape with another replacement policy.
     pub fn replacing(self, replacement: Replacement) -> Result<Self, String> {
         if replacement == Replacement::Plru && !(self.ways.is_power_of_two() && self.ways <= 64) {
             return Err(format!("a tree needs a power of two of ways, 64 at most, not {}", self.ways));

@@ -14,11 +14,13 @@
 //! for another try ([`Bank::refused`]).
 
 mod aside;
+mod offer;
 mod room;
 mod spec;
 mod sweep;
 mod waiting;
 
+pub use offer::Offer;
 pub use spec::BankSpec;
 use waiting::slots;
 
@@ -33,19 +35,8 @@ use std::{
     rc::Rc,
 };
 
-/// Whoever is told what a line has become by a message, and whether nothing is under way.
+/// Called after each step with the message, the line's new state, and whether no transaction on it is in flight.
 pub type LineWatcher = Rc<dyn Fn(&Msg<LINE>, &Line<LINE>, bool)>;
-
-/// What came of a message that was offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
-    /// It has been answered, or waits here.
-    Taken,
-    /// There is no room for it to wait: offer it again later.
-    Refused,
-    /// There is none either, and its sender has been told to ask again.
-    Nacked,
-}
 
 /// Why a message waits.
 enum Wait {
@@ -59,20 +50,11 @@ enum Wait {
     WriteBack(Aside),
 }
 
-/// So many lines for the write-back queue, and whether their home is a peer.
+/// Lines that need a place in the write-back queue, and whether their home is a peer.
 #[derive(Clone, Copy)]
 struct Aside {
     count: usize,
     away: bool,
-}
-
-/// What came of a request when it was first shown its line: answered from here; something had to be asked below; the line
-/// had something under way already, and it waits for that.
-#[derive(Clone, Copy)]
-enum Came {
-    Hit,
-    Miss,
-    Merged,
 }
 
 /// Where a line is.
@@ -103,7 +85,7 @@ pub struct Bank {
     write_backs: VecDeque<LineAddr>,
     /// Lines whose request has been refused below, to be tried again ([`Bank::retry`]).
     pub refused: Vec<LineAddr>,
-    /// A line that nobody may take away now.
+    /// The line of a locked access: no probe may take it away.
     locked: Option<LineAddr>,
     array: Array,
     /// A line of which nothing is here, and whether all lines have one time, which is in it.
@@ -213,67 +195,6 @@ impl Bank {
         }
     }
 
-    /// Shows the bank a message. What it gives rise to is in [`out`](Bank::out).
-    pub fn offer(&mut self, msg: Msg<LINE>) -> Result<Offer, Box<Impossible>> {
-        self.offer_of(msg, 1)
-    }
-
-    /// Shows the bank a message of so many lanes.
-    pub fn offer_of(&mut self, msg: Msg<LINE>, lanes: u8) -> Result<Offer, Box<Impossible>> {
-        if msg.lane() == Lane::Reply {
-            return match self.attempt(&msg)? {
-                Ok(()) => Ok(Offer::Taken),
-                Err(_) => Err(Impossible::stalled_answer(self.table, self.state(msg.line), msg.kind)),
-            };
-        }
-        let own_place = self.is_away(msg.line) && self.waits_away + 1 >= self.spec.waiting;
-        // What those below want, and what comes back from above, must get through whatever is asked from above.
-        if msg.lane() == Lane::Request && (own_place || !self.has_places(lanes)) {
-            // It could be answered at once only if nothing waits before it.
-            if self.waiting.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
-                return Ok(self.turn_away(&msg));
-            }
-            self.count(&msg, lanes, if self.began { Came::Miss } else { Came::Hit });
-            return Ok(Offer::Taken);
-        }
-        if self.waiting.is_awaited(self.slot(&msg)) {
-            if msg.lane() == Lane::Request && self.waiting.len(self.slot(&msg)) >= self.spec.join_queue {
-                self.join_full.increment();
-                return Ok(self.turn_away(&msg));
-            }
-            self.count(&msg, lanes, Came::Merged);
-            self.park(msg, lanes);
-            return Ok(Offer::Taken);
-        }
-        match self.attempt(&msg)? {
-            Ok(()) => self.count(&msg, lanes, if self.began { Came::Miss } else { Came::Hit }),
-            Err(why) => {
-                self.count(&msg, lanes, if matches!(why, Wait::Line) { Came::Merged } else { Came::Miss });
-                self.park(msg, lanes);
-                self.register(self.slot(&msg), why);
-            }
-        }
-        Ok(Offer::Taken)
-    }
-
-    /// There is no room for a request to wait. Where its sender answers probes about a line only when it knows what has become of its
-    /// request for that, the request must not stay on the wire: others behind it may be those that a probe of this cache waits for.
-    fn turn_away(&mut self, msg: &Msg<LINE>) -> Offer {
-        if !self.nacks {
-            return Offer::Refused;
-        }
-        self.out.push(Msg::new(self.spec.me, msg.from, Kind::Nack, msg.line, Block::EMPTY));
-        Offer::Nacked
-    }
-
-    /// Counts a request of somebody above.
-    fn count(&self, msg: &Msg<LINE>, lanes: u8, came: Came) {
-        if msg.lane() == Lane::Request {
-            let writes = !msg.data.mask().is_empty() || matches!(msg.kind, Kind::GetX | Kind::Upgrade);
-            self.accesses.add(usize::from(writes), came as usize, lanes.into());
-        }
-    }
-
     /// Shows the bank a message if it can be answered now, before any that wait for the line; says whether it was.
     pub fn at_once(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
         Ok(self.attempt(msg)?.is_ok())
@@ -314,14 +235,14 @@ impl Bank {
         self.line(self.find(line), line).data
     }
 
-    /// From now on nobody can take the line away. Who locks a line stores to it before he locks another: a locked access stays
+    /// From now on no probe can take the line away. A requester that locks a line stores to it before it locks another: a locked access stays
     /// within a line, and a core's threads lock in turn.
     pub fn lock(&mut self, line: LineAddr) {
         debug_assert!(self.locked.is_none_or(|held| held == line), "{line} is locked while another line is");
         self.locked = Some(line);
     }
 
-    /// Whoever waited for a locked line may have it.
+    /// Probes that waited for the locked line are tried again.
     pub fn unlock(&mut self) {
         let Some(line) = self.locked.take() else { return };
         for slot in slots(line).into_iter().filter(|slot| *slot != line) {

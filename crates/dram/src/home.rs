@@ -50,7 +50,7 @@ pub struct Home {
     store: Store,
     /// Lines of which something is known, without their bytes; only looked up.
     known: FxHashMap<LineAddr, Line<LINE>>,
-    /// `None`: any number can be known. So many were forgotten to make room.
+    /// `None`: any number can be known. `forgotten` counts lines that were forgotten to make room.
     room: Option<Room>,
     pub forgotten: u64,
     /// The present, which is one for all lines.
@@ -85,7 +85,7 @@ impl Home {
         }
     }
 
-    /// The same with room for some lines only. The protocol must be one that can forget lines at rest.
+    /// Limits how many lines something can be known of. The protocol must be one that can forget lines at rest.
     pub fn with_room(mut self, room: Option<RoomSpec>) -> Self {
         self.room = room.map(Room::new);
         self
@@ -188,7 +188,7 @@ impl Home {
         let before = line;
         let place = Place { me: self.me, below: self.me, above: &self.above };
         let Step::Sends(sends) = step(&*self.controller, self.table, place, &mut line, msg, &mut self.log)? else {
-            // Homes that keep time make nobody wait for anything else.
+            // Homes that keep time make messages wait for nothing else.
             self.is_over |= self.table.capabilities().restarts;
             return Ok(None);
         };

@@ -60,7 +60,7 @@ impl Room {
         }
     }
 
-    /// Gives a block a way, if one is free and nobody waits for it longer; else the block waits for its turn.
+    /// Gives a block a way, if one is free and no other block has waited longer; else the block waits for its turn.
     pub fn take(&mut self, block: LineAddr) -> bool {
         if self.find(block).is_some() {
             return true;

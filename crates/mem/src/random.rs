@@ -1,5 +1,5 @@
-//! Numbers at random that are the same for a seed everywhere, now and later: what is made of them is committed, or printed beside
-//! its seed.
+//! Random numbers that depend on their seed alone, on every host and in every version: what is made of them is committed, or
+//! printed beside its seed.
 
 /// The generator SplitMix64; the seed is its state.
 #[derive(Clone)]

@@ -14,7 +14,7 @@ pub struct TlbSpec {
 }
 
 impl TlbSpec {
-    /// So many entries, each page in one of so many ways. As many ways as entries: fully associative.
+    /// `entries` in sets of `ways`. As many ways as entries: fully associative.
     pub fn new(entries: usize, ways: usize) -> Result<TlbSpec, ShapeError> {
         if entries == 0 || ways == 0 || !entries.is_multiple_of(ways) {
             return Err(ShapeError::Uneven { entries, ways });

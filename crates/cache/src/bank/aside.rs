@@ -31,7 +31,7 @@ impl Bank {
         Ok(())
     }
 
-    /// Whether so many lines more fit the write-back queue. A way of more sectors than it has places empties it first. Protocols with
+    /// Whether `count` more lines fit the write-back queue. A way of more sectors than it has places empties it first. Protocols with
     /// `Drain` make room before they begin anything new.
     pub(super) fn has_room_for(&self, Aside { count, away }: Aside) -> bool {
         let places = self.spec.write_back_queue;

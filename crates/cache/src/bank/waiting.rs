@@ -71,7 +71,7 @@ impl Bank {
         self.need_write_back.remove(next).map(|(line, _)| line)
     }
 
-    /// Whether a message of so many lanes can wait here. More than there are places wait alone.
+    /// Whether a message of `lanes` lanes can wait here. One of more lanes than there are places waits alone.
     pub(super) fn has_places(&self, lanes: u8) -> bool {
         self.waits == 0 || self.waits + usize::from(lanes) <= self.spec.waiting
     }

@@ -1,0 +1,88 @@
+//! How a bank takes a message: it is answered now, waits here, or is turned away.
+
+use super::{Bank, Wait};
+use mem::{Block, LINE};
+use protocol::{Impossible, Kind, Lane, Msg};
+
+/// What came of a message that was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// It has been answered, or waits here.
+    Taken,
+    /// There is no room for it to wait: offer it again later.
+    Refused,
+    /// There is none either, and its sender has been told to ask again.
+    Nacked,
+}
+
+/// What came of a request when it was first shown its line: answered from here; something had to be asked below; the line
+/// had something under way already, and it waits for that.
+#[derive(Clone, Copy)]
+enum Came {
+    Hit,
+    Miss,
+    Merged,
+}
+
+impl Bank {
+    /// Shows the bank a message. What it gives rise to is in [`out`](Bank::out).
+    pub fn offer(&mut self, msg: Msg<LINE>) -> Result<Offer, Box<Impossible>> {
+        self.offer_of(msg, 1)
+    }
+
+    /// Shows the bank a message on behalf of `lanes` lanes of a requester.
+    pub fn offer_of(&mut self, msg: Msg<LINE>, lanes: u8) -> Result<Offer, Box<Impossible>> {
+        if msg.lane() == Lane::Reply {
+            return match self.attempt(&msg)? {
+                Ok(()) => Ok(Offer::Taken),
+                Err(_) => Err(Impossible::stalled_answer(self.table, self.state(msg.line), msg.kind)),
+            };
+        }
+        let own_place = self.is_away(msg.line) && self.waits_away + 1 >= self.spec.waiting;
+        // What those below want, and what comes back from above, must get through whatever is asked from above.
+        if msg.lane() == Lane::Request && (own_place || !self.has_places(lanes)) {
+            // It could be answered at once only if nothing waits before it.
+            if self.waiting.is_awaited(self.slot(&msg)) || self.attempt(&msg)?.is_err() {
+                return Ok(self.turn_away(&msg));
+            }
+            self.count(&msg, lanes, if self.began { Came::Miss } else { Came::Hit });
+            return Ok(Offer::Taken);
+        }
+        if self.waiting.is_awaited(self.slot(&msg)) {
+            if msg.lane() == Lane::Request && self.waiting.len(self.slot(&msg)) >= self.spec.join_queue {
+                self.join_full.increment();
+                return Ok(self.turn_away(&msg));
+            }
+            self.count(&msg, lanes, Came::Merged);
+            self.park(msg, lanes);
+            return Ok(Offer::Taken);
+        }
+        match self.attempt(&msg)? {
+            Ok(()) => self.count(&msg, lanes, if self.began { Came::Miss } else { Came::Hit }),
+            Err(why) => {
+                self.count(&msg, lanes, if matches!(why, Wait::Line) { Came::Merged } else { Came::Miss });
+                self.park(msg, lanes);
+                self.register(self.slot(&msg), why);
+            }
+        }
+        Ok(Offer::Taken)
+    }
+
+    /// There is no room for a request to wait. Where its sender answers probes about a line only when it knows what has become of its
+    /// request for that, the request must not stay on the wire: others behind it may be those that a probe of this cache waits for.
+    fn turn_away(&mut self, msg: &Msg<LINE>) -> Offer {
+        if !self.nacks {
+            return Offer::Refused;
+        }
+        self.out.push(Msg::new(self.spec.me, msg.from, Kind::Nack, msg.line, Block::EMPTY));
+        Offer::Nacked
+    }
+
+    /// Counts a request from above.
+    fn count(&self, msg: &Msg<LINE>, lanes: u8, came: Came) {
+        if msg.lane() == Lane::Request {
+            let writes = !msg.data.mask().is_empty() || matches!(msg.kind, Kind::GetX | Kind::Upgrade);
+            self.accesses.add(usize::from(writes), came as usize, lanes.into());
+        }
+    }
+}

@@ -75,9 +75,8 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
 fn combinations() -> Vec<Combination> {
     let mut all = vec![Vec::new()];
     for (_, choices) in DIMENSIONS {
-        let more = |begun: Combination| {
-            (0..choices.len()).map(move |choice| begun.iter().copied().chain([choice]).collect())
-        };
+        let more =
+            |begun: Combination| (0..choices.len()).map(move |choice| begun.iter().copied().chain([choice]).collect());
         all = all.into_iter().flat_map(more).collect();
     }
     all
@@ -147,7 +146,9 @@ capacity = 16
     text += match (of("translation"), outside) {
         ("none", true) => "",
         ("none", false) => "\n[gpu.mmu]\nkind = \"none\"\n",
-        _ => "\n[gpu.mmu]\nkind = \"iommu\"\nentries = 16\nways = 4\nlookups = 1\nmisses = 4\nwaiting = 16\nshootdown = 25\n",
+        _ => {
+            "\n[gpu.mmu]\nkind = \"iommu\"\nentries = 16\nways = 4\nlookups = 1\nmisses = 4\nwaiting = 16\nshootdown = 25\n"
+        }
     };
     text += match (of("translation"), outside) {
         ("iommu", true) => {

@@ -91,6 +91,8 @@ fn a_machine_that_is_extended_can_lie_beside_the_file() {
     assert_eq!(folder.load("mine.toml", &[]).expect("it is right").arrays, 3);
     fs::write(folder.0.join("base.toml"), "extends = './mine.toml'\n").expect("the folder is ours");
     assert!(folder.refused("mine.toml").ends_with("mine.toml' extends itself"), "{}", folder.refused("mine.toml"));
+    fs::write(folder.0.join("base.toml"), "extends = './parts/../base.toml'\n").expect("the folder is ours");
+    assert!(folder.refused("mine.toml").ends_with("base.toml' extends itself"), "in any spelling");
 }
 
 /// The example of `docs/machine-files.md`.

@@ -62,19 +62,21 @@ impl File {
     }
 
     /// Lays a machine file over the machines that it extends.
-    fn machine(&mut self, name: &str, extending: &mut Vec<String>) -> Result<(), MachineError> {
-        if extending.iter().any(|other| other == name) {
+    fn machine(&mut self, name: &str, extending: &mut Vec<PathBuf>) -> Result<(), MachineError> {
+        let (text, path) = shipped::machine(name)?;
+        // A file may be named in many ways.
+        let file = path.and_then(|path| path.canonicalize().ok()).unwrap_or_else(|| PathBuf::from(name));
+        if extending.contains(&file) {
             return Err(MachineError::Circle { name: name.to_owned() });
         }
-        extending.push(name.to_owned());
-        let (text, path) = shipped::machine(name)?;
+        extending.push(file);
         let folder = path.and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
         let layer = source::layer(name.to_owned(), text, "", Kind::Machine, 0);
         let mut source = Source::parse(layer, folder)?;
         match source.table.remove("extends") {
             Some(Value::String(base)) => {
                 // A path may be relative to the file, as those of parts are, or to the folder in which the command was given.
-                let beside = source.folder.join(&base);
+                let beside: PathBuf = source.folder.join(&base).components().collect();
                 let is_path = base.contains('/') || base.ends_with(".toml");
                 let base = if is_path && beside.exists() { beside.display().to_string() } else { base };
                 self.machine(&base, extending)?;

@@ -43,7 +43,7 @@ pub fn parameters(parameters: &[Parameter], remarks: &[Remark]) -> String {
         writeln!(text, "\n{}", wrap(&format!("Without effect: {}. Why: {why}", keys.join(", ")), WIDTH, 2))
             .expect(STRING);
     }
-    let sections: Vec<&str> = parameters.iter().map(|p| p.section.as_str()).collect();
+    let sections: Vec<&str> = parameters.iter().chain(&idle).map(|p| p.section.as_str()).collect();
     for remark in remarks.iter().filter(|remark| !sections.contains(&remark.about.as_str())) {
         writeln!(text, "\n{}", wrap(&format!("{}: {}", remark.about, remark.text), WIDTH, 2)).expect(STRING);
     }

@@ -22,7 +22,7 @@ pub const WORKLOAD: Workload = Workload {
 
 /// Rows and columns; not multiples of the workgroup.
 fn shape(size: Size) -> (usize, usize) {
-    size.pick((100, 70), (1500, 1300))
+    size.pick((100, 70), (1700, 1600))
 }
 
 fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {

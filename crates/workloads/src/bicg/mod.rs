@@ -22,7 +22,7 @@ pub const WORKLOAD: Workload = Workload {
 
 /// Rows and columns; not multiples of the workgroup.
 fn shape(size: Size) -> (usize, usize) {
-    size.pick((90, 110), (1400, 1500))
+    size.pick((90, 110), (1600, 1700))
 }
 
 fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {

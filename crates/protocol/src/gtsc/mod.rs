@@ -9,7 +9,10 @@
 //! times beside every line of memory. So memory is the home there ([`gtsc_memory`]), and the L2s read on leases as the L1s do
 //! ([`gtsc_l2`]). What else the text leaves open is in `docs/protocols.md`.
 
-use crate::roles::{Parameters, Role, Seat};
+use crate::{
+    Table, orders as tables,
+    roles::{Parameters, Role, Seat},
+};
 use std::sync::Arc;
 
 mod caches;
@@ -31,4 +34,14 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
         Role::Home => Arc::new(GtscMemory { last: parameters.last_time(), ..GtscMemory::PAPER }),
         _ => return None,
     })
+}
+
+/// The tables of their orders.
+pub fn orders(role: Role, _: &Parameters) -> Option<&'static Table> {
+    match role {
+        Role::L1 => Some(&tables::orders_l1_told::TABLE),
+        Role::L2 => Some(&tables::orders_l2_told::TABLE),
+        Role::Home => Some(&tables::orders_home::TABLE),
+        _ => None,
+    }
 }

@@ -8,7 +8,7 @@ use super::{
     },
     Check, Move,
 };
-use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node, Stamps};
+use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node, Stamps, WHOLE};
 use smallvec::SmallVec;
 
 impl Check {
@@ -111,7 +111,10 @@ impl Check {
         let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
         for (place, msg) in world.network.iter().enumerate() {
             let earlier = &world.network[..place];
+            // An order for all lines does not overtake what its sender has told the receiver before.
+            let behind = |other: &Msg<BYTES>| other.line != WHOLE && channel(other) == channel(msg);
             let waits = match self.network {
+                Network::Unordered | Network::Rows if msg.line == WHOLE => world.network.iter().any(behind),
                 Network::Unordered | Network::Rows => earlier.last() == Some(msg),
                 Network::Ordered { .. } => earlier.iter().any(|other| channel(other) == channel(msg)),
             };
@@ -124,8 +127,9 @@ impl Check {
                 moves.push(Move::Retry(*msg));
             }
         }
-        let waits =
-            |next: &Move| matches!(next, Move::Deliver(msg) if msg.lane() == Lane::Request && self.stalls(world, msg));
+        let of_order = |msg: &Msg<BYTES>| msg.line == WHOLE || msg.from == msg.to;
+        let may_wait = |msg: &Msg<BYTES>| msg.lane() == Lane::Request || of_order(msg);
+        let waits = |next: &Move| matches!(next, Move::Deliver(msg) if may_wait(msg) && self.stalls(world, msg));
         let runs_over = self.system.horizon.is_some_and(|horizon| horizon.runs_over);
         if runs_over && !moves.is_empty() && moves.iter().all(waits) {
             moves.push(Move::Restart);
@@ -143,6 +147,17 @@ impl Check {
                 moves.push(Move::Ask(self.tell(world, member, *kind, line)));
             }
             if each().all(|(line, member)| told(line, member) == Told::Done) {
+                moves.push(Move::Advance);
+            }
+        }
+        if let Stage::Order { kind, scope, cores } = &self.system.stages[world.stage] {
+            let of_core = |core: usize| self.system.members.iter().position(|member| member.core == Some(core));
+            for &core in cores.iter().filter(|core| world.ordered[**core] == Told::NotYet) {
+                let l1 = Node(of_core(core).expect("each core has a first-level cache") as u16);
+                let order = Msg::new(Node(CORES + core as u16), l1, *kind, WHOLE, Block::EMPTY);
+                moves.push(Move::Ask(Msg { scope: *scope, ..order }));
+            }
+            if cores.iter().all(|core| world.ordered[*core] == Told::Done) {
                 moves.push(Move::Advance);
             }
         }

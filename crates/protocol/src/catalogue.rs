@@ -113,9 +113,18 @@ pub static ALL: &[Protocol] = &[
         name: "vi",
         caches: 3,
         about: "write-through L1s over one write-back L2; L1s are invalidated when a kernel starts",
-        tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE, &orders::orders_l1::TABLE],
-        systems: &[Setup { name: "one-gpu", rounds: 1, build: vi }],
-        larger: &[],
+        tables: &[
+            &vi_l1::l1::TABLE,
+            &wb_l2::wb::TABLE,
+            &memory::memory::TABLE,
+            &orders::orders_l1::TABLE,
+            &orders::orders_l2::TABLE,
+        ],
+        systems: &[
+            Setup { name: "one-gpu", rounds: 1, build: vi },
+            Setup { name: "flushed", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
+        ],
+        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2) }],
         storage: None,
         seats: nowhere,
         orders: no_orders,
@@ -143,7 +152,7 @@ pub static ALL: &[Protocol] = &[
             },
             Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
         ],
-        larger: &[],
+        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2) }],
         storage: None,
         seats: |role, _| over_memory(role, WriteBackL2),
         orders: forgetting,
@@ -179,7 +188,7 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| not_coherent(&WriteThroughL2, &[caches], lines),
             },
         ],
-        larger: &[],
+        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteThroughL2) }],
         storage: None,
         seats: |role, _| over_memory(role, WriteThroughL2),
         orders: forgetting,
@@ -308,6 +317,8 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "two-lines", rounds: 1, build: |_, _| halcone::gpus(2, 2) },
             Setup { name: "overflow-two-lines", rounds: 1, build: |_, _| halcone::overflow(2, 2) },
             Setup { name: "forget-two-lines", rounds: 1, build: |_, _| halcone::forget(2, 2) },
+            Setup { name: "banks", rounds: 1, build: |_, _| halcone::banks(halcone::one_gpu(2, 2)) },
+            Setup { name: "forget-banks", rounds: 1, build: |_, _| halcone::banks(halcone::forget(2, 2)) },
         ],
         storage: Some(halcone::storage),
         seats: halcone::seats,
@@ -347,6 +358,8 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "two-lines", rounds: 1, build: |_, _| gtsc::gpus(2, 2) },
             Setup { name: "overflow-two-lines", rounds: 0, build: |_, _| gtsc::overflow(2, 2) },
             Setup { name: "one-gpu-two-lines", rounds: 1, build: |_, _| gtsc::one_gpu(2, 2) },
+            Setup { name: "banks", rounds: 1, build: |_, _| gtsc::banks(gtsc::gpus(2, 2)) },
+            Setup { name: "forget-banks", rounds: 1, build: |_, _| gtsc::banks(gtsc::forget(2, 2)) },
         ],
         storage: None,
         seats: gtsc::seats,
@@ -587,6 +600,11 @@ fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], lines: usize
         horizon: None,
     }
     .with_orders(told)
+}
+
+/// One GPU of two first-level caches over a second-level cache of two banks.
+fn banks(l2: &'static dyn Controller<BYTES>) -> System {
+    not_coherent(l2, &[2], 2).banked().with_orders(told)
 }
 
 /// A host and `caches` accelerators; line n lives on accelerator n modulo their number. Each accelerator has a line.

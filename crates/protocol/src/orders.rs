@@ -8,7 +8,8 @@
 //! `Acquire` and `Release` are those of a device or less; `...Wide` those of the system. In `Sweep` all lines are being told; in
 //! `Forgetting` and `Flushing` as well, and then those below; in `Below` and `Peers` others are carrying it out; in `Ask` those below are
 //! asked how late it is, and then all lines are told. Orders of a device stop at the first-level caches, but for those that ask below
-//! how late it is.
+//! how late it is. Where logical time is restarted, a record forgets the latest time that it has heard of, as a message forgets the times that
+//! it carries.
 
 use crate::{Block, Controller, Kind, Line, Msg, Node, Place, Stamps, Table, Work, protocol};
 use mem::{LineAddr, Scope};
@@ -19,120 +20,120 @@ pub const WHOLE: LineAddr = LineAddr(u64::MAX);
 
 protocol! {
  /// A first-level cache that forgets what it holds on an acquire.
- orders_l1 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(          Acquire              AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast          Reset               )
- Rest       { [Sweep Note Forget]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x                 [Rest]              }
- Sweep      { z                    z                         z                   z                       [Rest Tell]          x             x                 [Sweep Restart]     }
- Forgetting { z                    z                         z                   z                       [Below ForgetBelow]  x             x                 [Forgetting Restart]}
- Flushing   { z                    z                         z                   z                       [Below FlushBelow]   x             x                 [Flushing Restart]  }
- Below      { z                    z                         z                   z                       x                    [Below Hear]  [Rest Hear Tell]  [Below Restart]     }
+ orders_l1 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(          Acquire              AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
+ Rest       { [Sweep Note Forget]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
+ Sweep      { z                    z                         z                   z                       [Rest Tell]          x             x }
+ Forgetting { z                    z                         z                   z                       [Below ForgetBelow]  x             x }
+ Flushing   { z                    z                         z                   z                       [Below FlushBelow]   x             x }
+ Below      { z                    z                         z                   z                       x                    [Below Hear]  [Rest Hear Tell] }
 }
 
 protocol! {
  /// A first-level cache whose time an acquire raises to the latest that memory has given (HALCONE).
- orders_l1_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(          Acquire                  AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast             Reset               )
- Rest       { [Ask Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x                    [Rest]              }
- Ask        { z                        z                         z                   z                       x                    [Ask Hear]    [Sweep Hear Forget]  [Ask Restart]       }
- Sweep      { z                        z                         z                   z                       [Rest Tell]          x             x                    [Sweep Restart]     }
- Forgetting { z                        z                         z                   z                       [Below ForgetBelow]  x             x                    [Forgetting Restart]}
- Flushing   { z                        z                         z                   z                       [Below FlushBelow]   x             x                    [Flushing Restart]  }
- Below      { z                        z                         z                   z                       x                    [Below Hear]  [Rest Hear Tell]     [Below Restart]     }
+ orders_l1_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(          Acquire                  AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
+ Rest       { [Ask Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
+ Ask        { z                        z                         z                   z                       x                    [Ask Hear]    [Sweep Hear Forget] }
+ Sweep      { z                        z                         z                   z                       [Rest Tell]          x             x }
+ Forgetting { z                        z                         z                   z                       [Below ForgetBelow]  x             x }
+ Flushing   { z                        z                         z                   z                       [Below FlushBelow]   x             x }
+ Below      { z                        z                         z                   z                       x                    [Below Hear]  [Rest Hear Tell] }
 }
 
 protocol! {
  /// A first-level cache of compute units with a time of their own: an acquire tells them the latest (G-TSC).
- orders_l1_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(          Acquire                    AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast          Reset               )
- Rest       { [Below Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x                 [Rest]              }
- Sweep      { z                          z                         z                   z                       [Rest Tell]          x             x                 [Sweep Restart]     }
- Forgetting { z                          z                         z                   z                       [Below ForgetBelow]  x             x                 [Forgetting Restart]}
- Flushing   { z                          z                         z                   z                       [Below FlushBelow]   x             x                 [Flushing Restart]  }
- Below      { z                          z                         z                   z                       x                    [Below Hear]  [Rest Hear Tell]  [Below Restart]     }
+ orders_l1_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(          Acquire                    AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
+ Rest       { [Below Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
+ Sweep      { z                          z                         z                   z                       [Rest Tell]          x             x }
+ Forgetting { z                          z                         z                   z                       [Below ForgetBelow]  x             x }
+ Flushing   { z                          z                         z                   z                       [Below FlushBelow]   x             x }
+ Below      { z                          z                         z                   z                       x                    [Below Hear]  [Rest Hear Tell] }
 }
 
 protocol! {
  /// A first-level cache that never holds anything old: only a release to the system concerns anybody else (MESI).
- orders_l1_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(     Acquire      AcquireWide  Release      ReleaseWide              Swept  DoneMore      DoneLast          Reset )
- Rest  { [Rest Done]  [Rest Done]  [Rest Done]  [Below Note FlushBelow]  x      x             x                 x     }
- Below { z            z            z            z                        x      [Below Hear]  [Rest Hear Tell]  x     }
+ orders_l1_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire      AcquireWide  Release      ReleaseWide              Swept  DoneMore      DoneLast )
+ Rest  { [Rest Done]  [Rest Done]  [Rest Done]  [Below Note FlushBelow]  x      x             x }
+ Below { z            z            z            z                        x      [Below Hear]  [Rest Hear Tell] }
 }
 
 protocol! {
  /// A second-level cache that forgets and writes back, as it is told.
- orders_l2 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast  Reset )
- Rest  { x                    [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x         x         x     }
- Sweep { x                    z                    x                   z                   [Rest Tell]  x         x         x     }
+ orders_l2 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast )
+ Rest  { x                    [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x         x }
+ Sweep { x                    z                    x                   z                   [Rest Tell]  x         x }
 }
 
 protocol! {
  /// A second-level cache beside others that are homes of lines: a release waits until these have told everybody (HMG).
- orders_l2_homes actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(        Acquire              AcquireWide          Release                ReleaseWide            Swept               DoneMore      DoneLast          Reset )
- Rest     { x                    [Sweep Note Forget]  x                      [Flushing Note Flush]  x                   x             x                 x     }
- Sweep    { x                    z                    x                      z                      [Rest Tell]         x             x                 x     }
- Flushing { x                    z                    x                      z                      [Peers FlushPeers]  x             x                 x     }
- Peers    { x                    z                    x                      z                      x                   [Peers Hear]  [Rest Hear Tell]  x     }
+ orders_l2_homes actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(        Acquire              AcquireWide          Release                ReleaseWide            Swept               DoneMore      DoneLast )
+ Rest     { x                    [Sweep Note Forget]  x                      [Flushing Note Flush]  x                   x             x }
+ Sweep    { x                    z                    x                      z                      [Rest Tell]         x             x }
+ Flushing { x                    z                    x                      z                      [Peers FlushPeers]  x             x }
+ Peers    { x                    z                    x                      z                      x                   [Peers Hear]  [Rest Hear Tell] }
 }
 
 protocol! {
  /// A second-level cache whose time an acquire raises to the latest that memory has given (HALCONE).
- orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept        DoneMore    DoneLast             Reset            )
- Rest  { [Ask Note AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x           x                    [Rest]           }
- Ask   { z                        z                    x                   z                   x            [Ask Hear]  [Sweep Hear Forget]  [Ask Restart]    }
- Sweep { z                        z                    x                   z                   [Rest Tell]  x           x                    [Sweep Restart]  }
+ orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept        DoneMore    DoneLast )
+ Rest  { [Ask Note AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x           x }
+ Ask   { z                        z                    x                   z                   x            [Ask Hear]  [Sweep Hear Forget] }
+ Sweep { z                        z                    x                   z                   [Rest Tell]  x           x }
 }
 
 protocol! {
  /// A second-level cache that passes on how late it is (G-TSC).
- orders_l2_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(     Acquire                    AcquireWide          Release             ReleaseWide         Swept        DoneMore      DoneLast          Reset            )
- Rest  { [Below Note AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x             x                 [Rest]           }
- Sweep { z                          z                    x                   z                   [Rest Tell]  x             x                 [Sweep Restart]  }
- Below { z                          z                    x                   z                   x            [Below Hear]  [Rest Hear Tell]  [Below Restart]  }
+ orders_l2_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire                    AcquireWide          Release             ReleaseWide         Swept        DoneMore      DoneLast )
+ Rest  { [Below Note AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x             x }
+ Sweep { z                          z                    x                   z                   [Rest Tell]  x             x }
+ Below { z                          z                    x                   z                   x            [Below Hear]  [Rest Hear Tell] }
 }
 
 protocol! {
  /// A cache that never holds anything old and that nobody below it needs to hear of.
- orders_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(    Acquire      AcquireWide  Release      ReleaseWide  Swept  DoneMore  DoneLast  Reset )
- Rest { x            [Rest Done]  x            [Rest Done]  x      x         x         x     }
+ orders_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(    Acquire      AcquireWide  Release      ReleaseWide  Swept  DoneMore  DoneLast )
+ Rest { x            [Rest Done]  x            [Rest Done]  x      x         x }
 }
 
 protocol! {
  /// A cache that is coherent with those above it and not with what lies below: a release gives lines up.
- orders_recalled actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(     Acquire      AcquireWide  Release              ReleaseWide          Swept        DoneMore  DoneLast  Reset )
- Rest  { x            [Rest Done]  x                    [Sweep Note GiveUp]  x            x         x         x     }
- Sweep { x            z            x                    z                    [Rest Tell]  x         x         x     }
+ orders_recalled actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire      AcquireWide  Release              ReleaseWide          Swept        DoneMore  DoneLast )
+ Rest  { x            [Rest Done]  x                    [Sweep Note GiveUp]  x            x         x }
+ Sweep { x            z            x                    z                    [Rest Tell]  x         x }
 }
 
 protocol! {
  /// A second-level cache over a memory that is a level itself: what is ordered is done here and then there (NMOESI).
- orders_passed_on actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(          Acquire                   AcquireWide               Release                ReleaseWide            Swept                DoneMore      DoneLast          Reset )
- Rest       { x                         [Forgetting Note GiveUp]  x                      [Flushing Note Flush]  x                    x             x                 x     }
- Forgetting { x                         z                         x                      z                      [Below ForgetBelow]  x             x                 x     }
- Flushing   { x                         z                         x                      z                      [Below FlushBelow]   x             x                 x     }
- Below      { x                         z                         x                      z                      x                    [Below Hear]  [Rest Hear Tell]  x     }
+ orders_passed_on actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(          Acquire                   AcquireWide               Release                ReleaseWide            Swept                DoneMore      DoneLast )
+ Rest       { x                         [Forgetting Note GiveUp]  x                      [Flushing Note Flush]  x                    x             x }
+ Forgetting { x                         z                         x                      z                      [Below ForgetBelow]  x             x }
+ Flushing   { x                         z                         x                      z                      [Below FlushBelow]   x             x }
+ Below      { x                         z                         x                      z                      x                    [Below Hear]  [Rest Hear Tell] }
 }
 
 protocol! {
  /// A memory that is a level: the last to carry an order out (NMOESI).
- orders_level actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast  Reset )
- Rest  { x                    [Sweep Note GiveUp]  x                   [Sweep Note Flush]  x            x         x         x     }
- Sweep { x                    z                    x                   z                   [Rest Tell]  x         x         x     }
+ orders_level actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast )
+ Rest  { x                    [Sweep Note GiveUp]  x                   [Sweep Note Flush]  x            x         x }
+ Sweep { x                    z                    x                   z                   [Rest Tell]  x         x }
 }
 
 protocol! {
  /// A home with logical time: it says how late it is, at least for every line that it has given out.
- orders_home actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Restart)
- on(    Acquire        AcquireWide    Release        ReleaseWide    Swept  DoneMore  DoneLast  Reset )
- Rest { [Rest Latest]  x            x            x            x      x         x         x     }
+ orders_home actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(    Acquire        AcquireWide    Release        ReleaseWide    Swept  DoneMore  DoneLast )
+ Rest { [Rest Latest]  x            x            x            x      x         x }
 }
 
 /// The controller of the tables of orders, which have the same events and actions. There is one for each cache.
@@ -179,7 +180,6 @@ impl<const N: usize> Controller<N> for Orders {
             Kind::Done if msg.from == place.me => Event::Swept,
             Kind::Done if line.acks > 1 => Event::DoneMore,
             Kind::Done => Event::DoneLast,
-            Kind::Reset => Event::Reset,
             _ => return None,
         };
         Some(event as u8)
@@ -211,7 +211,6 @@ impl<const N: usize> Controller<N> for Orders {
             }
             Action::Done => Self::done(work, work.msg.from, Stamps::ZERO),
             Action::Latest => Self::done(work, work.msg.from, work.line.stamps),
-            Action::Restart => work.line.stamps = Stamps::ZERO,
         }
         Ok(())
     }
@@ -279,5 +278,60 @@ impl<const N: usize> Controller<N> for Markers {
             Action::Marked => work.push(about(from, Kind::Done, work.msg.of)),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cell, Log, Step, step};
+
+    const TABLES: [&Table; 12] = [
+        &orders_l1::TABLE,
+        &orders_l1_raised::TABLE,
+        &orders_l1_told::TABLE,
+        &orders_l1_coherent::TABLE,
+        &orders_l2::TABLE,
+        &orders_l2_homes::TABLE,
+        &orders_l2_raised::TABLE,
+        &orders_l2_told::TABLE,
+        &orders_coherent::TABLE,
+        &orders_recalled::TABLE,
+        &orders_passed_on::TABLE,
+        &orders_level::TABLE,
+    ];
+
+    /// In the checked systems a cache is given one order at a time.
+    #[test]
+    fn an_order_waits_while_another_is_carried_out() {
+        for table in TABLES {
+            for event in [Event::Acquire, Event::AcquireWide, Event::Release, Event::ReleaseWide] {
+                let taken = *table.cell(0, event as u8) != Cell::Never;
+                let expected = if taken { Cell::Stall } else { Cell::Never };
+                for state in 1..table.states.len() as u8 {
+                    assert_eq!(*table.cell(state, event as u8), expected, "{} {state} {event:?}", table.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cache_over_two_banks_waits_for_both() {
+        let orders = Orders { table: &orders_l1_raised::TABLE, below: vec![Node(1), Node(2)], peers: Vec::new() };
+        let (me, mut line) = (Node(0), Line::<2>::new(0));
+        let mut show = |from, kind, time| {
+            let msg = Msg { stamps: Stamps::now(time), ..Msg::new(Node(from), me, kind, WHOLE, Block::EMPTY) };
+            let mut log = Log::new(orders.table, 0);
+            match step(&orders, orders.table, Place::new(me, me), &mut line, &msg, &mut log).expect("it has a cell") {
+                Step::Sends(sends) => {
+                    sends.iter().map(|send| (send.to.0, send.kind, send.stamps.cts)).collect::<Vec<_>>()
+                }
+                Step::Stall => panic!("{msg} waits"),
+            }
+        };
+        assert_eq!(show(9, Kind::Invalidate, 0), [(1, Kind::Invalidate, 0), (2, Kind::Invalidate, 0)]);
+        assert_eq!(show(2, Kind::Done, 7), []);
+        assert_eq!(show(1, Kind::Done, 4), [(0, Kind::Invalidate, 7)], "lines go on to the latest time of any");
+        assert_eq!(show(0, Kind::Done, 0), [(9, Kind::Done, 7)]);
     }
 }

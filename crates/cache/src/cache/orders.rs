@@ -8,7 +8,7 @@ use engine::Lane;
 use interconnect::HEADER;
 use mem::{Block, LINE, Reply, stamp_of};
 use protocol::{
-    Controller, Impossible, Kind, Line, Log, Msg, Node, Place, Step, Table, WHOLE,
+    Controller, Impossible, Kind, Line, Log, Msg, Node, Place, Stamps, Step, Table, WHOLE,
     orders::{Markers, Orders},
     step,
 };
@@ -102,10 +102,10 @@ impl Cache {
         Ok(true)
     }
 
-    /// Logical time has been restarted.
-    pub(super) fn restart_order(&mut self) -> Result<(), Box<Impossible>> {
-        self.orders.heard.iter_mut().for_each(|done| done.stamps = protocol::Stamps::ZERO);
-        self.show_order(&Msg::new(self.me, self.me, Kind::Reset, WHOLE, Block::EMPTY)).map(|_| ())
+    /// Logical time has been restarted: whatever has been heard of it before counts no more.
+    pub(super) fn restart_order(&mut self) {
+        self.orders.line.stamps = Stamps::ZERO;
+        self.orders.heard.iter_mut().for_each(|done| done.stamps = Stamps::ZERO);
     }
 
     /// One step of the table of orders; says whether it was no stall.

@@ -184,6 +184,7 @@ impl Check {
             && world.waiting.is_empty()
             && !world.loading.contains(&true)
             && !world.told.contains(&Told::Busy)
+            && !world.ordered.contains(&Told::Busy)
             && self.system.stages[world.stage].cores().is_some()
             && world.sweeping.iter().all(|lines| *lines == 0)
             && world.lines.iter().chain(&world.whole).chain(&world.marking).all(at_rest)

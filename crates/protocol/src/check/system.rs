@@ -163,6 +163,27 @@ impl System {
         self
     }
 
+    /// The same with two lines, each of which has caches and a home of its own below the first level: an order concerns all of them. Orders
+    /// are to be given again.
+    pub fn banked(mut self) -> Self {
+        assert_eq!(self.lines, 2, "each of two banks has a line");
+        let count = self.members.len();
+        let mut second: Vec<Option<Node>> = vec![None; count];
+        for number in (0..count).filter(|number| self.members[*number].core.is_none()).collect::<Vec<_>>() {
+            second[number] = Some(Node(self.members.len() as u16));
+            let copy = &self.members[number];
+            self.members.push(Member { name: format!("{}b", copy.name), ..copy.clone() });
+        }
+        for number in 0..self.members.len() {
+            let (me, below) = (Node(number as u16), self.members[number].below.clone());
+            let is_home = below.iter().all(|node| *node == me || second[node.0 as usize] == Some(me));
+            let of_second = |node: Node| second[node.0 as usize].unwrap_or(node);
+            self.members[number].below = if is_home { vec![me; 2] } else { vec![below[0], of_second(below[1])] };
+        }
+        self.equals.clear();
+        self
+    }
+
     /// The place of a table among the system's; it is added if it is not there.
     fn table(&mut self, table: &Table) -> usize {
         let known = self.tables.iter().position(|other| other.name == table.name);

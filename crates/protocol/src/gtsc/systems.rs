@@ -4,7 +4,7 @@
 
 use super::{GtscHome, GtscL1, GtscL2, GtscMemory, gtsc_home};
 use crate::{
-    Block, Controller, Kind, Line, Node, Roster, Stamp,
+    Block, Controller, Kind, Line, Node, Roster, Stamp, Table,
     catalogue::order,
     check::{BYTES, Clocks, Horizon, Member, Stage, System},
     memory::Memory,
@@ -125,14 +125,22 @@ fn system(
         coherent: false,
         horizon: Some(Horizon { end: 3, clocks: Clocks::Cores, told: false, runs_over: false }),
     }
-    .with_orders(|member| match (member.core, member.name.as_str()) {
+    .with_orders(orders_of(is_home))
+}
+
+/// The same with two banks: second-level caches and homes of their own for each line.
+pub fn banks(system: System) -> System {
+    system.banked().with_orders(orders_of(false))
+}
+
+/// `is_home`: the L2 of one GPU is the home, over plain memory.
+fn orders_of(is_home: bool) -> impl Fn(&Member) -> Option<&'static Table> {
+    move |member| match (member.core, member.name.starts_with("memory")) {
         (Some(_), _) => Some(&orders::orders_l1_told::TABLE),
-        // The L2 of one GPU is the home, over plain memory.
-        (None, "memory") if is_home => None,
-        (None, "memory") => Some(&orders::orders_home::TABLE),
-        (None, _) if is_home => Some(&orders::orders_home::TABLE),
-        (None, _) => Some(&orders::orders_l2_told::TABLE),
-    })
+        (None, true) if is_home => None,
+        (None, false) if !is_home => Some(&orders::orders_l2_told::TABLE),
+        _ => Some(&orders::orders_home::TABLE),
+    }
 }
 
 fn node(number: usize) -> Node {

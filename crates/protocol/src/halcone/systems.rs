@@ -5,7 +5,7 @@
 
 use super::{HalconeL1, HalconeL2, Tsu, halcone_l1, halcone_l2, tsu};
 use crate::{
-    Block, Kind, Line, Node, Roster, Stamp,
+    Block, Kind, Line, Node, Roster, Stamp, Table,
     catalogue::order,
     check::{BYTES, Clocks, Horizon, Member, Stage, System},
     orders,
@@ -103,11 +103,20 @@ fn system(gpus: &[usize], lines: usize) -> System {
             runs_over: false,
         }),
     }
-    .with_orders(|member| match member.core {
+    .with_orders(orders_of)
+}
+
+/// The same with two banks: second-level caches and homes of their own for each line.
+pub fn banks(system: System) -> System {
+    system.banked().with_orders(orders_of)
+}
+
+fn orders_of(member: &Member) -> Option<&'static Table> {
+    match member.core {
         Some(_) => Some(&orders::orders_l1_raised::TABLE),
         None if member.name.starts_with("l2") => Some(&orders::orders_l2_raised::TABLE),
         None => Some(&orders::orders_home::TABLE),
-    })
+    }
 }
 
 fn node(number: usize) -> Node {

@@ -29,6 +29,10 @@ pub fn gpus(caches: usize, lines: usize) -> System {
 /// Two GPUs at most, whose caches are flushed and invalidated at any time.
 pub fn fences(caches: usize, lines: usize) -> System {
     let mut system = gpus(caches.min(2), lines);
+    // Memory may have been changed by others: then everything is forgotten. A home may have flushed before another GPU's write arrived
+    // there, so all flush twice.
+    let all = |kind| order(kind, Scope::System, 0..system.cores);
+    system.stages = vec![system.stages[0].clone(), all(Kind::Flush), all(Kind::Flush), all(Kind::Invalidate)];
     let caches = (0..system.members.len() - 1).map(node);
     system.whims = caches.flat_map(|cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect();
     system

@@ -8,7 +8,7 @@ use super::{
     },
     Check, Meter, Move, Receiver,
 };
-use crate::{Block, Cell, FIRST, Impossible, Kind, Lane, Msg, Node, Stamp, Stamps, Step, WHOLE, orders, step};
+use crate::{Block, FIRST, Impossible, Kind, Lane, Msg, Node, Stamp, Stamps, Step, WHOLE, orders, step};
 
 impl Check {
     /// Makes `next` the world that follows; `false` if none does.
@@ -289,16 +289,8 @@ impl Check {
                 }
             }
         }
-        for member in 0..world.whole.len() {
-            let reset = Msg::new(DRIVER, Node(member as u16), Kind::Reset, WHOLE, Block::EMPTY);
-            let has_orders = self.system.members[member].orders.is_some();
-            if has_orders && matches!(self.cell(world, &reset), Some(Cell::Go(..))) {
-                self.take(world, &reset);
-            } else {
-                // What a home has given out does not count any more.
-                world.whole[member].stamps = Stamps::ZERO;
-            }
-        }
+        // So do orders that are being carried out, and what a home has given out does not count any more.
+        world.whole.iter_mut().for_each(|whole| whole.stamps = Stamps::ZERO);
         if world.latest() > FIRST && world.trouble.is_none() {
             world.trouble = Some(Trouble::Impossible("logical time did not start anew everywhere".to_owned()));
         }

@@ -9,6 +9,7 @@ use super::{
     Check, Move,
 };
 use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node, Stamps, WHOLE};
+use mem::Scope;
 use smallvec::SmallVec;
 
 impl Check {
@@ -27,7 +28,12 @@ impl Check {
         moves.extend(self.whims(world).map(Move::Ask));
         let more = !self.system.coherent && (world.rounds < self.rounds || world.stage > 0);
         let working = self.system.stages[world.stage].cores().is_some();
-        if working && more && !world.loading.contains(&true) && !world.told.contains(&Told::Busy) {
+        if working
+            && more
+            && !world.loading.contains(&true)
+            && !world.told.contains(&Told::Busy)
+            && !world.ordered.contains(&Told::Busy)
+        {
             moves.push(Move::Advance);
         }
     }
@@ -82,6 +88,13 @@ impl Check {
             let mut lines = world.lines.iter().skip(number).step_by(self.members());
             member.core.filter(|_| !lines.any(Line::is_asked))
         })
+    }
+
+    /// An order that a core gives its first-level cache.
+    fn order(&self, core: usize, kind: Kind, scope: Scope) -> Msg<BYTES> {
+        let l1 = self.system.members.iter().position(|member| member.core == Some(core));
+        let l1 = Node(l1.expect("each core has a first-level cache") as u16);
+        Msg { scope, ..Msg::new(Node(CORES + core as u16), l1, kind, WHOLE, Block::EMPTY) }
     }
 
     /// What the system may do of its own accord.
@@ -151,11 +164,8 @@ impl Check {
             }
         }
         if let Stage::Order { kind, scope, cores } = &self.system.stages[world.stage] {
-            let of_core = |core: usize| self.system.members.iter().position(|member| member.core == Some(core));
             for &core in cores.iter().filter(|core| world.ordered[**core] == Told::NotYet) {
-                let l1 = Node(of_core(core).expect("each core has a first-level cache") as u16);
-                let order = Msg::new(Node(CORES + core as u16), l1, *kind, WHOLE, Block::EMPTY);
-                moves.push(Move::Ask(Msg { scope: *scope, ..order }));
+                moves.push(Move::Ask(self.order(core, *kind, *scope)));
             }
             if cores.iter().all(|core| world.ordered[*core] == Told::Done) {
                 moves.push(Move::Advance);

@@ -13,7 +13,7 @@ mod retry;
 mod spec;
 mod timestamp_reset;
 
-pub use spec::{Acquire, Atomics, CacheSpec, Recalled, Requesters, Watcher};
+pub use spec::{Atomics, CacheSpec, Recalled, Requesters, Watcher};
 
 use crate::{
     bank::{Bank, LineWatcher, Offer},
@@ -22,9 +22,9 @@ use crate::{
 use engine::{Context, Counter, EventCount, Inlet, Lane, Ready, RoundRobin, Scope};
 use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane, name_of};
 use mem::{Access, Block, Interleave, LINE, Reply, Request, Seen, stamp_of};
-use orders::{Answer, Fence, Order};
+use orders::OrderDesk;
 use owned::Owned;
-use protocol::{Impossible, Kind, Msg, Node, Stamps};
+use protocol::{Impossible, Kind, Msg, Node, Stamps, roles::Sees};
 use retry::RetryQueue;
 use std::collections::VecDeque;
 
@@ -62,7 +62,7 @@ pub struct Cache {
     eras: Vec<u32>,
     above: Vec<Node>,
     meet: Atomics,
-    acquire: Acquire,
+    sees: Sees,
     claims: bool,
     /// Caches beside this one that may be homes of lines: a release has to see to it that they have told everybody. The numbers of
     /// the wires from them, and what could not be sent to them.
@@ -79,14 +79,12 @@ pub struct Cache {
     retries: Option<RetryQueue>,
     watcher: Option<Watcher>,
     recalled: Option<Recalled>,
-    fences: Vec<Fence>,
-    fenced: u8,
     pending: Pending,
     ports: usize,
     /// The first cycle in which all look-ups that have begun are over.
     free_at: u64,
     turns: RoundRobin,
-    order: Option<Order>,
+    orders: OrderDesk,
     bell: EventCount,
     observer: Option<Reporter>,
     /// Loads until one is answered with a wrong byte, in a test of the check.
@@ -138,9 +136,10 @@ impl Cache {
         let mut to = Router::with(neighbours.to, count, &scope.scope("neighbours"), &bell);
         to.lifts_requests = spec.lifts_requests;
         let retries = RetryQueue::new(spec.bank.controller.table(), me, &bell, scope);
+        let orders = OrderDesk::new(spec.orders, below.clone(), peers.clone(), spec.history);
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         // Where accesses have logical times, it is memory that says what was written when.
-        let tells = spec.acquire == Acquire::Forget;
+        let tells = spec.sees == Sees::UntilSynchronised;
         bank.performed = observer.as_ref().filter(|_| tells).map(|_| Vec::new());
         Self {
             me,
@@ -154,7 +153,7 @@ impl Cache {
             below,
             above: caches_above,
             meet: spec.atomics,
-            acquire: spec.acquire,
+            sees: spec.sees,
             claims: spec.claims,
             peers,
             beside,
@@ -166,13 +165,11 @@ impl Cache {
             retries,
             watcher: None,
             recalled: None,
-            fences: Vec::new(),
-            fenced: 0,
             pending,
             ports: spec.ports,
             free_at: 0,
             turns: RoundRobin::new(askers),
-            order: None,
+            orders,
             bell,
             observer,
             until_wrong: None,
@@ -215,9 +212,7 @@ impl Cache {
                 cx.needs(format!("line {:#x}, which is in state {state}", line.0), name_of(home));
             }
         }
-        if let Some(order) = &self.order
-            && order.awaited > 0
-        {
+        if self.orders.awaited() > 0 {
             let need = |node: &Node| cx.needs("an order for all lines to be carried out", name_of(*node));
             self.homes.owners().for_each(need);
         }
@@ -383,7 +378,7 @@ impl Cache {
             return Ok(true);
         }
         if msg.line == WHOLE {
-            self.heard(&msg);
+            self.heard(msg)?;
             return Ok(true);
         }
         self.bank.offer(msg)?;
@@ -431,13 +426,15 @@ impl Cache {
                 front.taken(&request, *node, now);
             }
             Access::Lock => unreachable!("locks come in order with stores"),
-            Access::Invalidate | Access::Flush if self.order.is_some() => return Ok(false),
             Access::Invalidate | Access::Flush => {
                 let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
-                let answer = Answer::Reply(port, Reply { id: request.id, data: Block::EMPTY, stamp: 0 });
-                from.try_recv(Lane::Request);
-                self.take_order(kind, request.scope, answer, self.stages_of_request(kind, request.scope))?;
-                return Ok(true);
+                let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
+                let order = Msg { scope: request.scope, ..Msg::new(*node, self.me, kind, WHOLE, Block::EMPTY) };
+                let taken = self.take_request(port, &order, reply)?;
+                if taken && let Some(top) = &self.top {
+                    top.wires[port].1.try_recv(Lane::Request);
+                }
+                return Ok(taken);
             }
         }
         from.try_recv(Lane::Request);
@@ -503,7 +500,7 @@ impl Cache {
                 let answer = top.front.stored(&msg, now);
                 let (line, mask) = (msg.line, answer.mask);
                 top.reply(answer);
-                if self.acquire == Acquire::Coherent {
+                if self.sees == Sees::Newest {
                     self.performed(line, self.bank.held(line).only(mask));
                 }
                 continue;

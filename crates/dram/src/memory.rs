@@ -14,7 +14,12 @@ use crate::{
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, lane, name_of};
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, Share, stamp_of};
-use protocol::{Impossible, Kind, Msg, Node, Roster, Stamps, roles::Seat};
+use protocol::{
+    Impossible, Kind, Line, Log, Msg, Node, Place, Roster, Stamps, Step,
+    orders::{Orders, orders_home},
+    roles::Seat,
+    step,
+};
 use std::{cell::Cell, collections::VecDeque, rc::Rc, sync::Arc};
 
 /// What a memory is made of.
@@ -276,10 +281,8 @@ impl Memory {
         let packet = Packet { msg: Msg { stamps, ..packet.msg }, ..packet };
         let Packet { msg, atomic, .. } = packet;
         if msg.line == WHOLE {
-            // An acquire asks how late it is; everything that has been written and acknowledged is here.
-            let stamps = Stamps::now(self.home.latest());
-            let done = Msg { stamps, ..Msg::new(msg.to, msg.from, Kind::Done, WHOLE, Block::EMPTY) };
-            return Ok(Next::Served(Served { line: WHOLE, touched: Touched::Nothing, sends: vec![done] }, None));
+            let sends = self.order(&msg)?;
+            return Ok(Next::Served(Served { line: WHOLE, touched: Touched::Nothing, sends }, None));
         }
         if atomic.is_some() {
             self.atomics.push_back(packet);
@@ -332,6 +335,17 @@ impl Memory {
     fn watch(&self, line: LineAddr, data: &Block<LINE>) {
         if let Some(watcher) = &self.watcher {
             watcher(line, data);
+        }
+    }
+
+    /// An order: an acquire asks how late it is. Everything that has been written and acknowledged is here.
+    fn order(&self, msg: &Msg<LINE>) -> Result<Vec<Msg<LINE>>, Box<Impossible>> {
+        let orders = Orders { table: &orders_home::TABLE, below: Vec::new(), peers: Vec::new() };
+        let mut line = Line { stamps: Stamps::now(self.home.latest()), ..Line::new(0) };
+        let place = Place::new(self.me, self.me);
+        match step(&orders, orders.table, place, &mut line, msg, &mut Log::new(orders.table, 0))? {
+            Step::Sends(sends) => Ok(sends),
+            Step::Stall => Ok(Vec::new()),
         }
     }
 

@@ -16,5 +16,6 @@ pub use deal::deal;
 pub use flit_link::{FlitLinkSpec, flit_link};
 pub use freight::{Freight, NetworkError, Station};
 pub use network::{NetworkSpec, Topology, network};
+pub use protocol::WHOLE;
 pub use reporter::Reporter;
-pub use wire::{HEADER, PATIENCE, Packet, Pending, Router, Sender, Side, WHOLE, Wire, bytes, lane, name_of};
+pub use wire::{HEADER, PATIENCE, Packet, Pending, Router, Sender, Side, Wire, bytes, lane, name_of};

@@ -1,16 +1,13 @@
 //! What travels between caches, what it weighs, and how it is sent without holding the sender up.
 
 use engine::{Context, EventCount, Inlet, Lane, Outlet, Scope};
-use mem::{Atomic, LINE, LineAddr};
+use mem::{Atomic, LINE};
 use protocol::{Msg, Node};
 use std::{
     cell::{Cell, OnceCell, RefCell},
     collections::VecDeque,
     rc::Rc,
 };
-
-/// In a `Flush`, an `Invalidate` and the `Done` that answers it: all lines of the cache.
-pub const WHOLE: LineAddr = LineAddr(u64::MAX);
 
 /// What a packet has besides its bytes: command, address, route (`[giles 3.2.5.2]`).
 pub const HEADER: u64 = 8;

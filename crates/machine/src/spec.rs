@@ -185,6 +185,8 @@ impl Machine {
         let levels = levels::levels(file, protocol, gpus, gpu.banks)?;
         let wires = wires(file, complex.as_ref())?;
         let mut protocol = timed(file, protocol, time_bits, gpu.banks)?;
+        protocol.parameters.peers = gpus > 1;
+        protocol.parameters.recalls = complex.as_ref().is_some_and(Complex::flushes);
         if let Some(levels) = &levels {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;

@@ -1,18 +1,21 @@
 //! The protocols by name: what a machine needs to be built with one, and the small systems it is checked on.
 
-use crate::roles::{BesideCpu, Boundary, Forget, Needs, Organisation, Parameters, Role, Seat, Seats, Sees, nowhere};
+use crate::roles::{
+    BesideCpu, Boundary, Forget, Needs, OrderTables, Organisation, Parameters, Role, Seat, Seats, Sees, no_orders,
+    nowhere,
+};
 use crate::{
     Block, Controller, Kind, Line, Node, Roster, Table,
     adsm::{self, Accelerator, Host},
     check::{BYTES, Ground, Limits, Member, Stage, System},
     gtsc, halcone, hmg,
     memory::{self, Memory},
-    mesi, nmoesi,
+    mesi, nmoesi, orders,
     vi_l1::{self, ViL1},
     wb_l2::{self, WriteBackL2},
     wt_l2::{self, WriteThroughL2},
 };
-use mem::{Bytes, LINE};
+use mem::{Bytes, LINE, Scope};
 use std::sync::Arc;
 
 /// A protocol.
@@ -29,8 +32,9 @@ pub struct Protocol {
     pub larger: &'static [Setup],
     /// What it costs in bits beside tags and data, where a paper says so.
     pub storage: Option<fn() -> Vec<Storage>>,
-    /// Its controllers in a machine.
+    /// Its controllers in a machine, and the tables of their orders.
     pub seats: Seats,
+    pub orders: OrderTables,
     pub sees: Sees,
     pub needs: Needs,
     pub boundary: Boundary,
@@ -73,6 +77,12 @@ impl Choice {
         (self.seats)(role, &self.parameters).is_some()
     }
 
+    /// The table of orders for a role; a bug in the machine's plan if there is none.
+    pub fn orders(&self, role: Role) -> &'static Table {
+        let table = (self.protocol.orders)(role, &self.parameters);
+        table.unwrap_or_else(|| panic!("a plan gives nobody of {} the role {role:?}", self.name))
+    }
+
     /// The controller for a role; a bug in the machine's plan if there is none.
     pub fn seat(&self, role: Role) -> Seat {
         let seat = (self.seats)(role, &self.parameters);
@@ -103,11 +113,21 @@ pub static ALL: &[Protocol] = &[
         name: "vi",
         caches: 3,
         about: "write-through L1s over one write-back L2; L1s are invalidated when a kernel starts",
-        tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
-        systems: &[Setup { name: "one-gpu", rounds: 1, build: vi }],
-        larger: &[],
+        tables: &[
+            &vi_l1::l1::TABLE,
+            &wb_l2::wb::TABLE,
+            &memory::memory::TABLE,
+            &orders::orders_l1::TABLE,
+            &orders::orders_l2::TABLE,
+        ],
+        systems: &[
+            Setup { name: "one-gpu", rounds: 1, build: vi },
+            Setup { name: "flushed", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
+        ],
+        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2) }],
         storage: None,
         seats: nowhere,
+        orders: no_orders,
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[Organisation::Host], cpu: BesideCpu::MustBeMember, peers: false },
         boundary: Boundary::COHERENT,
@@ -117,7 +137,13 @@ pub static ALL: &[Protocol] = &[
         name: "wb_nc",
         caches: 3,
         about: "no coherence: a write-back L2 per GPU, flushed at a kernel's end, invalidated at its start",
-        tables: &[&vi_l1::l1::TABLE, &wb_l2::wb::TABLE, &memory::memory::TABLE],
+        tables: &[
+            &vi_l1::l1::TABLE,
+            &wb_l2::wb::TABLE,
+            &memory::memory::TABLE,
+            &orders::orders_l1::TABLE,
+            &orders::orders_l2::TABLE,
+        ],
         systems: &[
             Setup {
                 name: "gpus",
@@ -126,9 +152,10 @@ pub static ALL: &[Protocol] = &[
             },
             Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
         ],
-        larger: &[],
+        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2) }],
         storage: None,
         seats: |role, _| over_memory(role, WriteBackL2),
+        orders: forgetting,
         sees: Sees::UntilSynchronised,
         needs: Needs {
             memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
@@ -142,7 +169,13 @@ pub static ALL: &[Protocol] = &[
         name: "wt_nc",
         caches: 3,
         about: "no coherence: a write-through L2 per GPU, drained at a kernel's end, invalidated at its start",
-        tables: &[&vi_l1::l1::TABLE, &wt_l2::wt::TABLE, &memory::memory::TABLE],
+        tables: &[
+            &vi_l1::l1::TABLE,
+            &wt_l2::wt::TABLE,
+            &memory::memory::TABLE,
+            &orders::orders_l1::TABLE,
+            &orders::orders_l2::TABLE,
+        ],
         systems: &[
             Setup {
                 name: "gpus",
@@ -155,9 +188,10 @@ pub static ALL: &[Protocol] = &[
                 build: |caches, lines| not_coherent(&WriteThroughL2, &[caches], lines),
             },
         ],
-        larger: &[],
+        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteThroughL2) }],
         storage: None,
         seats: |role, _| over_memory(role, WriteThroughL2),
+        orders: forgetting,
         sees: Sees::UntilSynchronised,
         needs: Needs {
             memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
@@ -195,6 +229,7 @@ pub static ALL: &[Protocol] = &[
         larger: &[],
         storage: None,
         seats: mesi::seats,
+        orders: mesi::orders,
         sees: Sees::Newest,
         needs: Needs {
             memory: &[Organisation::Shared, Organisation::Host],
@@ -253,6 +288,7 @@ pub static ALL: &[Protocol] = &[
         ],
         storage: Some(nmoesi::storage),
         seats: nmoesi::seats,
+        orders: nmoesi::orders,
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[Organisation::Levels], cpu: BesideCpu::Member, peers: false },
         boundary: Boundary::COHERENT,
@@ -262,7 +298,14 @@ pub static ALL: &[Protocol] = &[
         name: "halcone",
         caches: 3,
         about: "HALCONE: many GPUs over one memory, ordered by logical time; lines are read on leases, none is invalidated",
-        tables: &[&halcone::halcone_l1::TABLE, &halcone::halcone_l2::TABLE, &halcone::tsu::TABLE],
+        tables: &[
+            &halcone::halcone_l1::TABLE,
+            &halcone::halcone_l2::TABLE,
+            &halcone::tsu::TABLE,
+            &orders::orders_l1_raised::TABLE,
+            &orders::orders_l2_raised::TABLE,
+            &orders::orders_home::TABLE,
+        ],
         systems: &[
             Setup { name: "one-gpu", rounds: 1, build: halcone::one_gpu },
             Setup { name: "overflow", rounds: 1, build: halcone::overflow },
@@ -274,9 +317,12 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "two-lines", rounds: 1, build: |_, _| halcone::gpus(2, 2) },
             Setup { name: "overflow-two-lines", rounds: 1, build: |_, _| halcone::overflow(2, 2) },
             Setup { name: "forget-two-lines", rounds: 1, build: |_, _| halcone::forget(2, 2) },
+            Setup { name: "banks", rounds: 1, build: |_, _| halcone::banks(halcone::one_gpu(2, 2)) },
+            Setup { name: "forget-banks", rounds: 1, build: |_, _| halcone::banks(halcone::forget(2, 2)) },
         ],
         storage: Some(halcone::storage),
         seats: halcone::seats,
+        orders: halcone::orders,
         sees: Sees::ByTime,
         needs: Needs {
             memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
@@ -296,6 +342,9 @@ pub static ALL: &[Protocol] = &[
             &gtsc::gtsc_memory::TABLE,
             &gtsc::gtsc_home::TABLE,
             &memory::memory::TABLE,
+            &orders::orders_l1_told::TABLE,
+            &orders::orders_l2_told::TABLE,
+            &orders::orders_home::TABLE,
         ],
         systems: &[
             Setup { name: "overflow", rounds: 0, build: gtsc::overflow },
@@ -309,9 +358,12 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "two-lines", rounds: 1, build: |_, _| gtsc::gpus(2, 2) },
             Setup { name: "overflow-two-lines", rounds: 0, build: |_, _| gtsc::overflow(2, 2) },
             Setup { name: "one-gpu-two-lines", rounds: 1, build: |_, _| gtsc::one_gpu(2, 2) },
+            Setup { name: "banks", rounds: 1, build: |_, _| gtsc::banks(gtsc::gpus(2, 2)) },
+            Setup { name: "forget-banks", rounds: 1, build: |_, _| gtsc::banks(gtsc::forget(2, 2)) },
         ],
         storage: None,
         seats: gtsc::seats,
+        orders: gtsc::orders,
         sees: Sees::ByTime,
         needs: Needs {
             memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
@@ -326,7 +378,14 @@ pub static ALL: &[Protocol] = &[
         caches: 2,
         about: "HMG: the L2 of one GPU is a line's home and tells other L2s to forget it, without waiting; scopes on loads, acquires \
                 and releases",
-        tables: &[&vi_l1::l1::TABLE, &hmg::hmg_l2::TABLE, &memory::memory::TABLE],
+        tables: &[
+            &vi_l1::l1::TABLE,
+            &hmg::hmg_l2::TABLE,
+            &memory::memory::TABLE,
+            &orders::orders_l1::TABLE,
+            &orders::orders_l2_homes::TABLE,
+            &orders::markers::TABLE,
+        ],
         systems: &[
             Setup { name: "fences", rounds: 0, build: hmg::fences },
             Setup { name: "one-gpu", rounds: 1, build: hmg::one_gpu },
@@ -340,6 +399,7 @@ pub static ALL: &[Protocol] = &[
         ],
         storage: None,
         seats: |role, _| over_memory(role, hmg::HmgL2),
+        orders: hmg::orders,
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[Organisation::Local, Organisation::Shared], cpu: BesideCpu::Memory, peers: true },
         boundary: Boundary { flushes: 2, ..Boundary::COHERENT },
@@ -371,6 +431,7 @@ pub static ALL: &[Protocol] = &[
         larger: &[],
         storage: None,
         seats: nowhere,
+        orders: no_orders,
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[], cpu: BesideCpu::Memory, peers: false },
         boundary: Boundary::COHERENT,
@@ -402,6 +463,15 @@ impl Protocol {
     }
 }
 
+/// Orders of caches that forget and write back as they are told.
+fn forgetting(role: Role, _: &Parameters) -> Option<&'static Table> {
+    match role {
+        Role::L1 => Some(&orders::orders_l1::TABLE),
+        Role::L2 => Some(&orders::orders_l2::TABLE),
+        _ => None,
+    }
+}
+
 /// First-level caches that are told nothing, over this second-level cache and plain memory.
 fn over_memory(role: Role, l2: impl Controller<LINE> + 'static) -> Option<Seat> {
     Some(match role {
@@ -414,7 +484,18 @@ fn over_memory(role: Role, l2: impl Controller<LINE> + 'static) -> Option<Seat> 
 
 fn member(name: String, controller: &'static dyn Controller<BYTES>, table: usize, below: Vec<Node>) -> Member {
     let uses = vec![true; below.len()];
-    Member { name, controller, table, initial: Line::new(0), below, above: Roster::NONE, core: None, uses }
+    Member {
+        name,
+        controller,
+        table,
+        initial: Line::new(0),
+        below,
+        above: Roster::NONE,
+        core: None,
+        uses,
+        orders: None,
+        markers: None,
+    }
 }
 
 fn node(number: usize) -> Node {
@@ -424,6 +505,20 @@ fn node(number: usize) -> Node {
 fn memory_of(name: &str, lines: usize, number: usize) -> Member {
     let initial = Line { data: Block::full([0; BYTES]), ..Line::new(0) };
     Member { initial, ..member(name.to_owned(), &Memory, 2, vec![node(number); lines]) }
+}
+
+/// These cores release or acquire.
+pub(crate) fn order(kind: Kind, scope: Scope, cores: std::ops::Range<usize>) -> Stage {
+    Stage::Order { kind, scope, cores: cores.collect() }
+}
+
+/// Orders of caches that forget and write back as they are told.
+pub(crate) fn told(member: &Member) -> Option<&'static Table> {
+    match member.core {
+        Some(_) => Some(&orders::orders_l1::TABLE),
+        None if member.name.starts_with("l2") => Some(&orders::orders_l2::TABLE),
+        None => None,
+    }
 }
 
 /// Anybody may release or acquire at any time, so caches may be flushed, and invalidated where they hold nothing dirty.
@@ -446,14 +541,15 @@ fn vi(caches: usize, lines: usize) -> System {
         lines,
         stages: vec![
             Stage::Work { cores: (0..caches).collect() },
-            Stage::Tell { kind: Kind::Flush, members: l1s.clone() },
-            Stage::Tell { kind: Kind::Invalidate, members: l1s.clone() },
+            order(Kind::Flush, Scope::Device, 0..caches),
+            order(Kind::Invalidate, Scope::Device, 0..caches),
         ],
         whims: fences(l1s.iter().chain([&l2])),
         equals: l1s.into_iter().map(|l1| vec![l1]).collect(),
         coherent: false,
         horizon: None,
     }
+    .with_orders(told)
 }
 
 /// So many GPUs with a first-level cache each.
@@ -478,27 +574,37 @@ fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], lines: usize
         members.push(member(format!("l2.{gpu}"), l2, 1, vec![memory; lines]));
     }
     members.push(memory_of("memory", lines, memory.0.into()));
-    // GPUs change places, or the first-level caches of a GPU that stands alone.
+    // GPUs change places, or the first-level caches of a GPU that stands alone, but for the first: by way of that the L2 is told.
+    let (all, device) = (0..cores, Scope::Device);
+    let mut stages = vec![Stage::Work { cores: all.clone().collect() }];
     let equals = match gpus {
-        [_] => l1s.iter().map(|&l1| vec![l1]).collect(),
-        _ => l1s.iter().zip(&l2s).map(|(&l1, &l2)| vec![l1, l2]).collect(),
+        [_] => {
+            stages.extend([order(Kind::Flush, device, all.clone()), order(Kind::Flush, Scope::System, 0..1)]);
+            stages.extend([order(Kind::Invalidate, device, all), order(Kind::Invalidate, Scope::System, 0..1)]);
+            l1s.iter().skip(1).map(|&l1| vec![l1]).collect()
+        }
+        _ => {
+            stages.extend([Kind::Flush, Kind::Invalidate].map(|kind| order(kind, Scope::System, all.clone())));
+            l1s.iter().zip(&l2s).map(|(&l1, &l2)| vec![l1, l2]).collect()
+        }
     };
     System {
         tables: vec![vi_l1::l1::TABLE.clone(), l2.table().clone(), memory::memory::TABLE.clone()],
         members,
         cores,
         lines,
-        stages: vec![
-            Stage::Work { cores: (0..cores).collect() },
-            Stage::Tell { kind: Kind::Flush, members: l1s.clone() },
-            Stage::Tell { kind: Kind::Flush, members: l2s.clone() },
-            Stage::Tell { kind: Kind::Invalidate, members: l1s.iter().chain(&l2s).copied().collect() },
-        ],
+        stages,
         whims: fences(l1s.iter().chain(&l2s)),
         equals,
         coherent: false,
         horizon: None,
     }
+    .with_orders(told)
+}
+
+/// One GPU of two first-level caches over a second-level cache of two banks.
+fn banks(l2: &'static dyn Controller<BYTES>) -> System {
+    not_coherent(l2, &[2], 2).banked().with_orders(told)
 }
 
 /// A host and `caches` accelerators; line n lives on accelerator n modulo their number. Each accelerator has a line.

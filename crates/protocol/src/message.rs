@@ -3,7 +3,7 @@
 //! All protocols share one vocabulary, so that queues, networks and traces need not know which protocol runs. A controller
 //! that gets a message its protocol has no event for fails loudly (see [`Impossible`](crate::Impossible)).
 
-use crate::{Block, Stamps};
+use crate::{Block, Stamps, WHOLE};
 use mem::{LineAddr, Scope};
 use std::fmt;
 
@@ -178,7 +178,10 @@ impl<const N: usize> Msg<N> {
 impl<const N: usize> fmt::Display for Msg<N> {
     /// `Write line 0 [. 7]`: the kind, the line and the bytes, a dot for each that is not meant.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} {}", self.kind, self.line)?;
+        match self.line {
+            WHOLE => write!(f, "{:?} all lines", self.kind)?,
+            line => write!(f, "{:?} {line}", self.kind)?,
+        }
         if !self.data.mask().is_empty() {
             let bytes: Vec<_> = (0..N).map(|b| self.data.get(b).map_or(".".to_owned(), |v| v.to_string())).collect();
             write!(f, " [{}]", bytes.join(" "))?;

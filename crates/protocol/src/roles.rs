@@ -1,6 +1,6 @@
 //! What a machine has to know of a protocol to be built with it: which controller stands where, what it promises, what it needs.
 
-use crate::{Controller, Stamp};
+use crate::{Controller, Stamp, Table};
 use mem::LINE;
 use std::sync::Arc;
 
@@ -40,11 +40,15 @@ pub struct Parameters {
     pub lines: u8,
     /// Whether GPUs give blocks to each other, where memories are levels.
     pub peer_transfer: bool,
+    /// Whether there are several GPUs.
+    pub peers: bool,
+    /// Whether what GPUs release must leave their second-level caches, because a CPU does not see it there.
+    pub recalls: bool,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { time_bits: 32, lines: 1, peer_transfer: false }
+        Self { time_bits: 32, lines: 1, peer_transfer: false, peers: false, recalls: false }
     }
 }
 
@@ -63,6 +67,9 @@ pub type Seat = Arc<dyn Controller<LINE>>;
 
 /// The controller for a role, if the protocol has one there.
 pub type Seats = fn(Role, &Parameters) -> Option<Seat>;
+
+/// The table of orders for a role: what acquires and releases consist of there.
+pub type OrderTables = fn(Role, &Parameters) -> Option<&'static Table>;
 
 /// What a read returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +139,11 @@ pub struct Boundary {
 impl Boundary {
     /// GPUs keep each other up to date.
     pub const COHERENT: Self = Self { stale_between_gpus: false, others_wrote: Forget::Shared, flushes: 1 };
+}
+
+/// Orders of a protocol that is never part of a machine in time.
+pub fn no_orders(_: Role, _: &Parameters) -> Option<&'static Table> {
+    None
 }
 
 /// A protocol that is never part of a machine in time.

@@ -80,12 +80,16 @@ fn a_kernel_that_starts_without_invalidation_reads_a_stale_byte_and_the_chart_sh
       |        *        |        |      core1: Store 0x0 [1 .]  (l1.1 I -> IW)
       |        |------->|        |      Write 0x0 [1 .]  (l2 V -> D)
       |        |<-------|        |      Ack 0x0 [1 .]  (l1.1 IW -> I)
-      |        |        |        |      -- Flush begins, of l1.0, l1.1
-      *        |        |        |      driver: Flush 0x0  (l1.0 V)
-      |        *        |        |      driver: Flush 0x0  (l1.1 I)
-      |        |        |        |      -- Invalidate begins, of l1.0, l1.1
-      *        |        |        |      driver: Invalidate 0x0  (l1.0 V)
-      |        *        |        |      driver: Invalidate 0x0  (l1.1 I)
+      |        |        |        |      -- Flush of the Device by core0, core1
+      *        |        |        |      core0: Flush all lines Device  (l1.0 Rest -> Sweep)
+      |<       |        |        |      Flush 0x0  (l1.0 V)
+      |        *        |        |      core1: Flush all lines Device  (l1.1 Rest -> Sweep)
+      |        |<       |        |      Flush 0x0  (l1.1 I)
+      |        |        |        |      -- Invalidate of the Device by core0, core1
+      *        |        |        |      core0: Invalidate all lines Device  (l1.0 Rest -> Sweep)
+      |<       |        |        |      Invalidate 0x0  (l1.0 V)
+      |        *        |        |      core1: Invalidate all lines Device  (l1.1 Rest -> Sweep)
+      |        |<       |        |      Invalidate 0x0  (l1.1 I)
       |        |        |        |      -- work begins
       *        |        |        |      core0: Load 0x0  (l1.0 V)
   core0 read 0 from byte 0 of line 0

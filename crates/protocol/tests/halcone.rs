@@ -39,8 +39,19 @@ fn a_unit_that_starts_a_forgotten_line_at_zero_lets_stale_data_live_on() {
 fn a_fence_that_does_not_raise_the_time_of_caches_misses_what_was_written_before_it() {
     let (valid, acquire, raise) =
         (halcone_l2::State::V as u8, halcone_l2::Event::Acquire as u8, halcone_l2::Action::Raise as u8);
-    let (violated, chart) = violated(without(system(), "halcone_l2", valid, acquire, raise));
+    let system = without(system(), "halcone_l2", valid, acquire, raise);
+    let (valid, acquire, raise) =
+        (halcone_l1::State::V as u8, halcone_l1::Event::Acquire as u8, halcone_l1::Action::Raise as u8);
+    let (violated, chart) = violated(without(system, "halcone_l1", valid, acquire, raise));
     assert_eq!(violated, ["a read returns a value it may: none lost, none invented"], "{chart}");
+}
+
+#[test]
+fn a_fence_that_raises_a_cache_and_not_the_one_below_it_breaks_the_order_of_logical_time() {
+    let (valid, acquire, raise) =
+        (halcone_l2::State::V as u8, halcone_l2::Event::Acquire as u8, halcone_l2::Action::Raise as u8);
+    let (violated, chart) = violated(without(system(), "halcone_l2", valid, acquire, raise));
+    assert_eq!(violated, ["a read returns the newest write up to its logical time"], "{chart}");
 }
 
 #[test]

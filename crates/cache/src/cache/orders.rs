@@ -1,172 +1,157 @@
-//! Orders for all lines: a cache is told to write back or to forget everything, does so in stages, and answers when all is done.
+//! Orders for all lines: a kernel starts or ends, a compute unit acquires or releases, or a cache above has been told so.
 //!
-//! They come from requesters (a kernel starts or ends, an acquire or a release) or from the cache above, and go on to those below or
-//! beside as the protocol needs it.
+//! What an order consists of, and in which sequence, is the affair of its table ([`protocol::orders`]). The cache keeps the table's
+//! record, has its lines told when the record sends it a message about all of them, and tells the record when every line has answered.
 
-use super::{Acquire, Cache};
+use super::Cache;
 use engine::Lane;
-use interconnect::{HEADER, WHOLE};
+use interconnect::HEADER;
 use mem::{Block, LINE, Reply, stamp_of};
-use protocol::{Impossible, Kind, Msg, Node, Stamp, Stamps};
+use protocol::{
+    Controller, Impossible, Kind, Line, Log, Msg, Node, Place, Stamps, Step, Table, WHOLE,
+    orders::{Markers, Orders},
+    step,
+};
 use std::collections::VecDeque;
 
-/// Somebody who wants every line flushed or invalidated.
-pub(super) struct Order {
-    kind: Kind,
-    scope: mem::Scope,
-    /// What is answered when it has been done.
-    answer: Answer,
-    /// What is still to be done, the next thing first.
-    stages: VecDeque<Stage>,
-    /// So many have not answered.
-    pub awaited: usize,
-    /// The latest time that has been heard of.
-    pub(super) time: Stamp,
+/// The order that a cache carries out, and the markers that it has sent for peers.
+pub(super) struct OrderDesk {
+    controller: Orders,
+    line: Line<LINE>,
+    log: Log,
+    /// Whether lines are being told.
+    sweeping: bool,
+    /// Answers that have come; they are shown to the record one in a turn.
+    heard: VecDeque<Msg<LINE>>,
+    /// Who waits on which wire, if the order is a request.
+    reply: Option<(usize, Reply)>,
+    markers: Markers,
+    /// For each peer that has released.
+    marking: Vec<(Node, Line<LINE>)>,
+    marker_log: Log,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// It is done to all lines here.
-    Sweep,
-    /// Those below do it.
-    Below,
-    /// Peers see to it that what they have told others has arrived.
-    Peers,
-}
+impl OrderDesk {
+    pub fn new(table: &'static Table, below: Vec<Node>, peers: Vec<Node>, history: usize) -> Self {
+        let markers = Markers { peers: peers.clone() };
+        let marker_table = Controller::<LINE>::table(&markers);
+        Self {
+            controller: Orders { table, below, peers },
+            line: Line::new(0),
+            log: Log::new(table, history),
+            sweeping: false,
+            heard: VecDeque::new(),
+            reply: None,
+            marking: markers.peers.iter().map(|peer| (*peer, Line::new(0))).collect(),
+            marker_log: Log::new(marker_table, history),
+            markers,
+        }
+    }
 
-/// A peer wants to know that whatever was told to anybody has arrived: everybody is asked to say so, behind all else.
-pub(super) struct Fence {
-    asker: Node,
-    number: u8,
-    awaited: usize,
-}
-
-pub(super) enum Answer {
-    /// To the requester on this wire.
-    Reply(usize, Reply),
-    /// To this cache.
-    Done(Node),
+    /// How many have not answered what they were told to do.
+    pub fn awaited(&self) -> u16 {
+        self.line.acks
+    }
 }
 
 impl Cache {
-    /// What an order to a first-level cache takes, one after another.
-    pub(super) fn stages_of_request(&self, kind: Kind, scope: mem::Scope) -> &'static [Stage] {
-        match (kind, self.acquire, scope) {
-            (Kind::Flush, Acquire::Coherent, mem::Scope::System) => &[Stage::Below],
-            (_, Acquire::Coherent, _) => &[],
-            (.., mem::Scope::System) => &[Stage::Sweep, Stage::Below],
-            (Kind::Invalidate, Acquire::Raise, _) => &[Stage::Below, Stage::Sweep],
-            (Kind::Invalidate, Acquire::Ask, _) => &[Stage::Below],
-            _ => &[Stage::Sweep],
-        }
-    }
-
-    /// Takes an order of another cache for all lines; says whether it could.
-    pub(super) fn order(&mut self, order: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
-        if order.kind == Kind::Inval {
-            let done = Msg::new(self.me, order.from, Kind::Done, WHOLE, Block::EMPTY);
-            self.to.send(Msg { acks: order.acks, ..done }.into());
-            return Ok(true);
-        }
-        if self.peers.contains(&order.from) {
-            self.fence(order.from);
-            return Ok(true);
-        }
-        if self.order.is_some() {
-            return Ok(false);
-        }
-        let stages: &[Stage] = match (order.kind, self.acquire) {
-            (_, Acquire::Coherent) | (Kind::Invalidate, Acquire::Recall) => &[],
-            (_, Acquire::PassOn) => &[Stage::Sweep, Stage::Below],
-            // All levels are to forget.
-            (Kind::Invalidate, _) if order.scope == mem::Scope::System => &[Stage::Sweep],
-            (Kind::Invalidate, Acquire::Raise) => &[Stage::Below, Stage::Sweep],
-            (Kind::Invalidate, Acquire::Ask) => &[Stage::Below],
-            (Kind::Flush, _) => &[Stage::Sweep, Stage::Peers],
-            _ => &[Stage::Sweep],
-        };
-        self.take_order(order.kind, order.scope, Answer::Done(order.from), stages)?;
-        Ok(true)
-    }
-
-    pub(super) fn take_order(
+    /// Takes an order of a requester; says whether it could.
+    pub(super) fn take_request(
         &mut self,
-        kind: Kind,
-        scope: mem::Scope,
-        answer: Answer,
-        stages: &[Stage],
-    ) -> Result<(), Box<Impossible>> {
-        let stages = stages.iter().copied().filter(|stage| *stage != Stage::Peers || !self.peers.is_empty());
-        self.order = Some(Order { kind, scope, answer, stages: stages.collect(), awaited: 0, time: 0 });
-        self.carry_on_order().map(|_| ())
+        port: usize,
+        order: &Msg<LINE>,
+        reply: Reply,
+    ) -> Result<bool, Box<Impossible>> {
+        let before = self.orders.reply.replace((port, reply));
+        let taken = self.show_order(order)?;
+        if !taken {
+            self.orders.reply = before;
+        }
+        Ok(taken)
+    }
+
+    /// Takes a message of another cache about all lines that is no answer; says whether it could.
+    pub(super) fn order(&mut self, order: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        if order.kind == Kind::Inval || self.peers.contains(&order.from) {
+            self.show_markers(order)?;
+            return Ok(true);
+        }
+        self.show_order(order)
     }
 
     /// Somebody has done what was ordered, or says that what it was told before has arrived.
-    pub(super) fn heard(&mut self, done: &Msg<LINE>) {
-        if done.acks > 0 {
-            let place = self.fences.iter().position(|fence| fence.number == done.acks);
-            let place = place.expect("only what was asked is answered");
-            self.fences[place].awaited -= 1;
-            if self.fences[place].awaited == 0 {
-                let asker = self.fences.remove(place).asker;
-                self.to.send(Msg::new(self.me, asker, Kind::Done, WHOLE, Block::EMPTY).into());
-            }
-            return;
+    pub(super) fn heard(&mut self, done: Msg<LINE>) -> Result<(), Box<Impossible>> {
+        if done.of.is_some() {
+            return self.show_markers(&done);
         }
-        let order = self.order.as_mut().expect("only an order for all lines is answered for all lines");
-        order.awaited -= 1;
-        order.time = order.time.max(done.stamps.cts);
+        self.orders.heard.push_back(done);
+        Ok(())
     }
 
-    /// Asks all peers to say so when whatever was told to them before has arrived.
-    pub(super) fn fence(&mut self, asker: Node) {
-        self.fenced = self.fenced % 254 + 1;
-        for peer in &self.peers {
-            let mark = Msg { acks: self.fenced, ..Msg::new(self.me, *peer, Kind::Inval, WHOLE, Block::EMPTY) };
-            self.to.send(mark.into());
-        }
-        self.fences.push(Fence { asker, number: self.fenced, awaited: self.peers.len() });
-    }
-
-    /// Goes on with an order for all lines, and answers it when it has been carried out.
+    /// Goes on with an order; says whether there was something to be done.
     pub(super) fn carry_on_order(&mut self) -> Result<bool, Box<Impossible>> {
-        let Some(order) = &mut self.order else { return Ok(false) };
-        if !self.bank.is_swept() || order.awaited > 0 {
-            return Ok(false);
-        }
-        match order.stages.pop_front() {
-            Some(Stage::Sweep) => {
-                let (kind, time) = (order.kind, order.time);
-                match (self.acquire, kind) {
-                    (Acquire::Recall, _) | (Acquire::PassOn, Kind::Invalidate) => {
-                        self.bank.empty(|line| self.recalled.as_ref().is_none_or(|recalled| recalled(line)));
-                    }
-                    _ => self.bank.sweep(kind, time)?,
-                }
+        let next = match self.orders.heard.pop_front() {
+            Some(done) => done,
+            None if self.orders.sweeping && self.bank.is_swept() => {
+                self.orders.sweeping = false;
+                Msg::new(self.me, self.me, Kind::Done, WHOLE, Block::EMPTY)
             }
-            Some(stage) => {
-                let told = if stage == Stage::Below { &self.below } else { &self.peers };
-                order.awaited = told.len();
-                for node in told {
-                    let msg = Msg::new(self.me, *node, order.kind, WHOLE, Block::EMPTY);
-                    self.to.send(Msg { scope: order.scope, ..msg }.into());
-                }
-            }
-            None => {
-                let order = self.order.take().expect("it was there a moment ago");
-                match order.answer {
-                    Answer::Reply(port, reply) => {
-                        let top = self.top.as_ref().expect("only a first-level cache is given requests");
-                        let stamp = stamp_of(self.to.era, order.time);
-                        top.wires[port].2.send(Lane::Reply, Reply { stamp, ..reply }, HEADER);
-                    }
-                    Answer::Done(node) => {
-                        let done = Msg::new(self.me, node, Kind::Done, WHOLE, Block::EMPTY);
-                        self.to.send(Msg { stamps: Stamps::now(order.time), ..done }.into());
-                    }
-                }
+            None => return Ok(false),
+        };
+        self.show_order(&next)?;
+        Ok(true)
+    }
+
+    /// Logical time has been restarted: whatever has been heard of it before counts no more.
+    pub(super) fn restart_order(&mut self) {
+        self.orders.line.stamps = Stamps::ZERO;
+        self.orders.heard.iter_mut().for_each(|done| done.stamps = Stamps::ZERO);
+    }
+
+    /// One step of the table of orders; says whether it was no stall.
+    fn show_order(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        let (place, desk) = (Place::new(self.me, self.me), &mut self.orders);
+        let done = step(&desk.controller, desk.controller.table, place, &mut desk.line, msg, &mut desk.log)?;
+        let Step::Sends(sends) = done else { return Ok(false) };
+        for send in sends {
+            if send.to == self.me {
+                self.sweep(&send)?;
+            } else if self.to.leads_to(send.to) {
+                self.to.send(send.into());
+            } else {
+                let top = self.top.as_ref().expect("who is no neighbour is a requester");
+                let (port, reply) = self.orders.reply.take().expect("a requester is told once");
+                let stamp = stamp_of(self.to.era, send.stamps.cts);
+                top.wires[port].2.send(Lane::Reply, Reply { stamp, ..reply }, HEADER);
             }
         }
         Ok(true)
+    }
+
+    /// Has every line told.
+    fn sweep(&mut self, order: &Msg<LINE>) -> Result<(), Box<Impossible>> {
+        self.orders.sweeping = true;
+        if order.kind == Kind::Evict {
+            self.bank.empty(|line| self.recalled.as_ref().is_none_or(|recalled| recalled(line)));
+            return Ok(());
+        }
+        self.bank.sweep(order.kind, order.stamps.cts)
+    }
+
+    /// One step of the table of markers.
+    fn show_markers(&mut self, msg: &Msg<LINE>) -> Result<(), Box<Impossible>> {
+        let (place, desk, asker) = (Place::new(self.me, self.me), &mut self.orders, Markers::asker(msg));
+        // A peer's release, of which there is a record here, or one of this cache's own.
+        let known = desk.marking.iter().position(|(peer, _)| *peer == asker);
+        let number = known.unwrap_or_else(|| {
+            desk.marking.push((asker, Line::new(0)));
+            desk.marking.len() - 1
+        });
+        let table = Controller::<LINE>::table(&desk.markers);
+        let line = &mut desk.marking[number].1;
+        if let Step::Sends(sends) = step(&desk.markers, table, place, line, msg, &mut desk.marker_log)? {
+            sends.into_iter().for_each(|send| self.to.send(send.into()));
+        }
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use crate::bank::BankSpec;
 use interconnect::Wire;
 use mem::{Block, LINE, LineAddr, Reply, Request};
-use protocol::Node;
+use protocol::{Node, Table, roles::Sees};
 use std::rc::Rc;
 
 /// What a cache is made of.
@@ -15,7 +15,10 @@ pub struct CacheSpec {
     /// How many messages it can take in a cycle.
     pub ports: usize,
     pub atomics: Atomics,
-    pub acquire: Acquire,
+    /// The table of its orders: what acquires and releases consist of.
+    pub orders: &'static Table,
+    /// What those who read are promised: says when a store counts as performed, where the run is checked.
+    pub sees: Sees,
     /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and
     /// travels with probes.
     pub lifts_requests: bool,
@@ -33,23 +36,6 @@ pub enum Atomics {
     Below,
     /// In the first-level cache, once it holds the line to write.
     Owned,
-}
-
-/// What an acquire does: whoever acquires must not see anything older than what was released before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acquire {
-    /// The cache forgets what it holds.
-    Forget,
-    /// Memory is asked how late it is, and the cache's time goes on to that.
-    Raise,
-    /// Memory is asked how late it is; the time of the one who asks goes on to that.
-    Ask,
-    /// Nothing: caches never hold anything old.
-    Coherent,
-    /// The same among those above; but what lies below is not, so what is released to the system is given up here.
-    Recall,
-    /// What is ordered is done here and then below, where another cache is; what is to be forgotten is given up.
-    PassOn,
 }
 
 /// Whoever is told of every store that is performed.

@@ -18,9 +18,7 @@ impl Cache {
         for packet in self.passing.iter_mut().chain(&mut self.returning) {
             packet.msg.stamps = Stamps::ZERO;
         }
-        if let Some(order) = &mut self.order {
-            order.time = 0;
-        }
+        self.restart_order();
         let place = self.below.iter().position(|node| *node == below);
         self.eras[place.expect("only those below say so")] += 1;
         self.to.era += 1;

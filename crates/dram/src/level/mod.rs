@@ -15,7 +15,12 @@ use crate::{dram::Dram, memory};
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane, name_of};
 use mem::{Block, LINE};
-use protocol::{Impossible, Kind, Msg, Node, Roster, roles::Seat};
+use protocol::{
+    Impossible, Kind, Line, Log, Msg, Node, Place, Roster, Step,
+    orders::{Orders, orders_level},
+    roles::Seat,
+    step,
+};
 use std::{rc::Rc, sync::Arc};
 
 /// What a level is made of.
@@ -43,8 +48,9 @@ pub struct Level {
     answers: Sender<Packet>,
     unanswered: Pending,
     ways: Rc<Router<Packet>>,
-    /// Who has ordered something for all blocks.
-    order: Option<Node>,
+    /// The record of an order for all blocks, and whether these are being told.
+    order: Line<LINE>,
+    sweeping: bool,
     bell: EventCount,
     reads: Counter,
     writes: Counter,
@@ -77,7 +83,8 @@ impl Level {
             answers: Sender::new(under_way, &unanswered, &scope.scope("answers"), &bell),
             unanswered,
             ways,
-            order: None,
+            order: Line::new(0),
+            sweeping: false,
             bell,
             reads: scope.counter("reads"),
             writes: scope.counter("writes"),
@@ -96,8 +103,10 @@ impl Level {
         cx.known_as(name_of(self.me));
         self.from.iter().for_each(|inlet| cx.takes(inlet));
         loop {
-            match self.next() {
-                Ok(true) => self.respond(cx.now().0),
+            let done =
+                self.next().and_then(|did| if did { self.respond(cx.now().0).map(|()| true) } else { Ok(false) });
+            match done {
+                Ok(true) => {}
                 Ok(false) => {
                     messages = 0;
                     let next = self.bell.count() + 1;
@@ -150,8 +159,7 @@ impl Level {
             {
                 self.turns.grant(|turn| turn == port);
                 if msg.line == WHOLE {
-                    self.order = Some(msg.from);
-                    self.directory.sweep(msg.kind);
+                    self.show_order(&msg)?;
                 } else {
                     self.directory.offer(msg)?;
                 }
@@ -163,11 +171,14 @@ impl Level {
 
     /// Whether what a message may bring about has room. Answers are taken even if not.
     fn has_room(&self, msg: &Msg<LINE>) -> bool {
-        msg.line == WHOLE || self.dram.as_ref().is_none_or(|dram| dram.has_room(self.directory.at(msg.line)))
+        if msg.line == WHOLE {
+            return !self.order.is_asked();
+        }
+        self.dram.as_ref().is_none_or(|dram| dram.has_room(self.directory.at(msg.line)))
     }
 
     /// Sends what a step gave rise to, or sees to it that it will be sent.
-    fn respond(&mut self, now: u64) {
+    fn respond(&mut self, now: u64) -> Result<(), Box<Impossible>> {
         for msg in self.directory.out.drain(..) {
             send(&self.ways, &self.answers, msg);
         }
@@ -186,11 +197,28 @@ impl Level {
             };
             answers.into_iter().for_each(|Packet { msg, .. }| send(&self.ways, &self.answers, msg));
         }
-        if self.directory.is_swept()
-            && let Some(asker) = self.order.take()
-        {
-            send(&self.ways, &self.answers, Msg::new(self.me, asker, Kind::Done, WHOLE, Block::EMPTY));
+        if self.sweeping && self.directory.is_swept() {
+            self.sweeping = false;
+            self.show_order(&Msg::new(self.me, self.me, Kind::Done, WHOLE, Block::EMPTY))?;
         }
+        Ok(())
+    }
+
+    /// One step of the table of orders: blocks are told, or who ordered something is.
+    fn show_order(&mut self, msg: &Msg<LINE>) -> Result<(), Box<Impossible>> {
+        let orders = Orders { table: &orders_level::TABLE, below: Vec::new(), peers: Vec::new() };
+        let place = Place::new(self.me, self.me);
+        let done = step(&orders, orders.table, place, &mut self.order, msg, &mut Log::new(orders.table, 0))?;
+        let Step::Sends(sends) = done else { return Ok(()) };
+        for told in sends {
+            if told.to == self.me {
+                self.sweeping = true;
+                self.directory.sweep(told.kind);
+            } else {
+                send(&self.ways, &self.answers, told);
+            }
+        }
+        Ok(())
     }
 }
 

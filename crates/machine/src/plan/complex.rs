@@ -23,14 +23,13 @@ use crate::{
     stress::Port,
     translation::{GpuMmu, Pages},
 };
-use cache::Acquire;
 use dram::{Beside, MemorySpec, RoomSpec};
 use engine::{Cycles, Hertz, PortSpec};
 use gpu::Forget;
 use interconnect::{NetworkSpec, Topology};
 use mem::Interleave;
 use protocol::{
-    Node, Roster, Sharers, mesi,
+    Node, Roster, Sharers, Table, mesi,
     roles::{Parameters, Role, Seat, Sees},
 };
 use std::sync::Arc;
@@ -41,6 +40,11 @@ const UNTOLD: Cycles = Cycles(40);
 /// A controller of the CPU's protocol.
 fn of_cpu(role: Role) -> Seat {
     mesi::seats(role, &Parameters::default()).expect("it has one in every place of a CPU")
+}
+
+/// The table of its orders.
+fn orders_of_cpu(role: Role) -> &'static Table {
+    mesi::orders(role, &Parameters::default()).expect("every cache of a CPU has one")
 }
 
 /// The partition of the complex.
@@ -163,7 +167,11 @@ impl Lowering<'_> {
         self.plan.report(l1d, format!("cpu.core{core}.l1d"), Some(Side::Cpu));
         let below = Interleave::One(self.numbers.core_l2(core));
         let me = self.numbers.code(core);
-        let spec = cache_spec(spec_of(&cpu.l1i, of_cpu(Role::CoreCode), me, below, Roster::NONE), cpu.l1i.ports);
+        let spec = cache_spec(
+            spec_of(&cpu.l1i, of_cpu(Role::CoreCode), me, below, Roster::NONE),
+            cpu.l1i.ports,
+            orders_of_cpu(Role::CoreCode),
+        );
         let plan = CachePlan { spec, section: "cpu.l1i", first_level: true, view: None, speaks_to: None };
         let l1i = self.plan.add(own.clone().and("l1i"), place, Some(me), What::Cache(Box::new(plan)));
         self.plan.report(l1i, format!("cpu.core{core}.l1i"), Some(Side::Cpu));
@@ -175,7 +183,11 @@ impl Lowering<'_> {
     fn private(&mut self, number: usize, path: Path, of: (&'static str, CacheSpec), place: (usize, usize)) -> Id {
         let (section, of) = of;
         let (me, below) = (self.numbers.l1d(number), Interleave::One(self.numbers.core_l2(number)));
-        let spec = cache_spec(spec_of(&of, of_cpu(Role::CoreData), me, below, Roster::NONE), of.ports);
+        let spec = cache_spec(
+            spec_of(&of, of_cpu(Role::CoreData), me, below, Roster::NONE),
+            of.ports,
+            orders_of_cpu(Role::CoreData),
+        );
         let plan = CachePlan { spec, section, first_level: true, view: None, speaks_to: None };
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
     }
@@ -189,6 +201,7 @@ impl Lowering<'_> {
         let spec = cache_spec(
             spec_of(&of, of_cpu(Role::CoreL2), me, slices, Roster::row(self.numbers.l1d(number), 2)),
             of.ports,
+            orders_of_cpu(Role::CoreL2),
         );
         let plan = CachePlan { spec, section, first_level: false, view: Some(View::Arrivals), speaks_to: None };
         self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)))
@@ -236,7 +249,7 @@ impl Lowering<'_> {
         let above = Roster::row(self.numbers.core_l2(0), Sharers::MOST);
         let bank = spec_of(&cpu.l3, of_cpu(Role::LastLevel), me, homes, above);
         let spec =
-            cache::CacheSpec { acquire: Acquire::Recall, lifts_requests: true, ..cache_spec(bank, cpu.l3.ports) };
+            cache::CacheSpec { lifts_requests: true, ..cache_spec(bank, cpu.l3.ports, orders_of_cpu(Role::LastLevel)) };
         let plan =
             CachePlan { spec, section: "cpu.l3", first_level: false, view: Some(View::Directory), speaks_to: None };
         let path = Path::to("cpu").and_one("l3_", slice);

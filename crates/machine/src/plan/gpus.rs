@@ -13,7 +13,7 @@ use super::{
     lower::{Lowering, Population, ports, spec_of},
 };
 use crate::{golden::Side, protocols, spec::CacheSpec, stress::Port, translation::GpuMmu};
-use cache::{Acquire, Atomics};
+use cache::Atomics;
 use engine::{Cycles, PortSpec};
 use mem::{Interleave, Stride};
 use protocol::{Node, Roster, Sharers, roles::Role};
@@ -112,10 +112,10 @@ impl Lowering<'_> {
         let owned = protocols::atomics(&roles) == Atomics::Owned;
         let atomics = if owned { Atomics::Owned } else { Atomics::Below };
         let spec = cache::CacheSpec {
-            acquire: protocols::acquire(&roles),
+            sees: roles.protocol.sees,
             atomics,
             claims: roles.has(Role::GpuMemory),
-            ..super::lower::cache_spec(bank, of.ports)
+            ..super::lower::cache_spec(bank, of.ports, roles.orders(Role::L1))
         };
         let name = path.to_string();
         let plan = CachePlan { spec, section, first_level: true, view: None, speaks_to: None };
@@ -155,17 +155,13 @@ impl Lowering<'_> {
                 (homes, Roster::row(numbers.l2(0, 0), gpus * machine.banks.count))
             }
         };
-        let acquire = match machine.levels {
-            Some(_) => Acquire::PassOn,
-            None => self.acquire_of_gpus(),
-        };
         let mut of = spec_of(&machine.l2, roles.seat(Role::L2), me, below, above);
         // In the order in which the wires to them are declared.
         of.peers = (0..gpus).filter(|other| peers && *other != gpu).map(|other| numbers.l2(other, bank)).collect();
         let spec = cache::CacheSpec {
             atomics: protocols::atomics(&roles),
-            acquire,
-            ..super::lower::cache_spec(of, machine.l2.ports)
+            sees: roles.protocol.sees,
+            ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };
         // The network of a CPU leads to more.
         let speaks_to = self.meets_another_protocol().then(|| {

@@ -3,15 +3,14 @@
 use super::{Boundary, Domain, Freight, Id, Path, Plan, Way, What, Wire, gpus::Gpu, numbers::Numbers};
 use crate::{
     complex::Join,
-    protocols,
     spec::{CacheSpec, Machine},
 };
-use cache::{Acquire, Atomics, BankSpec};
+use cache::{Atomics, BankSpec};
 use engine::PortSpec;
 use mem::Interleave;
 use protocol::{
-    Node, Roster,
-    roles::{self, BesideCpu, Seat},
+    Node, Roster, Table,
+    roles::{self, BesideCpu, Seat, Sees},
 };
 use std::sync::Arc;
 
@@ -148,15 +147,6 @@ impl Lowering<'_> {
             },
         }
     }
-
-    /// What an acquire does in the second-level caches of GPUs.
-    pub(super) fn acquire_of_gpus(&self) -> Acquire {
-        match (&self.machine.complex, protocols::acquire(&self.machine.protocol)) {
-            // Among themselves they are coherent; with the CPU they may not be.
-            (Some(complex), Acquire::Coherent) if complex.flushes() => Acquire::Recall,
-            (_, acquire) => acquire,
-        }
-    }
 }
 
 impl Plan {
@@ -187,13 +177,14 @@ pub(super) fn spec_of(of: &CacheSpec, controller: Seat, me: Node, below: Interle
 }
 
 /// A cache of one bank, kept coherent by its protocol alone.
-pub(super) fn cache_spec(bank: BankSpec, ports: usize) -> cache::CacheSpec {
+pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -> cache::CacheSpec {
     cache::CacheSpec {
         bank,
         history: HISTORY,
         ports,
         atomics: Atomics::Owned,
-        acquire: Acquire::Coherent,
+        orders,
+        sees: Sees::Newest,
         lifts_requests: false,
         claims: false,
     }

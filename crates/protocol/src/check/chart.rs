@@ -68,6 +68,10 @@ fn stage(check: &Check, world: &World) -> String {
         Stage::Work { .. } | Stage::Free { .. } => "work begins".to_owned(),
         Stage::Claim { .. } => "work on claimed lines begins".to_owned(),
         Stage::Meet => "cores meet".to_owned(),
+        Stage::Order { kind, scope, cores } => {
+            let names: Vec<_> = cores.iter().map(|core| format!("core{core}")).collect();
+            format!("{kind:?} of the {scope:?} by {}", names.join(", "))
+        }
         Stage::Tell { kind, members } => {
             let names: Vec<_> = members.iter().map(|&member| check.system.name(member)).collect();
             format!("{kind:?} begins, of {}", names.join(", "))
@@ -78,8 +82,8 @@ fn stage(check: &Check, world: &World) -> String {
 /// `Write 0x0 [1 .]  (l1.0 I -> P)`: the message and what it did to the line.
 fn label(check: &Check, msg: &Msg<BYTES>, before: &World, after: &World) -> String {
     let member = &check.system.members[msg.to.0 as usize];
-    let place = check.slot(msg);
-    let name = |world: &World| check.system.tables[member.table].states[world.lines[place].state as usize];
+    let (slot, table) = (check.slot(msg), check.table_of(msg));
+    let name = |world: &World| check.system.tables[table].states[world.line(slot).state as usize];
     match (name(before), name(after)) {
         (old, new) if old == new => format!("{msg}  ({} {old})", member.name),
         (old, new) => format!("{msg}  ({} {old} -> {new})", member.name),

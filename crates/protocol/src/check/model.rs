@@ -8,9 +8,9 @@ use super::{
     explore::{Explore, Invariant},
     fingerprint::Fingerprint,
     system::{BYTES, Network, System},
-    world::{Renaming, Told, World},
+    world::{Renaming, Slot, Told, World},
 };
-use crate::{Block, Cell, Kind, Line, Msg, Node, Place, Row, Table, Witness};
+use crate::{Block, Cell, Controller, Kind, Line, Msg, Node, Place, Row, Table, WHOLE, Witness, orders::Markers};
 use mem::LineAddr;
 use smallvec::SmallVec;
 use std::{
@@ -51,6 +51,13 @@ pub struct Check {
     renamings: Vec<Renaming>,
     /// By table, then by cell: it was met.
     met: Vec<Vec<AtomicBool>>,
+}
+
+/// Who answers a message.
+struct Receiver<'a> {
+    table: usize,
+    controller: &'a dyn Controller<BYTES>,
+    place: Place<'a>,
 }
 
 /// Sees which cells are met, from any thread.
@@ -96,9 +103,49 @@ impl Check {
     }
 
     /// Where the line is that a message is about.
-    pub(super) fn slot(&self, msg: &Msg<BYTES>) -> usize {
-        let (line, to) = (self.line_of(msg.line), msg.to.0 as usize);
-        (line - line % self.system.members[to].controller.lines()) * self.members() + to
+    pub(super) fn slot(&self, msg: &Msg<BYTES>) -> Slot {
+        let to = msg.to.0 as usize;
+        if msg.line == WHOLE {
+            return match self.asker(msg) {
+                Some(asker) => Slot::Marking(to * self.members() + asker),
+                None => Slot::Whole(to),
+            };
+        }
+        let line = self.line_of(msg.line);
+        Slot::Line((line - line % self.system.members[to].controller.lines()) * self.members() + to)
+    }
+
+    /// Whose release a message about all lines is about, if it concerns markers.
+    fn asker(&self, msg: &Msg<BYTES>) -> Option<usize> {
+        let (_, markers) = self.system.members[msg.to.0 as usize].markers.as_ref()?;
+        let of_markers = msg.of.is_some() || msg.kind == Kind::Flush && markers.peers.contains(&msg.from);
+        of_markers.then(|| Markers::asker(msg).0 as usize)
+    }
+
+    /// The number of the table that a message meets.
+    pub(super) fn table_of(&self, msg: &Msg<BYTES>) -> usize {
+        self.receiver(msg).table
+    }
+
+    /// Who answers a message: the number of its table, its controller, and where it stands.
+    fn receiver(&self, msg: &Msg<BYTES>) -> Receiver<'_> {
+        let member = &self.system.members[msg.to.0 as usize];
+        let place = Place::new(msg.to, msg.to);
+        let missing = "orders are given only to members that have a table for them";
+        match self.slot(msg) {
+            Slot::Line(_) => {
+                let place = self.place(msg.to, self.line_of(msg.line));
+                Receiver { table: member.table, controller: member.controller, place }
+            }
+            Slot::Whole(_) => {
+                let (table, orders) = member.orders.as_ref().expect(missing);
+                Receiver { table: *table, controller: orders, place }
+            }
+            Slot::Marking(_) => {
+                let (table, markers) = member.markers.as_ref().expect(missing);
+                Receiver { table: *table, controller: markers, place }
+            }
+        }
     }
 
     fn place(&self, me: Node, line: usize) -> Place<'_> {
@@ -108,28 +155,26 @@ impl Check {
 
     /// What the cell says that this message would meet; `None` if the protocol has no such message there.
     fn cell(&self, world: &World, msg: &Msg<BYTES>) -> Option<&Cell> {
-        let member = &self.system.members[msg.to.0 as usize];
+        let Receiver { table, controller, place } = self.receiver(msg);
         let line = self.line(world, msg);
-        let event = member.controller.classify(self.place(msg.to, self.line_of(msg.line)), line, msg)?;
-        Some(self.system.tables[member.table].cell(line.state, event))
+        let event = controller.classify(place, line, msg)?;
+        Some(self.system.tables[table].cell(line.state, event))
     }
 
     /// The cell that this message would meet says `z`. Counts as met: a stall is a step, too.
     fn stalls(&self, world: &World, msg: &Msg<BYTES>) -> bool {
-        let member = &self.system.members[msg.to.0 as usize];
-        let (table, line) = (&self.system.tables[member.table], self.line(world, msg));
-        let Some(event) = member.controller.classify(self.place(msg.to, self.line_of(msg.line)), line, msg) else {
-            return false;
-        };
+        let Receiver { table: number, controller, place } = self.receiver(msg);
+        let (table, line) = (&self.system.tables[number], self.line(world, msg));
+        let Some(event) = controller.classify(place, line, msg) else { return false };
         let stalls = *table.cell(line.state, event) == Cell::Stall;
         if stalls {
-            Meter(&self.met[member.table]).note(table, msg.line, line.state, event);
+            Meter(&self.met[number]).note(table, msg.line, line.state, event);
         }
         stalls
     }
 
     fn line<'w>(&self, world: &'w World, msg: &Msg<BYTES>) -> &'w Line<BYTES> {
-        &world.lines[self.slot(msg)]
+        world.line(self.slot(msg))
     }
 
     /// Nothing is under way, nobody waits, and no stage is half done.
@@ -139,8 +184,10 @@ impl Check {
             && world.waiting.is_empty()
             && !world.loading.contains(&true)
             && !world.told.contains(&Told::Busy)
+            && !world.ordered.contains(&Told::Busy)
             && self.system.stages[world.stage].cores().is_some()
-            && world.lines.iter().all(at_rest)
+            && world.sweeping.iter().all(|lines| *lines == 0)
+            && world.lines.iter().chain(&world.whole).chain(&world.marking).all(at_rest)
     }
 
     fn sort(&self, network: &mut [Msg<BYTES>]) {

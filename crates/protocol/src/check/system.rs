@@ -1,6 +1,10 @@
 //! A small system to check: who is there, who asks whom, and what happens between stretches of work.
 
-use crate::{Controller, Kind, Line, Node, Roster, Stamp, Table};
+use crate::{
+    Controller, Kind, Line, Node, Roster, Stamp, Table,
+    orders::{self, Markers, Orders},
+};
+use mem::Scope;
 
 /// Bytes in a line of a checked system: two are enough for false sharing.
 pub const BYTES: usize = 2;
@@ -27,6 +31,10 @@ pub struct Member {
     pub core: Option<usize>,
     /// By line: that core uses it.
     pub uses: Vec<bool>,
+    /// Which of the system's tables its orders obey, and their controller.
+    pub orders: Option<(usize, Orders)>,
+    /// The same for the markers that its peers ask for, where it is a home of lines.
+    pub markers: Option<(usize, Markers)>,
 }
 
 /// What happens in turn, over and over.
@@ -41,6 +49,8 @@ pub enum Stage {
     Claim { cores: Vec<usize> },
     /// Every line of these members is told, and answers `Done`.
     Tell { kind: Kind, members: Vec<Node> },
+    /// Each of these cores has its first-level cache carry out an order, and waits until that is done.
+    Order { kind: Kind, scope: Scope, cores: Vec<usize> },
     /// Cores meet: whatever was sent of a cache's own accord has arrived, and where cores have clocks, each shows the latest time.
     Meet,
 }
@@ -50,7 +60,7 @@ impl Stage {
     pub fn cores(&self) -> Option<&[usize]> {
         match self {
             Stage::Work { cores } | Stage::Free { cores } | Stage::Claim { cores } => Some(cores),
-            Stage::Tell { .. } | Stage::Meet => None,
+            Stage::Tell { .. } | Stage::Order { .. } | Stage::Meet => None,
         }
     }
 }
@@ -126,6 +136,61 @@ impl System {
     fn has_probes_and_orders(&self) -> bool {
         let probed = |table: &Table| table.capabilities().probed;
         self.tables.iter().any(probed) && self.stages.iter().any(|stage| matches!(stage, Stage::Tell { .. }))
+    }
+
+    /// Gives members a table for their orders. A member that is not named has none, and is sent none.
+    pub fn with_orders(mut self, orders: impl Fn(&Member) -> Option<&'static Table>) -> Self {
+        let peers_of = |members: &[Member], number: usize| -> Vec<Node> {
+            let other = |node: &Node| node.0 as usize != number && members[number].above.contains(*node);
+            (0..members.len()).map(|node| Node(node as u16)).filter(other).collect()
+        };
+        for number in 0..self.members.len() {
+            let Some(table) = orders(&self.members[number]) else { continue };
+            let mut below = self.members[number].below.clone();
+            below.sort_unstable();
+            below.dedup();
+            below.retain(|node| node.0 as usize != number);
+            let of_homes = table.name == orders::orders_l2_homes::TABLE.name;
+            let peers = if of_homes { peers_of(&self.members, number) } else { Vec::new() };
+            below.retain(|node| !peers.contains(node));
+            if of_homes {
+                let place = self.table(&orders::markers::TABLE);
+                self.members[number].markers = Some((place, Markers { peers: peers.clone() }));
+            }
+            let place = self.table(table);
+            self.members[number].orders = Some((place, Orders { table, below, peers }));
+        }
+        self
+    }
+
+    /// The same with two lines, each of which has caches and a home of its own below the first level: an order concerns all of them. Orders
+    /// are to be given again.
+    pub fn banked(mut self) -> Self {
+        assert_eq!(self.lines, 2, "each of two banks has a line");
+        let count = self.members.len();
+        let mut second: Vec<Option<Node>> = vec![None; count];
+        for number in (0..count).filter(|number| self.members[*number].core.is_none()).collect::<Vec<_>>() {
+            second[number] = Some(Node(self.members.len() as u16));
+            let copy = &self.members[number];
+            self.members.push(Member { name: format!("{}b", copy.name), ..copy.clone() });
+        }
+        for number in 0..self.members.len() {
+            let (me, below) = (Node(number as u16), self.members[number].below.clone());
+            let is_home = below.iter().all(|node| *node == me || second[node.0 as usize] == Some(me));
+            let of_second = |node: Node| second[node.0 as usize].unwrap_or(node);
+            self.members[number].below = if is_home { vec![me; 2] } else { vec![below[0], of_second(below[1])] };
+        }
+        self.equals.clear();
+        self
+    }
+
+    /// The place of a table among the system's; it is added if it is not there.
+    fn table(&mut self, table: &Table) -> usize {
+        let known = self.tables.iter().position(|other| other.name == table.name);
+        known.unwrap_or_else(|| {
+            self.tables.push(table.clone());
+            self.tables.len() - 1
+        })
     }
 
     /// Cores have clocks.

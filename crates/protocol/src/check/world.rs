@@ -37,6 +37,17 @@ pub struct Version {
     pub value: u8,
 }
 
+/// One of a world's records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// A line, by its place among all.
+    Line(usize),
+    /// What a member knows of an order for all of its lines.
+    Whole(usize),
+    /// What a member knows of a peer's release: by member, then by peer.
+    Marking(usize),
+}
+
 /// Everything that is known of a system at one moment. Small systems need no memory beside it: a search makes many millions.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct World {
@@ -56,6 +67,13 @@ pub struct World {
     pub versions: SmallVec<[Version; 2]>,
     /// By core, where cores have clocks.
     pub times: SmallVec<[Stamp; 4]>,
+    /// By member, where there are orders: the record of its order, and how many of its lines have not answered a sweep.
+    pub whole: SmallVec<[Line<BYTES>; 8]>,
+    pub sweeping: SmallVec<[u8; 16]>,
+    /// By member, then by peer, where there are markers.
+    pub marking: SmallVec<[Line<BYTES>; 4]>,
+    /// By core, where there are orders: how far it is with that of the present stage.
+    pub ordered: SmallVec<[Told; 16]>,
     pub stage: usize,
     pub stores: u8,
     pub rounds: u8,
@@ -65,6 +83,7 @@ pub struct World {
 impl Clone for World {
     fn clone(&self) -> Self {
         let Self { lines, network, waiting, loading, oracles, told, versions, times, .. } = self;
+        let Self { whole, sweeping, marking, ordered, .. } = self;
         Self {
             lines: SmallVec::from_slice(lines),
             network: SmallVec::from_slice(network),
@@ -74,6 +93,10 @@ impl Clone for World {
             told: SmallVec::from_slice(told),
             versions: SmallVec::from_slice(versions),
             times: SmallVec::from_slice(times),
+            whole: SmallVec::from_slice(whole),
+            sweeping: SmallVec::from_slice(sweeping),
+            marking: SmallVec::from_slice(marking),
+            ordered: SmallVec::from_slice(ordered),
             stage: self.stage,
             stores: self.stores,
             rounds: self.rounds,
@@ -92,6 +115,11 @@ impl Clone for World {
         copy(&mut self.told, told);
         copy(&mut self.versions, versions);
         copy(&mut self.times, times);
+        let Self { whole, sweeping, marking, ordered, .. } = other;
+        copy(&mut self.whole, whole);
+        copy(&mut self.sweeping, sweeping);
+        copy(&mut self.marking, marking);
+        copy(&mut self.ordered, ordered);
         (self.stage, self.stores, self.rounds) = (other.stage, other.stores, other.rounds);
         self.trouble.clone_from(&other.trouble);
     }
@@ -103,6 +131,22 @@ fn copy<A: Array<Item: Copy>>(to: &mut SmallVec<A>, from: &[A::Item]) {
 }
 
 impl World {
+    pub fn line(&self, slot: Slot) -> &Line<BYTES> {
+        match slot {
+            Slot::Line(place) => &self.lines[place],
+            Slot::Whole(member) => &self.whole[member],
+            Slot::Marking(place) => &self.marking[place],
+        }
+    }
+
+    pub fn line_mut(&mut self, slot: Slot) -> &mut Line<BYTES> {
+        match slot {
+            Slot::Line(place) => &mut self.lines[place],
+            Slot::Whole(member) => &mut self.whole[member],
+            Slot::Marking(place) => &mut self.marking[place],
+        }
+    }
+
     /// The latest logical time that anybody knows of.
     pub fn latest(&self) -> Stamp {
         let lines = self.lines.iter().map(|line| line.stamps.cts.max(line.stamps.rts));
@@ -135,6 +179,9 @@ impl World {
 
     pub fn new(system: &System) -> Self {
         let per_line = |_| system.members.iter().map(|member| member.initial);
+        let members = system.members.len();
+        let ordered = if system.members.iter().any(|member| member.orders.is_some()) { members } else { 0 };
+        let marked = if system.members.iter().any(|member| member.markers.is_some()) { members } else { 0 };
         Self {
             lines: (0..system.lines).flat_map(per_line).collect(),
             network: SmallVec::new(),
@@ -147,6 +194,10 @@ impl World {
             told: SmallVec::from_elem(Told::NotYet, system.lines * system.members.len()),
             versions: SmallVec::new(),
             times: SmallVec::from_elem(FIRST, if system.has_core_clocks() { system.cores } else { 0 }),
+            whole: SmallVec::from_elem(Line::new(0), ordered),
+            sweeping: SmallVec::from_elem(0, ordered),
+            marking: SmallVec::from_elem(Line::new(0), marked * marked),
+            ordered: SmallVec::from_elem(Told::NotYet, if ordered > 0 { system.cores } else { 0 }),
             stage: 0,
             stores: 0,
             rounds: 0,
@@ -205,6 +256,18 @@ impl World {
         if !self.times.is_empty() {
             permuted(&self.times, &renaming.cores).for_each(|time| time.hash(hasher));
         }
+        if !self.whole.is_empty() {
+            for &old in &renaming.members {
+                renaming.line(old, &self.whole[old]).hash(hasher);
+                self.sweeping[old].hash(hasher);
+            }
+            permuted(&self.ordered, &renaming.cores).for_each(|ordered| ordered.hash(hasher));
+        }
+        if !self.marking.is_empty() {
+            for (&member, &peer) in renaming.members.iter().flat_map(|a| renaming.members.iter().map(move |b| (a, b))) {
+                renaming.line(member, &self.marking[member * renaming.members.len() + peer]).hash(hasher);
+            }
+        }
         (self.stage, self.stores, self.rounds, &self.trouble).hash(hasher);
     }
 }
@@ -231,7 +294,12 @@ impl World {
                 Line { asked, join, data: data(&held.data), ..*held }.hash(&mut hasher);
                 self.told[place].hash(&mut hasher);
             }
+            if let Some(held) = self.whole.get(number) {
+                Line { asked: held.asked.map(relative), ..*held }.hash(&mut hasher);
+                self.sweeping[number].hash(&mut hasher);
+            }
             if let Some(core) = system.members[number].core {
+                self.ordered.get(core).hash(&mut hasher);
                 self.loading.iter().skip(core).step_by(system.cores).for_each(|loading| loading.hash(&mut hasher));
                 self.oracles.iter().for_each(|oracle| oracle.hash_core(core, &mut hasher));
                 self.times.get(core).hash(&mut hasher);

@@ -9,7 +9,10 @@
 //! times beside every line of memory. So memory is the home there ([`gtsc_memory`]), and the L2s read on leases as the L1s do
 //! ([`gtsc_l2`]). What else the text leaves open is in `docs/protocols.md`.
 
-use crate::roles::{Parameters, Role, Seat};
+use crate::{
+    Table, orders as tables,
+    roles::{Parameters, Role, Seat},
+};
 use std::sync::Arc;
 
 mod caches;
@@ -21,7 +24,7 @@ mod systems;
 pub use caches::{GtscL1, GtscL2, gtsc_l1, gtsc_l2};
 pub use home::{GtscHome, gtsc_home};
 pub use memory::{GtscMemory, gtsc_memory};
-pub use systems::{forget, gpus, one_gpu, one_gpu_overflow, overflow};
+pub use systems::{banks, forget, gpus, one_gpu, one_gpu_overflow, overflow};
 
 /// Its controllers in a machine of any number of GPUs: memory is the home of all lines.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
@@ -31,4 +34,14 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
         Role::Home => Arc::new(GtscMemory { last: parameters.last_time(), ..GtscMemory::PAPER }),
         _ => return None,
     })
+}
+
+/// The tables of their orders.
+pub fn orders(role: Role, _: &Parameters) -> Option<&'static Table> {
+    match role {
+        Role::L1 => Some(&tables::orders_l1_told::TABLE),
+        Role::L2 => Some(&tables::orders_l2_told::TABLE),
+        Role::Home => Some(&tables::orders_home::TABLE),
+        _ => None,
+    }
 }

@@ -2,12 +2,15 @@
 //!
 //! Leases are as short as can be, and logical time ends early, as in HALCONE's.
 
-use super::{GtscHome, GtscL1, GtscL2, GtscMemory};
+use super::{GtscHome, GtscL1, GtscL2, GtscMemory, gtsc_home};
 use crate::{
-    Block, Controller, Kind, Line, Node, Roster, Stamp,
+    Block, Controller, Kind, Line, Node, Roster, Stamp, Table,
+    catalogue::order,
     check::{BYTES, Clocks, Horizon, Member, Stage, System},
     memory::Memory,
+    orders,
 };
+use mem::Scope;
 
 static MEMORY: GtscMemory = GtscMemory { lease: 0, last: Stamp::MAX };
 static HOME: GtscHome = GtscHome { lease: 0, last: Stamp::MAX };
@@ -27,7 +30,8 @@ pub fn forget(caches: usize, lines: usize) -> System {
     let mut system = system(&[caches], &GtscL2, &MEMORY, lines);
     let all: Vec<Node> = (0..=caches).map(node).collect();
     system.whims = fences(&all);
-    *system.stages.last_mut().expect("cores meet") = Stage::Tell { kind: Kind::Invalidate, members: all };
+    system.stages[1..]
+        .clone_from_slice(&[Kind::Flush, Kind::Invalidate].map(|kind| order(kind, Scope::System, 0..caches)));
     system
 }
 
@@ -74,6 +78,7 @@ fn system(
     lines: usize,
 ) -> System {
     let cores: usize = gpus.iter().sum();
+    let is_home = l2.table().name == gtsc_home::TABLE.name;
     let home = node(cores + gpus.len());
     let member = |name, controller, table, below| Member {
         name,
@@ -84,6 +89,8 @@ fn system(
         above: Roster::NONE,
         core: None,
         uses: vec![true; lines],
+        orders: None,
+        markers: None,
     };
     let mut members: Vec<Member> = Vec::new();
     let (mut l1s, mut l2s) = (Vec::new(), Vec::new());
@@ -110,13 +117,29 @@ fn system(
         lines,
         stages: vec![
             Stage::Work { cores: (0..cores).collect() },
-            Stage::Tell { kind: Kind::Flush, members: l1s.into_iter().chain(l2s).collect() },
-            Stage::Meet,
+            order(Kind::Flush, Scope::Device, 0..cores),
+            order(Kind::Invalidate, Scope::Device, 0..cores),
         ],
         whims: Vec::new(),
         equals,
         coherent: false,
         horizon: Some(Horizon { end: 3, clocks: Clocks::Cores, told: false, runs_over: false }),
+    }
+    .with_orders(orders_of(is_home))
+}
+
+/// The same with two banks: second-level caches and homes of their own for each line.
+pub fn banks(system: System) -> System {
+    system.banked().with_orders(orders_of(false))
+}
+
+/// `is_home`: the L2 of one GPU is the home, over plain memory.
+fn orders_of(is_home: bool) -> impl Fn(&Member) -> Option<&'static Table> {
+    move |member| match (member.core, member.name.starts_with("memory")) {
+        (Some(_), _) => Some(&orders::orders_l1_told::TABLE),
+        (None, true) if is_home => None,
+        (None, false) if !is_home => Some(&orders::orders_l2_told::TABLE),
+        _ => Some(&orders::orders_home::TABLE),
     }
 }
 

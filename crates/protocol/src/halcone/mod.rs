@@ -5,7 +5,10 @@
 //! each have a time of their own, `cts`; memory keeps the end of the last lease of each line in a time-stamp unit ([`tsu`]).
 //! What the text leaves open or gets wrong is in `docs/protocols.md`.
 
-use crate::roles::{Parameters, Role, Seat};
+use crate::{
+    Table, orders as tables,
+    roles::{Parameters, Role, Seat},
+};
 use std::sync::Arc;
 
 mod caches;
@@ -17,7 +20,7 @@ mod systems;
 pub use caches::{HalconeL1, HalconeL2, halcone_l1, halcone_l2};
 pub use memory::{Tsu, tsu};
 pub use storage::storage;
-pub use systems::{forget, gpus, one_gpu, overflow};
+pub use systems::{banks, forget, gpus, one_gpu, overflow};
 
 /// Its controllers in a machine.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
@@ -27,4 +30,14 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
         Role::Home => Arc::new(Tsu { last: parameters.last_time(), ..Tsu::PAPER }),
         _ => return None,
     })
+}
+
+/// The tables of their orders.
+pub fn orders(role: Role, _: &Parameters) -> Option<&'static Table> {
+    match role {
+        Role::L1 => Some(&tables::orders_l1_raised::TABLE),
+        Role::L2 => Some(&tables::orders_l2_raised::TABLE),
+        Role::Home => Some(&tables::orders_home::TABLE),
+        _ => None,
+    }
 }

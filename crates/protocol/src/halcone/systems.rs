@@ -5,9 +5,12 @@
 
 use super::{HalconeL1, HalconeL2, Tsu, halcone_l1, halcone_l2, tsu};
 use crate::{
-    Block, Kind, Line, Node, Roster, Stamp,
+    Block, Kind, Line, Node, Roster, Stamp, Table,
+    catalogue::order,
     check::{BYTES, Clocks, Horizon, Member, Stage, System},
+    orders,
 };
+use mem::Scope;
 
 static SHORT: Tsu = Tsu { read_lease: 1, write_lease: 2, last: Stamp::MAX };
 
@@ -28,6 +31,9 @@ pub fn one_gpu(caches: usize, lines: usize) -> System {
 pub fn forget(caches: usize, lines: usize) -> System {
     let mut system = system(&vec![1; caches.min(2)], lines);
     system.horizon = system.horizon.map(|horizon| Horizon { told: false, ..horizon });
+    let cores = 0..system.cores;
+    system.stages[1..]
+        .clone_from_slice(&[Kind::Flush, Kind::Invalidate].map(|kind| order(kind, Scope::System, cores.clone())));
     system
 }
 
@@ -53,6 +59,8 @@ fn system(gpus: &[usize], lines: usize) -> System {
         above: Roster::NONE,
         core: None,
         uses: vec![true; lines],
+        orders: None,
+        markers: None,
     };
     let mut members: Vec<Member> = Vec::new();
     let (mut l1s, mut l2s) = (Vec::new(), Vec::new());
@@ -75,9 +83,8 @@ fn system(gpus: &[usize], lines: usize) -> System {
     let caches: Vec<Node> = l1s.iter().chain(&l2s).copied().collect();
     let stages = vec![
         Stage::Work { cores: (0..cores).collect() },
-        Stage::Tell { kind: Kind::Flush, members: caches.clone() },
-        Stage::Tell { kind: Kind::Invalidate, members: l2s },
-        Stage::Tell { kind: Kind::Invalidate, members: l1s },
+        order(Kind::Flush, Scope::Device, 0..cores),
+        order(Kind::Invalidate, Scope::Device, 0..cores),
     ];
     let acquires = caches.into_iter().map(|cache| (cache, Kind::Invalidate));
     System {
@@ -95,6 +102,20 @@ fn system(gpus: &[usize], lines: usize) -> System {
             told: true,
             runs_over: false,
         }),
+    }
+    .with_orders(orders_of)
+}
+
+/// The same with two banks: second-level caches and homes of their own for each line.
+pub fn banks(system: System) -> System {
+    system.banked().with_orders(orders_of)
+}
+
+fn orders_of(member: &Member) -> Option<&'static Table> {
+    match member.core {
+        Some(_) => Some(&orders::orders_l1_raised::TABLE),
+        None if member.name.starts_with("l2") => Some(&orders::orders_l2_raised::TABLE),
+        None => Some(&orders::orders_home::TABLE),
     }
 }
 

@@ -10,8 +10,23 @@
 //! device not by the L1, and one of the system only by the home. A release of a device waits for the L1's writes; one of the system also
 //! for the L2's, and for what homes have told other L2s. What the text leaves open is in `docs/protocols.md`.
 
+use crate::{
+    Table, orders as tables,
+    roles::{Parameters, Role},
+};
+
 mod l2;
 mod systems;
 
 pub use l2::{HmgL2, hmg_l2};
 pub use systems::{fences, gpus, one_gpu};
+
+/// The tables of orders. Without another GPU there is no other home to wait for.
+pub fn orders(role: Role, parameters: &Parameters) -> Option<&'static Table> {
+    match role {
+        Role::L1 => Some(&tables::orders_l1::TABLE),
+        Role::L2 if parameters.peers => Some(&tables::orders_l2_homes::TABLE),
+        Role::L2 => Some(&tables::orders_l2::TABLE),
+        _ => None,
+    }
+}

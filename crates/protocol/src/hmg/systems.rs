@@ -3,28 +3,36 @@
 use super::HmgL2;
 use crate::{
     Block, Controller, Kind, Line, Node, Roster,
+    catalogue::{order, told},
     check::{BYTES, Member, Stage, System},
     memory::Memory,
+    orders,
     vi_l1::ViL1,
 };
+use mem::Scope;
 
 /// A GPU for each cache, synchronised by releases and acquires of the system.
 pub fn gpus(caches: usize, lines: usize) -> System {
     let mut system = system(&vec![1; caches], lines);
-    let (l1s, l2s) = ((0..caches).map(node).collect(), (caches..2 * caches).map(node).collect());
     system.stages = vec![
         Stage::Work { cores: (0..caches).collect() },
-        Stage::Tell { kind: Kind::Flush, members: l1s },
-        Stage::Tell { kind: Kind::Flush, members: l2s },
-        Stage::Meet,
-        Stage::Tell { kind: Kind::Invalidate, members: (0..caches).map(node).collect() },
+        order(Kind::Flush, Scope::System, 0..caches),
+        order(Kind::Invalidate, Scope::Device, 0..caches),
     ];
-    system
+    system.with_orders(|member| match member.core {
+        Some(_) => Some(&orders::orders_l1::TABLE),
+        None if member.name.starts_with("l2") => Some(&orders::orders_l2_homes::TABLE),
+        None => None,
+    })
 }
 
 /// Two GPUs at most, whose caches are flushed and invalidated at any time.
 pub fn fences(caches: usize, lines: usize) -> System {
     let mut system = gpus(caches.min(2), lines);
+    // Memory may have been changed by others: then everything is forgotten. A home may have flushed before another GPU's write arrived
+    // there, so all flush twice.
+    let all = |kind| order(kind, Scope::System, 0..system.cores);
+    system.stages = vec![system.stages[0].clone(), all(Kind::Flush), all(Kind::Flush), all(Kind::Invalidate)];
     let caches = (0..system.members.len() - 1).map(node);
     system.whims = caches.flat_map(|cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect();
     system
@@ -33,13 +41,12 @@ pub fn fences(caches: usize, lines: usize) -> System {
 /// One GPU with all caches, away from the lines' home; releases and acquires of the device are enough.
 pub fn one_gpu(caches: usize, lines: usize) -> System {
     let mut system = system(&[0, caches], lines);
-    let l1s: Vec<_> = (0..caches).map(node).collect();
     system.stages = vec![
         Stage::Work { cores: (0..caches).collect() },
-        Stage::Tell { kind: Kind::Flush, members: l1s.clone() },
-        Stage::Tell { kind: Kind::Invalidate, members: l1s },
+        order(Kind::Flush, Scope::Device, 0..caches),
+        order(Kind::Invalidate, Scope::Device, 0..caches),
     ];
-    system
+    system.with_orders(told)
 }
 
 /// A GPU for each entry, with so many first-level caches and a second-level cache; line n is at home in GPU n modulo their number.
@@ -56,6 +63,8 @@ fn system(gpus: &[usize], lines: usize) -> System {
         above: Roster::row(l2(0), gpus.len()),
         core: None,
         uses: vec![true; lines],
+        orders: None,
+        markers: None,
     };
     let mut members: Vec<Member> = Vec::new();
     let gpu_of = gpus.iter().enumerate().flat_map(|(gpu, &l1s)| std::iter::repeat_n(gpu, l1s));

@@ -5,7 +5,9 @@
 //! refusal does in every state. Where the paper leaves that open or gets it wrong, `docs/protocols.md` tells what was decided.
 
 use crate::{
+    Table,
     memory::Memory,
+    orders as tables,
     roles::{Parameters, Role, Seat},
 };
 use std::sync::Arc;
@@ -37,4 +39,15 @@ pub fn seats(role: Role, _: &Parameters) -> Option<Seat> {
         Role::Directory => Arc::new(directory::MC),
         _ => return None,
     })
+}
+
+/// The tables of their orders.
+pub fn orders(role: Role, parameters: &Parameters) -> Option<&'static Table> {
+    match role {
+        Role::L1 | Role::CoreData | Role::CoreCode => Some(&tables::orders_l1_coherent::TABLE),
+        Role::L2 if parameters.recalls => Some(&tables::orders_recalled::TABLE),
+        Role::LastLevel => Some(&tables::orders_recalled::TABLE),
+        Role::L2 | Role::CoreL2 => Some(&tables::orders_coherent::TABLE),
+        _ => None,
+    }
 }

@@ -44,6 +44,8 @@ impl Builder {
             above: Roster::row(node(above), Sharers::MOST),
             core: None,
             uses,
+            orders: None,
+            markers: None,
         });
     }
 

@@ -11,7 +11,7 @@
 //! What the paper leaves open or gets wrong is in `docs/protocols.md`.
 
 use crate::{
-    Sharers,
+    Sharers, Table, orders as tables,
     roles::{Parameters, Role, Seat},
 };
 use std::sync::Arc;
@@ -58,5 +58,15 @@ pub fn seats_written_back(role: Role, parameters: &Parameters) -> Option<Seat> {
     match role {
         Role::L1 => Some(Arc::new(l1::L1 { grain: Some(1), stores: true })),
         _ => seats(role, parameters),
+    }
+}
+
+/// The tables of their orders.
+pub fn orders(role: Role, _: &Parameters) -> Option<&'static Table> {
+    match role {
+        Role::L1 => Some(&tables::orders_l1::TABLE),
+        Role::L2 => Some(&tables::orders_passed_on::TABLE),
+        Role::GpuMemory => Some(&tables::orders_level::TABLE),
+        _ => None,
     }
 }

@@ -77,6 +77,8 @@ impl Builder {
             above: Roster::row(node(above), Sharers::MOST),
             core: None,
             uses,
+            orders: None,
+            markers: None,
         });
         node(self.members.len() - 1)
     }

@@ -6,9 +6,9 @@ use super::{
         system::{BYTES, CORES, Clocks, DRIVER, Network, Stage},
         world::{Told, Trouble, Version, World},
     },
-    Check, Meter, Move,
+    Check, Meter, Move, Receiver,
 };
-use crate::{Block, FIRST, Impossible, Kind, Lane, Msg, Node, Stamp, Stamps, Step, step};
+use crate::{Block, FIRST, Impossible, Kind, Lane, Msg, Node, Stamp, Stamps, Step, WHOLE, orders, step};
 
 impl Check {
     /// Makes `next` the world that follows; `false` if none does.
@@ -25,6 +25,12 @@ impl Check {
             Move::Advance => self.advance(next),
             Move::Restart => self.restart(next),
             Move::Tick(core) => next.times[*core] += 1,
+            Move::Ask(msg) if msg.line == WHOLE => {
+                next.ordered[(msg.from.0 - CORES) as usize] = Told::Busy;
+                if !self.take(next, msg) {
+                    return false;
+                }
+            }
             Move::Ask(msg) => {
                 let line = self.line_of(msg.line);
                 match msg.kind {
@@ -57,7 +63,7 @@ impl Check {
                     return false;
                 }
                 // Where stores are answered, the core waits for one that was not answered at once.
-                if msg.kind == Kind::Store && next.lines[self.slot(msg)].asked == Some(msg.from) {
+                if msg.kind == Kind::Store && next.line(self.slot(msg)).asked == Some(msg.from) {
                     next.loading[line * self.system.cores + (msg.from.0 - CORES) as usize] = true;
                 }
             }
@@ -106,14 +112,12 @@ impl Check {
 
     /// Shows a message to its member; `false` if it stalls or its answers have no room.
     fn take(&self, world: &mut World, msg: &Msg<BYTES>) -> bool {
-        let member = &self.system.members[msg.to.0 as usize];
-        let (table, line) = (&self.system.tables[member.table], self.line_of(msg.line));
-        let place = self.place(msg.to, line);
-        let state = &mut world.lines[self.slot(msg)];
-        match step(member.controller, table, place, state, msg, &mut Meter(&self.met[member.table])) {
+        let Receiver { table, controller, place } = self.receiver(msg);
+        let state = world.line_mut(self.slot(msg));
+        match step(controller, &self.system.tables[table], place, state, msg, &mut Meter(&self.met[table])) {
             Ok(Step::Stall) => false,
             Ok(Step::Sends(sends)) => {
-                if self.system.horizon.is_some() {
+                if self.system.horizon.is_some() && msg.line != WHOLE {
                     self.keep_time(world, msg, &sends);
                 }
                 sends.into_iter().all(|send| self.send(world, send))
@@ -136,6 +140,14 @@ impl Check {
             world.restart_versions();
             world.times.fill(FIRST);
         }
+        // A home says how late it is, at least for every line that it has given out.
+        if let Some((_, orders)) = &self.system.members[member].orders
+            && orders.table.name == orders::orders_home::TABLE.name
+        {
+            let latest = sends.iter().map(|send| send.stamps.wts).max().unwrap_or(0);
+            let known = &mut world.whole[member].stamps.cts;
+            *known = latest.max(*known);
+        }
         // Whoever gives a write its time does so at once.
         let stamped = |send: &&Msg<BYTES>| send.kind == Kind::Ack && send.stamps.wts > 0;
         let written = sends.iter().find(|send| msg.kind == Kind::Write && stamped(send));
@@ -149,6 +161,15 @@ impl Check {
 
     /// Puts a message on the network, or gives it to the core or the driver at once. `false` if there is no room.
     fn send(&self, world: &mut World, msg: Msg<BYTES>) -> bool {
+        if msg.line == WHOLE && msg.to.0 >= CORES {
+            let core = (msg.to.0 - CORES) as usize;
+            world.ordered[core] = Told::Done;
+            self.raise(world, core, &msg);
+            return true;
+        }
+        if msg.from == msg.to {
+            return self.sweep(world, &msg);
+        }
         let line = self.line_of(msg.line);
         if msg.to == DRIVER {
             let told = &mut world.told[line * self.members() + msg.from.0 as usize];
@@ -184,6 +205,22 @@ impl Check {
             world.network.push(msg);
         }
         true
+    }
+
+    /// A controller has each of its lines told what its order is about; or a line has answered that.
+    fn sweep(&self, world: &mut World, msg: &Msg<BYTES>) -> bool {
+        let number = msg.to.0 as usize;
+        if msg.line == WHOLE {
+            let lines = (0..self.system.lines).step_by(self.system.members[number].controller.lines());
+            world.sweeping[number] = lines.len() as u8;
+            for line in lines {
+                let told = Msg { stamps: msg.stamps, ..self.ask(msg.to, msg.to, msg.kind, line, Block::EMPTY) };
+                world.network.push(told);
+            }
+            return true;
+        }
+        world.sweeping[number] -= 1;
+        world.sweeping[number] > 0 || self.take(world, &Msg::new(msg.to, msg.to, Kind::Done, WHOLE, Block::EMPTY))
     }
 
     /// An answer brings the time at which it took place.
@@ -227,6 +264,7 @@ impl Check {
             world.times.fill(latest);
         }
         world.told.fill(Told::NotYet);
+        world.ordered.fill(Told::NotYet);
         world.stage = (world.stage + 1) % self.system.stages.len();
         world.rounds += u8::from(world.stage == 0);
     }
@@ -251,6 +289,8 @@ impl Check {
                 }
             }
         }
+        // So do orders that are being carried out, and what a home has given out does not count any more.
+        world.whole.iter_mut().for_each(|whole| whole.stamps = Stamps::ZERO);
         if world.latest() > FIRST && world.trouble.is_none() {
             world.trouble = Some(Trouble::Impossible("logical time did not start anew everywhere".to_owned()));
         }

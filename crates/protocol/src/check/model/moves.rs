@@ -8,7 +8,8 @@ use super::{
     },
     Check, Move,
 };
-use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node, Stamps};
+use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node, Stamps, WHOLE};
+use mem::Scope;
 use smallvec::SmallVec;
 
 impl Check {
@@ -27,7 +28,12 @@ impl Check {
         moves.extend(self.whims(world).map(Move::Ask));
         let more = !self.system.coherent && (world.rounds < self.rounds || world.stage > 0);
         let working = self.system.stages[world.stage].cores().is_some();
-        if working && more && !world.loading.contains(&true) && !world.told.contains(&Told::Busy) {
+        if working
+            && more
+            && !world.loading.contains(&true)
+            && !world.told.contains(&Told::Busy)
+            && !world.ordered.contains(&Told::Busy)
+        {
             moves.push(Move::Advance);
         }
     }
@@ -84,6 +90,13 @@ impl Check {
         })
     }
 
+    /// An order that a core gives its first-level cache.
+    fn order(&self, core: usize, kind: Kind, scope: Scope) -> Msg<BYTES> {
+        let l1 = self.system.members.iter().position(|member| member.core == Some(core));
+        let l1 = Node(l1.expect("each core has a first-level cache") as u16);
+        Msg { scope, ..Msg::new(Node(CORES + core as u16), l1, kind, WHOLE, Block::EMPTY) }
+    }
+
     /// What the system may do of its own accord.
     pub(super) fn whims<'a>(&'a self, world: &'a World) -> impl Iterator<Item = Msg<BYTES>> {
         let member = |member| [(Node(member as u16), Kind::Evict), (Node(member as u16), Kind::Drain)];
@@ -111,7 +124,10 @@ impl Check {
         let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
         for (place, msg) in world.network.iter().enumerate() {
             let earlier = &world.network[..place];
+            // An order for all lines does not overtake what its sender has told the receiver before.
+            let behind = |other: &Msg<BYTES>| other.line != WHOLE && channel(other) == channel(msg);
             let waits = match self.network {
+                Network::Unordered | Network::Rows if msg.line == WHOLE => world.network.iter().any(behind),
                 Network::Unordered | Network::Rows => earlier.last() == Some(msg),
                 Network::Ordered { .. } => earlier.iter().any(|other| channel(other) == channel(msg)),
             };
@@ -124,8 +140,9 @@ impl Check {
                 moves.push(Move::Retry(*msg));
             }
         }
-        let waits =
-            |next: &Move| matches!(next, Move::Deliver(msg) if msg.lane() == Lane::Request && self.stalls(world, msg));
+        let of_order = |msg: &Msg<BYTES>| msg.line == WHOLE || msg.from == msg.to;
+        let may_wait = |msg: &Msg<BYTES>| msg.lane() == Lane::Request || of_order(msg);
+        let waits = |next: &Move| matches!(next, Move::Deliver(msg) if may_wait(msg) && self.stalls(world, msg));
         let runs_over = self.system.horizon.is_some_and(|horizon| horizon.runs_over);
         if runs_over && !moves.is_empty() && moves.iter().all(waits) {
             moves.push(Move::Restart);
@@ -143,6 +160,14 @@ impl Check {
                 moves.push(Move::Ask(self.tell(world, member, *kind, line)));
             }
             if each().all(|(line, member)| told(line, member) == Told::Done) {
+                moves.push(Move::Advance);
+            }
+        }
+        if let Stage::Order { kind, scope, cores } = &self.system.stages[world.stage] {
+            for &core in cores.iter().filter(|core| world.ordered[**core] == Told::NotYet) {
+                moves.push(Move::Ask(self.order(core, *kind, *scope)));
+            }
+            if cores.iter().all(|core| world.ordered[*core] == Told::Done) {
                 moves.push(Move::Advance);
             }
         }

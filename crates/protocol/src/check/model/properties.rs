@@ -8,7 +8,7 @@ use super::{
     },
     Check,
 };
-use crate::{Access, Block, Cell, Kind, Lane, Line, Msg, Node};
+use crate::{Access, Block, Cell, Controller, Kind, Lane, Line, Msg, Node, WHOLE};
 use smallvec::SmallVec;
 
 /// All of them.
@@ -32,6 +32,7 @@ pub(super) static ALL: &[Invariant<Check>] = &[
             world.trouble.is_some()
                 || world.lines.iter().zip(members()).all(|(line, member)| member.controller.fits(line))
                     && check.stores_fit(world)
+                    && check.orders_fit(world)
         },
     },
     Invariant {
@@ -70,7 +71,10 @@ pub(super) static ALL: &[Invariant<Check>] = &[
         name: "what is told without waiting for an answer is taken at once",
         holds: |check: &Check, world: &World| {
             let told = |msg: &&Msg<BYTES>| {
-                msg.lane() == Lane::Coherence && check.system.members[msg.to.0 as usize].controller.is_merely_told()
+                msg.lane() == Lane::Coherence
+                    && msg.line != WHOLE
+                    && msg.from != msg.to
+                    && check.system.members[msg.to.0 as usize].controller.is_merely_told()
             };
             let waits = |msg: &Msg<BYTES>| matches!(check.cell(world, msg), Some(Cell::Stall));
             world.trouble.is_some() || !world.network.iter().filter(told).any(waits)
@@ -117,6 +121,16 @@ impl Check {
                 Access::None => true,
             }
         })
+    }
+
+    /// The records of orders and of markers are what their states say.
+    fn orders_fit(&self, world: &World) -> bool {
+        let marking = world.marking.chunks(self.members());
+        let whole = world.whole.iter().zip(&self.system.members);
+        whole.into_iter().all(|(line, member)| member.orders.as_ref().is_none_or(|(_, orders)| orders.fits(line)))
+            && marking.zip(&self.system.members).all(|(lines, member)| {
+                member.markers.as_ref().is_none_or(|(_, markers)| lines.iter().all(|line| markers.fits(line)))
+            })
     }
 
     /// Where the bytes of a block are apart from its record, in a store that obeys it, they are what it says.

@@ -1,0 +1,337 @@
+//! Orders: acquires and releases, which concern all lines of a cache at once.
+//!
+//! An order is a message about [`WHOLE`], and a cache has one more record for it, with a table of its own. The table says in which
+//! sequence an order is carried out: on all lines here, by the level below, by peers. It knows no line. A message about [`WHOLE`] that
+//! a controller sends to itself is shown to each of its lines (a *sweep*), and a `Done` from itself comes back when every line has
+//! answered. The components that run controllers, and the checker, do just that: so an order is only what its table says.
+//!
+//! `Acquire` and `Release` are those of a device or less; `...Wide` those of the system. In `Sweep` all lines are being told; in
+//! `Forgetting` and `Flushing` as well, and then those below; in `Below` and `Peers` others are carrying it out; in `Ask` those below are
+//! asked how late it is, and then all lines are told. Orders of a device stop at the first-level caches, but for those that ask below
+//! how late it is. Where logical time is restarted, a record forgets the latest time that it has heard of, as a message forgets the times that
+//! it carries.
+
+use crate::{Block, Controller, Kind, Line, Msg, Node, Place, Stamps, Table, Work, protocol};
+use mem::{LineAddr, Scope};
+use orders_l1::{Action, Event};
+
+/// Stands for all lines in messages that concern every one of them.
+pub const WHOLE: LineAddr = LineAddr(u64::MAX);
+
+protocol! {
+ /// A first-level cache that forgets what it holds on an acquire.
+ orders_l1 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(          Acquire              AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
+ Rest       { [Sweep Note Forget]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
+ Sweep      { z                    z                         z                   z                       [Rest Tell]          x             x }
+ Forgetting { z                    z                         z                   z                       [Below ForgetBelow]  x             x }
+ Flushing   { z                    z                         z                   z                       [Below FlushBelow]   x             x }
+ Below      { z                    z                         z                   z                       x                    [Below Hear]  [Rest Hear Tell] }
+}
+
+protocol! {
+ /// A first-level cache whose time an acquire raises to the latest that memory has given (HALCONE).
+ orders_l1_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(          Acquire                  AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
+ Rest       { [Ask Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
+ Ask        { z                        z                         z                   z                       x                    [Ask Hear]    [Sweep Hear Forget] }
+ Sweep      { z                        z                         z                   z                       [Rest Tell]          x             x }
+ Forgetting { z                        z                         z                   z                       [Below ForgetBelow]  x             x }
+ Flushing   { z                        z                         z                   z                       [Below FlushBelow]   x             x }
+ Below      { z                        z                         z                   z                       x                    [Below Hear]  [Rest Hear Tell] }
+}
+
+protocol! {
+ /// A first-level cache of compute units with a time of their own: an acquire tells them the latest (G-TSC).
+ orders_l1_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(          Acquire                    AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
+ Rest       { [Below Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
+ Sweep      { z                          z                         z                   z                       [Rest Tell]          x             x }
+ Forgetting { z                          z                         z                   z                       [Below ForgetBelow]  x             x }
+ Flushing   { z                          z                         z                   z                       [Below FlushBelow]   x             x }
+ Below      { z                          z                         z                   z                       x                    [Below Hear]  [Rest Hear Tell] }
+}
+
+protocol! {
+ /// A first-level cache that never holds anything old: only a release to the system concerns anybody else (MESI).
+ orders_l1_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire      AcquireWide  Release      ReleaseWide              Swept  DoneMore      DoneLast )
+ Rest  { [Rest Done]  [Rest Done]  [Rest Done]  [Below Note FlushBelow]  x      x             x }
+ Below { z            z            z            z                        x      [Below Hear]  [Rest Hear Tell] }
+}
+
+protocol! {
+ /// A second-level cache that forgets and writes back, as it is told.
+ orders_l2 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast )
+ Rest  { x                    [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x         x }
+ Sweep { x                    z                    x                   z                   [Rest Tell]  x         x }
+}
+
+protocol! {
+ /// A second-level cache beside others that are homes of lines: a release waits until these have told everybody (HMG).
+ orders_l2_homes actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(        Acquire              AcquireWide          Release                ReleaseWide            Swept               DoneMore      DoneLast )
+ Rest     { x                    [Sweep Note Forget]  x                      [Flushing Note Flush]  x                   x             x }
+ Sweep    { x                    z                    x                      z                      [Rest Tell]         x             x }
+ Flushing { x                    z                    x                      z                      [Peers FlushPeers]  x             x }
+ Peers    { x                    z                    x                      z                      x                   [Peers Hear]  [Rest Hear Tell] }
+}
+
+protocol! {
+ /// A second-level cache whose time an acquire raises to the latest that memory has given (HALCONE).
+ orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept        DoneMore    DoneLast )
+ Rest  { [Ask Note AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x           x }
+ Ask   { z                        z                    x                   z                   x            [Ask Hear]  [Sweep Hear Forget] }
+ Sweep { z                        z                    x                   z                   [Rest Tell]  x           x }
+}
+
+protocol! {
+ /// A second-level cache that passes on how late it is (G-TSC).
+ orders_l2_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire                    AcquireWide          Release             ReleaseWide         Swept        DoneMore      DoneLast )
+ Rest  { [Below Note AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x             x }
+ Sweep { z                          z                    x                   z                   [Rest Tell]  x             x }
+ Below { z                          z                    x                   z                   x            [Below Hear]  [Rest Hear Tell] }
+}
+
+protocol! {
+ /// A cache that never holds anything old and that nobody below it needs to hear of.
+ orders_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(    Acquire      AcquireWide  Release      ReleaseWide  Swept  DoneMore  DoneLast )
+ Rest { x            [Rest Done]  x            [Rest Done]  x      x         x }
+}
+
+protocol! {
+ /// A cache that is coherent with those above it and not with what lies below: a release gives lines up.
+ orders_recalled actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire      AcquireWide  Release              ReleaseWide          Swept        DoneMore  DoneLast )
+ Rest  { x            [Rest Done]  x                    [Sweep Note GiveUp]  x            x         x }
+ Sweep { x            z            x                    z                    [Rest Tell]  x         x }
+}
+
+protocol! {
+ /// A second-level cache over a memory that is a level itself: what is ordered is done here and then there (NMOESI).
+ orders_passed_on actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(          Acquire                   AcquireWide               Release                ReleaseWide            Swept                DoneMore      DoneLast )
+ Rest       { x                         [Forgetting Note GiveUp]  x                      [Flushing Note Flush]  x                    x             x }
+ Forgetting { x                         z                         x                      z                      [Below ForgetBelow]  x             x }
+ Flushing   { x                         z                         x                      z                      [Below FlushBelow]   x             x }
+ Below      { x                         z                         x                      z                      x                    [Below Hear]  [Rest Hear Tell] }
+}
+
+protocol! {
+ /// A memory that is a level: the last to carry an order out (NMOESI).
+ orders_level actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast )
+ Rest  { x                    [Sweep Note GiveUp]  x                   [Sweep Note Flush]  x            x         x }
+ Sweep { x                    z                    x                   z                   [Rest Tell]  x         x }
+}
+
+protocol! {
+ /// A home with logical time: it says how late it is, at least for every line that it has given out.
+ orders_home actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ on(    Acquire        AcquireWide    Release        ReleaseWide    Swept  DoneMore  DoneLast )
+ Rest { [Rest Latest]  x            x            x            x      x         x }
+}
+
+/// The controller of the tables of orders, which have the same events and actions. There is one for each cache.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    pub table: &'static Table,
+    /// Everybody below, whichever lines they are asked about.
+    pub below: Vec<Node>,
+    /// Caches beside this one that are homes of lines.
+    pub peers: Vec<Node>,
+}
+
+impl Orders {
+    fn tell<const N: usize>(work: &mut Work<'_, N>, kind: Kind, scope: Scope, nodes: &[Node]) {
+        for node in nodes {
+            work.push(Msg { scope, ..Msg::new(work.place.me, *node, kind, WHOLE, Block::EMPTY) });
+        }
+        work.line.acks = nodes.len() as u16;
+    }
+
+    /// Has each line here told.
+    fn sweep<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
+        let me = work.place.me;
+        work.push(Msg { stamps: work.line.stamps, ..Msg::new(me, me, kind, WHOLE, Block::EMPTY) });
+    }
+
+    fn done<const N: usize>(work: &mut Work<'_, N>, to: Node, stamps: Stamps) {
+        work.push(Msg { stamps, ..Msg::new(work.place.me, to, Kind::Done, WHOLE, Block::EMPTY) });
+    }
+}
+
+impl<const N: usize> Controller<N> for Orders {
+    fn table(&self) -> &'static Table {
+        self.table
+    }
+
+    fn classify(&self, place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        let wide = msg.scope == Scope::System;
+        let event = match msg.kind {
+            Kind::Invalidate if wide => Event::AcquireWide,
+            Kind::Invalidate => Event::Acquire,
+            Kind::Flush if wide => Event::ReleaseWide,
+            Kind::Flush => Event::Release,
+            Kind::Done if msg.from == place.me => Event::Swept,
+            Kind::Done if line.acks > 1 => Event::DoneMore,
+            Kind::Done => Event::DoneLast,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        let at_rest = line.state == 0;
+        line.is_empty() && line.is_asked() != at_rest
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
+        match Action::ALL[action as usize] {
+            Action::Note => work.line.asked = Some(work.msg.from),
+            Action::Forget => Self::sweep(work, Kind::Invalidate),
+            Action::Flush => Self::sweep(work, Kind::Flush),
+            Action::GiveUp => Self::sweep(work, Kind::Evict),
+            Action::AcquireBelow => Self::tell(work, Kind::Invalidate, Scope::Device, &self.below),
+            Action::ForgetBelow => Self::tell(work, Kind::Invalidate, Scope::System, &self.below),
+            Action::FlushBelow => Self::tell(work, Kind::Flush, Scope::System, &self.below),
+            Action::FlushPeers => Self::tell(work, Kind::Flush, Scope::System, &self.peers),
+            Action::Hear => {
+                work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer")?;
+                work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.cts);
+            }
+            Action::Tell => {
+                let to = work.line.asked.take().ok_or("has nobody to tell")?;
+                let stamps = std::mem::take(&mut work.line.stamps);
+                Self::done(work, to, stamps);
+            }
+            Action::Done => Self::done(work, work.msg.from, Stamps::ZERO),
+            Action::Latest => Self::done(work, work.msg.from, work.line.stamps),
+        }
+        Ok(())
+    }
+}
+
+protocol! {
+ /// What a cache that is a home does when a peer releases to the system: everybody whom it may have told to forget a line says, behind all
+ /// that it was told before, that it has arrived (HMG). There is a record for each peer that can ask.
+ markers actions(Note Mark Count Tell Marked)
+ on(        Release              Marker            MarkedMore       MarkedLast        )
+ Rest     { [Marking Note Mark]  [Rest Marked]     x                x                 }
+ Marking  { x                    [Marking Marked]  [Marking Count]  [Rest Count Tell] }
+}
+
+/// The controller of table [`markers`].
+#[derive(Clone, Debug)]
+pub struct Markers {
+    /// Everybody who may have been told something.
+    pub peers: Vec<Node>,
+}
+
+impl Markers {
+    /// Whose release a message of these is about.
+    pub fn asker<const N: usize>(msg: &Msg<N>) -> Node {
+        msg.of.unwrap_or(msg.from)
+    }
+}
+
+impl<const N: usize> Controller<N> for Markers {
+    fn table(&self) -> &'static Table {
+        &markers::TABLE
+    }
+
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        use markers::Event;
+        let event = match msg.kind {
+            Kind::Flush => Event::Release,
+            Kind::Inval => Event::Marker,
+            Kind::Done if line.acks > 1 => Event::MarkedMore,
+            Kind::Done => Event::MarkedLast,
+            _ => return None,
+        };
+        Some(event as u8)
+    }
+
+    fn fits(&self, line: &Line<N>) -> bool {
+        (line.state == markers::State::Marking as u8) == (line.is_asked() && line.acks > 0)
+    }
+
+    fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
+        use markers::Action;
+        let (me, from) = (work.place.me, work.msg.from);
+        let about = |to, kind, of| Msg { of, ..Msg::new(me, to, kind, WHOLE, Block::EMPTY) };
+        match Action::ALL[action as usize] {
+            Action::Note => work.line.asked = Some(from),
+            Action::Mark => {
+                self.peers.iter().for_each(|peer| work.push(about(*peer, Kind::Inval, Some(from))));
+                work.line.acks = self.peers.len() as u16;
+            }
+            Action::Count => work.line.acks = work.line.acks.checked_sub(1).ok_or("awaits no answer")?,
+            Action::Tell => {
+                let to = work.line.asked.take().ok_or("has nobody to tell")?;
+                work.push(about(to, Kind::Done, None));
+            }
+            Action::Marked => work.push(about(from, Kind::Done, work.msg.of)),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cell, Log, Step, step};
+
+    const TABLES: [&Table; 12] = [
+        &orders_l1::TABLE,
+        &orders_l1_raised::TABLE,
+        &orders_l1_told::TABLE,
+        &orders_l1_coherent::TABLE,
+        &orders_l2::TABLE,
+        &orders_l2_homes::TABLE,
+        &orders_l2_raised::TABLE,
+        &orders_l2_told::TABLE,
+        &orders_coherent::TABLE,
+        &orders_recalled::TABLE,
+        &orders_passed_on::TABLE,
+        &orders_level::TABLE,
+    ];
+
+    /// In the checked systems a cache is given one order at a time.
+    #[test]
+    fn an_order_waits_while_another_is_carried_out() {
+        for table in TABLES {
+            for event in [Event::Acquire, Event::AcquireWide, Event::Release, Event::ReleaseWide] {
+                let taken = *table.cell(0, event as u8) != Cell::Never;
+                let expected = if taken { Cell::Stall } else { Cell::Never };
+                for state in 1..table.states.len() as u8 {
+                    assert_eq!(*table.cell(state, event as u8), expected, "{} {state} {event:?}", table.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cache_over_two_banks_waits_for_both() {
+        let orders = Orders { table: &orders_l1_raised::TABLE, below: vec![Node(1), Node(2)], peers: Vec::new() };
+        let (me, mut line) = (Node(0), Line::<2>::new(0));
+        let mut show = |from, kind, time| {
+            let msg = Msg { stamps: Stamps::now(time), ..Msg::new(Node(from), me, kind, WHOLE, Block::EMPTY) };
+            let mut log = Log::new(orders.table, 0);
+            match step(&orders, orders.table, Place::new(me, me), &mut line, &msg, &mut log).expect("it has a cell") {
+                Step::Sends(sends) => {
+                    sends.iter().map(|send| (send.to.0, send.kind, send.stamps.cts)).collect::<Vec<_>>()
+                }
+                Step::Stall => panic!("{msg} waits"),
+            }
+        };
+        assert_eq!(show(9, Kind::Invalidate, 0), [(1, Kind::Invalidate, 0), (2, Kind::Invalidate, 0)]);
+        assert_eq!(show(2, Kind::Done, 7), []);
+        assert_eq!(show(1, Kind::Done, 4), [(0, Kind::Invalidate, 7)], "lines go on to the latest time of any");
+        assert_eq!(show(0, Kind::Done, 0), [(9, Kind::Done, 7)]);
+    }
+}

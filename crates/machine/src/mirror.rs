@@ -8,8 +8,6 @@ use crate::session::Session;
 use mem::{Bytes, LINE, PAGE, PhysAddr, VirtAddr};
 use std::ops::Range;
 
-/// Bytes that are compared at a time.
-
 /// Bytes that a kernel has changed: where they lie, and what they are now.
 pub type Changes = Vec<(VirtAddr, Vec<u8>)>;
 

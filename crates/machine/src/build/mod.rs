@@ -107,7 +107,9 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         _ => Stress::NOTHING,
     };
     for (part, ids) in parts {
-        let own: wires::Ends = ends.extract_if(.., |(_, id), _| plan.element(*id).part == part).collect();
+        let (own, others): (wires::Ends, _) =
+            std::mem::take(&mut ends).into_iter().partition(|((_, id), _)| plan.element(*id).part == part);
+        ends = others;
         let (plan, routes, observers) = (Arc::clone(&plan), Arc::clone(&routes), observers.clone());
         let (clocks, stores) = (clocks.clone(), memories.stores.clone());
         let agents = if part == 0 { agents.take() } else { None };

@@ -69,7 +69,7 @@ impl Apart {
             (Some(side), Seen::Landed(data)) => return self.landed(side, line, data),
             (None, Seen::Wrote(new)) => {
                 write(&mut self.memory, line, new);
-                self.from_outside(line, new);
+                self.wrote_past(line, new);
             }
             (None, _) => {}
         }
@@ -106,7 +106,7 @@ impl Apart {
     }
 
     /// Memory has got bytes that no GPU wrote.
-    fn from_outside(&mut self, line: LineAddr, data: &Block<LINE>) {
+    fn wrote_past(&mut self, line: LineAddr, data: &Block<LINE>) {
         if let Some(stale) = &mut self.stale {
             stale.wrote(OUTSIDE, line, data);
             stale.landed(line, data);
@@ -155,7 +155,7 @@ impl Apart {
         }
         write(&mut self.memory, line, data);
         if side == Side::Cpu {
-            self.from_outside(line, data);
+            self.wrote_past(line, data);
         }
         Ok(())
     }

@@ -79,6 +79,9 @@ struct CoreIds {
     mmu: Option<(Id, Id)>,
 }
 
+/// The data, code and second-level caches of a core, its MMU and its walkers.
+type CoreCaches = (Id, Id, Id, Option<(Id, Id)>);
+
 /// The clocks of a complex, by number.
 #[derive(Clone, Copy)]
 struct Clocks {
@@ -152,7 +155,7 @@ impl Lowering<'_> {
     }
 
     /// The walkers, the MMU and the caches of a core.
-    fn core_caches(&mut self, cpu: &Complex, core: usize, clocks: Clocks) -> (Id, Id, Id, Option<(Id, Id)>) {
+    fn core_caches(&mut self, cpu: &Complex, core: usize, clocks: Clocks) -> CoreCaches {
         let (own, place) = (Path::to("cpu").and_one("core", core), (clocks.cpu, PART));
         let mmu = cpu.core_mmu.map(|of| {
             let pages = self.pages(of.pages);
@@ -257,13 +260,7 @@ impl Lowering<'_> {
     }
 
     /// Testers in the places of cores, of a DMA engine and of the front end.
-    fn testers(
-        &mut self,
-        cpu: &Complex,
-        ids: &mut ComplexIds,
-        caches: Vec<(Id, Id, Id, Option<(Id, Id)>)>,
-        clocks: Clocks,
-    ) {
+    fn testers(&mut self, cpu: &Complex, ids: &mut ComplexIds, caches: Vec<CoreCaches>, clocks: Clocks) {
         let group = self.machine.gpus;
         let place = (clocks.cpu, PART);
         let plan = FrontEndPlan { flushes: true };
@@ -289,13 +286,7 @@ impl Lowering<'_> {
     }
 
     /// Cores, the program on them, and the front end of the GPUs that its driver uses.
-    fn program(
-        &mut self,
-        cpu: &Complex,
-        ids: &mut ComplexIds,
-        caches: Vec<(Id, Id, Id, Option<(Id, Id)>)>,
-        clocks: Clocks,
-    ) {
+    fn program(&mut self, cpu: &Complex, ids: &mut ComplexIds, caches: Vec<CoreCaches>, clocks: Clocks) {
         let place = (clocks.cpu, PART);
         let boundary = self.boundary();
         let front_end = InsideSpec {

@@ -498,10 +498,10 @@ impl Cache {
             let top = self.top.as_mut().expect("a protocol speaks to neighbours only");
             if msg.kind == Kind::Stored {
                 let answer = top.front.stored(&msg, now);
-                let (line, mask) = (msg.line, answer.mask);
+                let (id, line, mask) = (answer.reply.id, msg.line, answer.mask);
                 top.reply(answer);
                 if self.sees == Sees::Newest {
-                    self.performed(line, self.bank.held(line).only(mask));
+                    self.performed(id, line, self.bank.held(line).only(mask));
                 }
                 continue;
             }

@@ -12,6 +12,6 @@ mod predictor;
 mod program;
 mod spec;
 
-pub use crate::core::Core;
+pub use crate::core::{Core, thread_of};
 pub use program::{Executed, Fetch, Program, Touch};
 pub use spec::{CoreSpec, Direction, Jitter, PredictorSpec, Registers, SpecError, Timing, Unit};

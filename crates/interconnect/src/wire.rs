@@ -81,9 +81,17 @@ pub struct Sender<T> {
 
 struct Backlog<T> {
     items: RefCell<VecDeque<(T, u64)>>,
-    /// Whether its context waits for room for an item.
+    /// Whether its context has taken an item out and waits for room for it. Room that comes back wakes it, but others may run before it
+    /// does.
     is_sending: Cell<bool>,
     work: EventCount,
+}
+
+impl<T> Backlog<T> {
+    /// Whether nothing is left that must go out before what is sent now.
+    fn is_clear(&self) -> bool {
+        !self.is_sending.get() && self.items.borrow().is_empty()
+    }
 }
 
 /// The names of the contexts that send what did not fit, by lane.
@@ -137,9 +145,10 @@ impl<T: 'static> Sender<T> {
         &self.outlet
     }
 
+    /// Sends an item behind all that were sent in its lane before.
     pub fn send(&self, lane: Lane, item: T, bytes: u64) {
         let backlog_of_lane = &self.lanes[lane as usize];
-        let item = if backlog_of_lane.get().is_none_or(|backlog| backlog.items.borrow().is_empty()) {
+        let item = if backlog_of_lane.get().is_none_or(|backlog| backlog.is_clear()) {
             match self.outlet.try_send(lane, item, bytes) {
                 Ok(()) => return,
                 Err(item) => item,

@@ -5,7 +5,7 @@ use super::{Cache, NOBODY};
 use crate::{bank::Offer, front};
 use engine::{Inlet, Lane};
 use interconnect::Packet;
-use mem::{Access, Atomic, Block, LINE, LineAddr, Reply, Request, Seen};
+use mem::{Access, Atomic, Block, LINE, LineAddr, Reply, Request, RequestId, Seen};
 use protocol::{Impossible, Kind, Msg};
 
 /// An access that waits for its line to be writable here: an atomic one, or a load.
@@ -52,7 +52,7 @@ impl Cache {
             }
             let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
             top.reply(front::Answer { to: node, reply, mask: request.data.mask() });
-            self.performed(line, request.data);
+            self.performed(request.id, line, request.data);
             if self.bank.locked() == Some(line) {
                 self.bank.unlock();
             }
@@ -83,10 +83,10 @@ impl Cache {
         }
     }
 
-    /// Tells whoever wants to know of a store that has been performed.
-    pub(super) fn performed(&self, line: LineAddr, written: Block<LINE>) {
+    /// Tells the watcher and the observer of a store that has been performed.
+    pub(super) fn performed(&self, id: RequestId, line: LineAddr, written: Block<LINE>) {
         if let Some(watcher) = &self.watcher {
-            watcher(line, &written);
+            watcher(id, line, &written);
         }
         if let Some(observer) = &self.observer {
             observer.tell(line, Seen::Wrote(written));

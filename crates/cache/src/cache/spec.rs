@@ -2,7 +2,7 @@
 
 use crate::bank::BankSpec;
 use interconnect::Wire;
-use mem::{Block, LINE, LineAddr, Reply, Request};
+use mem::{Block, LINE, LineAddr, Reply, Request, RequestId};
 use protocol::{Node, Table, roles::Sees};
 use std::rc::Rc;
 
@@ -38,8 +38,8 @@ pub enum Atomics {
     Owned,
 }
 
-/// Whoever is told of every store that is performed.
-pub type Watcher = Rc<dyn Fn(LineAddr, &Block<LINE>)>;
+/// Is told of every store that is performed: its number with the requester, the line and the bytes.
+pub type Watcher = Rc<dyn Fn(RequestId, LineAddr, &Block<LINE>)>;
 
 /// Whether a line is among those to be given up.
 pub type Recalled = Rc<dyn Fn(LineAddr) -> bool>;

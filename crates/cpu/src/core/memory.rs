@@ -54,6 +54,11 @@ impl For {
     }
 }
 
+/// The hardware thread of its core that a request, or the answer to it, belongs to.
+pub fn thread_of(id: RequestId) -> usize {
+    For::of(id).1
+}
+
 /// Where a load finds its bytes.
 enum Source {
     Memory,

@@ -20,6 +20,8 @@ mod split;
 mod thread;
 mod units;
 
+pub use memory::thread_of;
+
 use crate::{CoreSpec, Executed, Program, predictor::Predictor};
 use account::{Account, Counts};
 use engine::{Context, EventCount, Inlet, Lane, Reason, Scope};

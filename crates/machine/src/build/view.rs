@@ -51,9 +51,9 @@ impl CoresView {
     /// For a core's data cache: stores that it performs.
     pub fn of_stores(self: &Rc<Self>, core: usize) -> Watcher {
         let view = Rc::clone(self);
-        Rc::new(move |line, data| {
+        Rc::new(move |id, line, data| {
             if let Some(software) = view.software.get() {
-                software.perform(core, 0, line, data);
+                software.perform(core, cpu::thread_of(id), line, data);
             }
         })
     }
@@ -61,7 +61,7 @@ impl CoresView {
     /// For the first cache of a DMA engine, whose stores are nobody's on a core.
     pub fn of_transfers(self: &Rc<Self>) -> Watcher {
         let view = Rc::clone(self);
-        Rc::new(move |line, data| {
+        Rc::new(move |_, line, data| {
             if let Some(software) = view.software.get() {
                 software.arrived(line, data);
             }

@@ -154,11 +154,10 @@ impl Software {
     }
 
     /// The first-level cache of a core has performed the oldest store of one of its hardware threads: everybody on the CPU's
-    /// side sees it from now on. Empty stores, such as prefetches, are passed over. A cache that does not know its core's threads
-    /// apart may name any: which it is can be told by the store.
+    /// side sees it from now on. Empty stores, such as prefetches, are passed over.
     pub fn perform(&self, core: usize, thread: usize, line: LineAddr, data: &Block<LINE>) {
         let mut state = self.state.borrow_mut();
-        let agent = state.agent(core, thread, line, data);
+        let agent = core * state.threads + thread;
         state.driven.perform(agent, line, data);
     }
 
@@ -179,15 +178,6 @@ impl Software {
 }
 
 impl State {
-    /// The hardware thread whose oldest store this is: the one that was named, if it can be.
-    fn agent(&mut self, core: usize, thread: usize, line: LineAddr, data: &Block<LINE>) -> usize {
-        let (first, count) = (core * self.threads, self.threads);
-        let named = first + thread;
-        let Some(window) = self.driven.process_mut().space.window().filter(|_| count > 1) else { return named };
-        let mut all = (0..count).map(|other| first + (thread + other) % count);
-        all.find(|agent| window.is_oldest(*agent, line, data)).unwrap_or(named)
-    }
-
     /// The next instruction of an agent, or what else it is to do.
     pub fn next(&mut self, agent: usize, quiet: bool, executed: &mut Executed, now: Time) -> Fetch {
         if self.gpus.as_ref().is_some_and(Inside::take_attention) {

@@ -91,7 +91,7 @@ impl Cache {
             Access::Store => {
                 locks.remove(&line);
                 drop(locks);
-                self.software.perform(self.core, 0, LineAddr(line), &request.data);
+                self.software.perform(self.core, cpu::thread_of(request.id), LineAddr(line), &request.data);
             }
             other => panic!("{other:?} has no place in this lane"),
         }

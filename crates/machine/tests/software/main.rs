@@ -112,6 +112,12 @@ fn hardware_threads_share_a_core() {
 }
 
 #[test]
+fn hardware_threads_of_a_core_may_store_equal_bytes_to_one_place() {
+    let how = Run { real: true, threads: 2, ..Run::on(1) };
+    assert_eq!(run(GUESTS, &["equal"], how).good(), "7 199 199 199\n");
+}
+
+#[test]
 fn a_workload_is_right_on_cores_of_the_model() {
     let how = Run { real: true, policy: Some(PolicyKind::Shared), ..Run::on(3) };
     assert_eq!(run(WORKLOADS, &["vecadd", "--size", "1024"], how), run(WORKLOADS, &["vecadd", "--size", "1024"], how));

@@ -213,14 +213,6 @@ impl Window {
         busy.any(|(_, queue)| (page.0..page.0 + PAGE).step_by(LINE).any(|line| queue.lines.contains_key(&line)))
     }
 
-    /// Whether this could be an agent's oldest store, or several from the oldest on as one.
-    pub fn is_oldest(&self, agent: usize, line: LineAddr, data: &Block<LINE>) -> bool {
-        self.queues[agent]
-            .stores
-            .front()
-            .is_some_and(|store| store.line == line && store.data == data.only(store.data.mask()))
-    }
-
     /// How many stores of an agent wait.
     pub fn pending(&self, agent: usize) -> usize {
         self.queues[agent].stores.len()

@@ -30,6 +30,7 @@
 int clocks(int argc, char **argv);
 int crash(int argc, char **argv);
 int deadlock(int argc, char **argv);
+int equal(int argc, char **argv);
 int escape(int argc, char **argv);
 int files(int argc, char **argv);
 int fuzz(int argc, char **argv);

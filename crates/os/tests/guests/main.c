@@ -53,7 +53,7 @@ static const struct {
   int (*run)(int, char **);
 } guests[] = {
     {"arguments", arguments}, {"clocks", clocks}, {"crash", crash}, {"deadlock", deadlock}, {"doze", doze},
-    {"echo", echo}, {"escape", escape}, {"files", files}, {"floats", floats}, {"fuzz", fuzz}, {"hello", hello},
+    {"echo", echo}, {"equal", equal}, {"escape", escape}, {"files", files}, {"floats", floats}, {"fuzz", fuzz}, {"hello", hello},
     {"hog", hog}, {"memory", memory}, {"nested", nested}, {"open", open_one}, {"pipes", pipes}, {"remap", remap},
     {"signals", signals},
     {"spin", spin}, {"split", split}, {"threads", threads}, {"unknown", unknown}, {"unprotect", unprotect},

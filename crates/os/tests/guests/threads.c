@@ -1,4 +1,4 @@
-/* Threads that add up under a lock, hand a ball to and fro, and leave a lock behind. */
+/* Threads that add up under a lock, hand a ball to and fro, leave a lock behind, and store equal bytes to one place. */
 #include "guest.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };
@@ -33,6 +33,32 @@ static void *play(void *argument) {
 
 static void *leave_locked(void *argument) {
   pthread_mutex_lock(argument);
+  return 0;
+}
+
+/* A line that both store equal bytes to, and a line of each one's own. */
+static _Alignas(64) volatile long lines[3][8];
+static volatile int ready;
+
+static void *store_equal(void *argument) {
+  volatile long *mine = argument;
+  __atomic_fetch_add(&ready, 1, __ATOMIC_SEQ_CST);
+  while (ready < 2) {
+  }
+  for (long i = 0; i < 200; i++) {
+    lines[0][0] = 7;
+    mine[0] = i;
+    if (mine == lines[2]) mine[1] = i;
+  }
+  return 0;
+}
+
+int equal(int argc, char **argv) {
+  pthread_t other;
+  CHECK(!pthread_create(&other, 0, store_equal, (void *)lines[1]));
+  store_equal((void *)lines[2]);
+  CHECK(!pthread_join(other, 0));
+  printf("%ld %ld %ld %ld\n", lines[0][0], lines[1][0], lines[2][0], lines[2][1]);
   return 0;
 }
 

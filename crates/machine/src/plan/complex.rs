@@ -9,10 +9,12 @@
 //!   gpu0.l2_0 === hub -----'     '-- system agent -- memory0, memory1, ..
 //! ```
 
+mod connect;
+
 use super::{
-    CachePlan, CorePlan, CoresView, EdgeId, Freight, FrontEndPlan, Id, MemoryPlan, MmuPlan, Path, ProgramPlan, Relay,
-    TesterPlan, View, WalkersPlan, What, Wire,
-    lower::{HISTORY, Lowering, Population, cache_spec, ports, spec_of},
+    CachePlan, CorePlan, CoresView, FrontEndPlan, Id, MemoryPlan, MmuPlan, Path, ProgramPlan, Relay, TesterPlan, View,
+    WalkersPlan, What,
+    lower::{HISTORY, Lowering, Population, cache_spec, spec_of},
     numbers::FLUSHER,
 };
 use crate::{
@@ -24,7 +26,7 @@ use crate::{
     translation::{GpuMmu, Pages},
 };
 use dram::{Beside, MemorySpec, RoomSpec};
-use engine::{Cycles, Hertz, PortSpec};
+use engine::Cycles;
 use gpu::Forget;
 use interconnect::{NetworkSpec, Topology};
 use mem::Interleave;
@@ -364,145 +366,5 @@ impl Lowering<'_> {
             self.plan.report(id, format!("memory{channel}, for the {name},"), Some(side));
         }
         id
-    }
-
-    /// Bytes a second of the network's wires.
-    fn bandwidth(&self, cpu: &Complex) -> Option<u64> {
-        cpu.network.bytes_per_cycle.map(|bytes| bytes * cpu.system_clock.0)
-    }
-
-    /// Bytes a second on the way from GPUs to the memory controller: hub and system agent stand at one switch (4.4.1).
-    fn gpu_bandwidth(&self, cpu: &Complex) -> Option<u64> {
-        cpu.hub.bytes_per_cycle.map(|bytes| bytes * self.machine.clock.0)
-    }
-
-    fn rate(&self, id: Id) -> Hertz {
-        self.plan.clocks[self.plan.element(id).clock]
-    }
-
-    /// A wire there and back within the complex.
-    fn pair(
-        &mut self,
-        (upper, name, lower): (Id, &str, Id),
-        (latency, back): (u64, u64),
-        bandwidth: Option<u64>,
-        freight: Freight,
-    ) -> EdgeId {
-        let cpu = self.machine.complex.as_ref().expect("only a complex has such wires");
-        let capacity = cpu.network.capacity;
-        let way = |clock: Hertz, latency: u64| PortSpec {
-            capacity: capacity + latency as usize,
-            latency: Cycles(latency),
-            bytes_per_cycle: bandwidth.map(|bytes| bytes.div_ceil(clock.0)),
-        };
-        let from = self.plan.element(upper).path.to_string().replace('.', "_");
-        let there = way(self.rate(upper), latency);
-        let wire = ports((name, there), (&format!("{name}_back_{from}"), way(self.rate(lower), back)));
-        self.plan.connect(name, upper, lower, wire, freight)
-    }
-
-    /// Attaches an element to the network.
-    fn attach(&mut self, ids: &ComplexIds, id: Id, latency: u64, bandwidth: Option<u64>) {
-        let (clock, system) = (self.rate(id), self.rate(ids.network));
-        let cycles = (latency * system.0).div_ceil(clock.0);
-        self.pair((id, "to_network", ids.network), (1, cycles.max(1)), bandwidth, Freight::Messages);
-    }
-
-    pub(super) fn connect_complex(&mut self, ids: &ComplexIds, leaders: &[Id]) {
-        let machine = self.machine;
-        let cpu = machine.complex.as_ref().expect("only such a machine has a complex");
-        let bandwidth = self.bandwidth(cpu);
-        if self.population == Population::Testers {
-            self.connect_testers(ids, leaders[0]);
-        }
-        for core in &ids.cores {
-            self.connect_core(cpu, ids, core);
-        }
-        self.connect_iommu(cpu, ids);
-        for (slice, id) in ids.slices.iter().enumerate() {
-            self.attach(ids, *id, cpu.l3.latency.0, bandwidth);
-            let name = format!("to_l3_{slice}");
-            self.pair((ids.front_end, &name, *id), (1, 1), bandwidth, Freight::Flushes);
-        }
-        if let (Some((l1, l2)), Some(dma), Some(engine)) = (ids.engine_caches, cpu.dma, ids.engine) {
-            let latencies = (dma.cache.latency.0, 1);
-            self.pair((engine, "to_l1", l1), latencies, bandwidth, Freight::Requests);
-            self.pair((l1, "to_l2", l2), latencies, bandwidth, Freight::Messages);
-            self.attach(ids, l2, 0, bandwidth);
-        }
-        self.attach(ids, ids.hub, 0, self.gpu_bandwidth(cpu));
-        self.attach(ids, ids.agent, 2, self.gpu_bandwidth(cpu));
-        let way = PortSpec { capacity: cpu.network.capacity, latency: Cycles(2), bytes_per_cycle: None };
-        for (channel, memory) in ids.memories.iter().enumerate() {
-            let wire = ports((&format!("to_memory{channel}"), way), ("to_agent", way));
-            self.plan.connect("to_memory", ids.agent, *memory, wire, Freight::Messages);
-        }
-        for dispatcher in &ids.dispatchers {
-            self.plan.connect("commands", ids.front_end, *dispatcher, Wire::Call, Freight::Commands);
-        }
-        if let Some(shooter) = ids.shooter {
-            // Cores come before compute units.
-            let mut edges = std::mem::take(&mut self.plan.elements[shooter.0].edges);
-            edges.sort_by_key(|edge| matches!(self.plan.edge(*edge).wire, Wire::Link(_)));
-            self.plan.elements[shooter.0].edges = edges;
-        }
-        if let Some(program) = ids.program {
-            self.plan.connect("commands", program, ids.front_end, Wire::Call, Freight::Commands);
-        }
-    }
-
-    /// Who is told what to do, in the order in which they are told.
-    fn connect_testers(&mut self, ids: &ComplexIds, conductor: Id) {
-        let mut all = vec![("front_end".to_owned(), ids.front_end)];
-        all.extend(ids.cores.iter().enumerate().map(|(core, of)| (format!("core{core}"), of.data)));
-        all.extend(ids.cores.iter().enumerate().map(|(core, of)| (format!("code{core}"), of.code)));
-        all.extend(ids.engine.map(|engine| ("dma".to_owned(), engine)));
-        for (name, tester) in all {
-            let wire = Wire::Link(self.machine.wires.dispatcher);
-            self.plan.connect(name, conductor, tester, wire, Freight::Tests);
-        }
-    }
-
-    fn connect_core(&mut self, cpu: &Complex, ids: &ComplexIds, core: &CoreIds) {
-        let bandwidth = self.bandwidth(cpu);
-        let requests = Freight::Requests;
-        let data = self.pair((core.data, "to_l1d", core.l1d), (cpu.l1d.latency.0, 1), bandwidth, requests);
-        let code = self.pair((core.code, "to_l1i", core.l1i), (cpu.l1i.latency.0, 1), bandwidth, requests);
-        for l1 in [core.l1d, core.l1i] {
-            self.pair((l1, "to_l2", core.l2), (cpu.l2.latency.0, 1), bandwidth, Freight::Messages);
-        }
-        if let (Some((mmu, walkers)), Some(of), Some(shooter)) = (core.mmu, cpu.core_mmu, ids.shooter) {
-            self.guard(Some(mmu), data, "data");
-            self.guard(Some(mmu), code, "code");
-            let way = PortSpec { capacity: of.mmu.misses, latency: Cycles(1), bytes_per_cycle: None };
-            let wire = ports(("translate", way), ("translated", way));
-            self.plan.connect("translate", mmu, walkers, wire, Freight::Translations);
-            if matches!(self.pages(of.pages), Pages::Tables { .. }) {
-                self.pair((walkers, "to_l1d", core.l1d), (cpu.l1d.latency.0, 1), bandwidth, requests);
-            }
-            self.shoots(shooter, walkers);
-            self.shoots(shooter, mmu);
-        }
-        self.attach(ids, core.l2, 0, bandwidth);
-    }
-
-    /// The kernel tells an element what to forget.
-    fn shoots(&mut self, shooter: Id, id: Id) {
-        let way = PortSpec { capacity: 1, latency: Cycles(1), bytes_per_cycle: None };
-        let name = format!("to_{}", self.plan.element(id).path.to_string().replace('.', "_"));
-        let wire = ports((&name, way), ("forgotten", way));
-        self.plan.connect(name.as_str(), shooter, id, wire, Freight::Shootdowns);
-    }
-
-    fn connect_iommu(&mut self, cpu: &Complex, ids: &ComplexIds) {
-        let (Some(iommu), Some(mmu), Some(shooter)) = (ids.iommu, cpu.gpu_mmu, ids.shooter) else { return };
-        let bandwidth = self.bandwidth(cpu);
-        if let Some((l1, l2)) = ids.iommu_caches {
-            let latencies = (mmu.iommu.cache.latency.0, 1);
-            self.pair((iommu, "to_l1d", l1), latencies, bandwidth, Freight::Requests);
-            self.pair((l1, "to_l2", l2), latencies, bandwidth, Freight::Messages);
-            self.attach(ids, l2, 0, bandwidth);
-        }
-        self.shoots(shooter, iommu);
     }
 }

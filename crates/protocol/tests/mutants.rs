@@ -52,7 +52,7 @@ fn walks_alone_notice_95_of_100_changes_to_gtsc() {
 
 #[test]
 fn walks_alone_notice_95_of_100_changes_to_hmg() {
-    enough_are_noticed("hmg", &try_out("hmg", Walks { number: 400, steps: 150 }, 0));
+    enough_are_noticed("hmg", &try_out("hmg", Walks { number: 400, steps: 300 }, 0));
 }
 
 fn searched(protocol: &'static Protocol) -> impl Iterator<Item = (protocol::check::System, Limits)> {

@@ -5,7 +5,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use engine::{Monitor, Outcome, Run, Time};
 use machine::{
     Gpus, Machine,
-    program::{Finish, Inside},
+    program::{Finish, ModelGpus},
 };
 use mem::Bytes;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
@@ -143,7 +143,7 @@ impl GuestOptions {
             bail!("{option} is for runs without time: add --functional");
         }
         if let On::Machine(machine, options) = on
-            && machine.complex.is_some()
+            && machine.cpu.is_some()
         {
             return self.run_inside(machine, options, output, monitor, progress);
         }
@@ -205,11 +205,11 @@ impl GuestOptions {
         let (here, kept, used) = (here()?, Captured::new(self.max_output), UsedFiles::default());
         // What is wrong with them is told before the machine is built.
         self.options(&path, &here)?;
-        let cores = machine.complex.as_ref().map_or(1, |complex| complex.cores as u32);
+        let cores = machine.cpu.as_ref().map_or(1, |complex| complex.cores as u32);
         let (guest, facts, monitor, captured) = (self.clone(), Facts::from(machine), monitor.clone(), kept.clone());
         let files_used = used.clone();
         let (out, err) = (progress.around(io::stdout()), progress.around(io::stderr()));
-        let make = move |gpus: &Inside| {
+        let make = move |gpus: &ModelGpus| {
             let mut options = guest.options(&path, &here).expect("they were right a moment ago");
             options.monitor = monitor;
             options.cpus = guest.cpus.unwrap_or(cores);

@@ -83,12 +83,12 @@ pub struct Facts {
 
 impl From<&Machine> for Facts {
     fn from(machine: &Machine) -> Self {
-        let shared = machine.complex.as_ref().is_some_and(|complex| complex.shared);
+        let shared = machine.cpu.as_ref().is_some_and(|complex| complex.shared);
         Self {
             gpus: machine.gpus as u32,
             compute_units: machine.compute_units() as u32,
             // Cores execute the driver's library: its time is theirs.
-            costs: if machine.complex.is_some() { Costs::default() } else { machine.host },
+            costs: if machine.cpu.is_some() { Costs::default() } else { machine.host },
             policy: if shared { PolicyKind::Shared } else { PolicyKind::Memcpy },
         }
     }

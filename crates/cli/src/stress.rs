@@ -150,7 +150,7 @@ impl Stress {
         // What the user changes must have an effect; what makes a machine small need not.
         let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
         if !self.as_is {
-            let cpu = machine.complex.as_ref();
+            let cpu = machine.cpu.as_ref();
             let parts = [
                 (SMALL, true),
                 (SMALL_CPU, cpu.is_some()),

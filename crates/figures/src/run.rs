@@ -4,7 +4,7 @@ use crate::{Job, Measured};
 use engine::{Monitor, Outcome, Pressure, Region, Value};
 use machine::{
     Machine, MachineError,
-    program::{Finish, Inside},
+    program::{Finish, ModelGpus},
 };
 use os::{
     End, Process,
@@ -54,7 +54,7 @@ impl Prepared {
             return Err(RunError::NoMachine(job.machine.clone()));
         }
         let machine = Machine::load(&job.machine, &job.changes)?;
-        if machine.complex.is_none() {
+        if machine.cpu.is_none() {
             return Err(RunError::NoCpu(job.machine.clone()));
         }
         let gpu = workloads::find(&job.program).map(|_| workloads::guest());
@@ -74,13 +74,13 @@ pub fn run(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
 
 fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     let Prepared { machine, image } = Prepared::new(job)?;
-    let cores = machine.complex.as_ref().map_or(1, |complex| complex.cores);
-    let shared = machine.complex.as_ref().is_some_and(|complex| complex.shared);
+    let cores = machine.cpu.as_ref().map_or(1, |complex| complex.cores);
+    let shared = machine.cpu.as_ref().is_some_and(|complex| complex.shared);
     let words = std::iter::once(&job.program).chain(&job.arguments).map(|word| word.clone().into_bytes()).collect();
     let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
     let output = Kept::default();
     let (path, stdout, watched) = (format!("/workloads/{}", job.program), output.clone(), monitor.clone());
-    let make = move |inside: &Inside| {
+    let make = move |inside: &ModelGpus| {
         let mut options = os::Options::new(path);
         options.arguments = words;
         options.stdio = Stdio::new(io::empty(), stdout.clone(), stdout);
@@ -111,7 +111,7 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     let number = run.regions.iter().position(|region| region.name == "region_of_interest");
     let region = number.map(|number| &run.regions[number]);
     let pressure = number.map_or(Pressure { events: run.events, most: 0 }, |number| run.pressure[number]);
-    let cpu_clock = machine.complex.as_ref().map_or(1, |complex| complex.clock.0);
+    let cpu_clock = machine.cpu.as_ref().map_or(1, |complex| complex.clock.0);
     Ok(Measured {
         region_fs: totals.region.unwrap_or(totals.time).0,
         cpu_fs: region.map_or(0, |region| longest(region, "fetch_stall", cpu_clock)),

@@ -1,7 +1,7 @@
 //! What is bounded for a machine as a whole. Single values are bounded by their types ([`crate::values`]).
 
 use crate::{
-    complex::Join,
+    cpu_complex::Join,
     file::{File, MachineError},
     plan::{MOST, Numbers},
     spec::{CacheSpec, Machine},
@@ -33,11 +33,11 @@ pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> 
 fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let name = machine.protocol.name;
     let reason = match () {
-        () if is_of_cpu(machine) && machine.complex.is_none() => {
+        () if is_of_cpu(machine) && machine.cpu.is_none() => {
             "mesi keeps GPUs coherent with a CPU, which this machine does not have: add one (cpu.part), or choose another protocol"
                 .to_owned()
         }
-        () if machine.levels.is_some() && machine.complex.is_some() => {
+        () if machine.levels.is_some() && machine.cpu.is_some() => {
             format!("{name} can't stand beside a CPU yet: leave out the section [cpu], or choose another protocol")
         }
         () if machine.levels.is_some() && machine.gpus > 32 => format!("{name} can tell 32 GPUs apart (gpus)"),
@@ -56,7 +56,7 @@ fn is_of_cpu(machine: &Machine) -> bool {
 
 /// Whether CPU and GPUs agree on where they meet.
 fn joins(machine: &Machine, file: &File) -> Result<(), MachineError> {
-    let (name, Some(complex)) = (machine.protocol.name, &machine.complex) else { return Ok(()) };
+    let (name, Some(complex)) = (machine.protocol.name, &machine.cpu) else { return Ok(()) };
     if is_of_cpu(machine) {
         return Ok(());
     }
@@ -103,7 +103,7 @@ fn caches(machine: &Machine, file: &File) -> Result<(), MachineError> {
         ("gpu.l1i", of_arrays(&machine.l1i)),
         ("gpu.l2", (machine.l2.shape.size(), gpus * banks.count)),
     ];
-    if let Some(cpu) = &machine.complex {
+    if let Some(cpu) = &machine.cpu {
         let of_cores = |cache: &CacheSpec| (cache.shape.size(), cpu.cores);
         caches.extend([
             ("cpu.l1d", of_cores(&cpu.l1d)),
@@ -159,7 +159,7 @@ fn directories(machine: &Machine, file: &File) -> Result<(), MachineError> {
         );
         return Err(file.wrong("gpu", Some("units_per_array"), reason));
     }
-    let l2_is_directory = machine.complex.is_some() || machine.levels.is_some();
+    let l2_is_directory = machine.cpu.is_some() || machine.levels.is_some();
     if l2_is_directory && machine.compute_units() + 2 * machine.arrays > DIRECTORY {
         let reason = format!("the directory of the GPU's L2 knows {DIRECTORY} first-level caches at most");
         return Err(file.wrong("gpu", Some("units_per_array"), reason));
@@ -170,7 +170,7 @@ fn directories(machine: &Machine, file: &File) -> Result<(), MachineError> {
             format!("a home knows {DIRECTORY} banks of second-level caches at most, those of all GPUs together (gpus)");
         return Err(file.wrong("gpu.l2", Some("banks"), reason));
     }
-    let Some(complex) = &machine.complex else { return Ok(()) };
+    let Some(complex) = &machine.cpu else { return Ok(()) };
     let hub = NetworkSpec { topology: Topology::Crossbar, ..complex.network };
     let reason = |error| format!("the hub joins the {banks} banks of all GPUs' L2 with the network: {error}");
     hub.fits(banks + 1).map_err(|error| file.wrong("", Some("gpus"), reason(error)))?;

@@ -6,7 +6,7 @@
 //! borders of kernels only, as on a GPU with memory of its own.
 
 use crate::{
-    mirror::{self, Changes},
+    memory_sync::{self, Changes},
     session::{self, Launch, Options, Session},
     spec::Machine,
 };
@@ -96,11 +96,11 @@ impl State {
         let map = AddressMap::new(ready.reach.iter().copied().chain([scratch]).map(|(base, size)| (base, size, true)));
         // What scratch memory holds is nobody's business before and after.
         let mut read = |address, bytes: &mut [u8]| guest.read(address, bytes).is_ok();
-        mirror::push(&mut self.session, &ready.reach, &mut read);
+        memory_sync::push(&mut self.session, &ready.reach, &mut read);
         let (map, gpu, warm_up) = (Arc::new(map), ready.gpu, ready.warm_up);
         let launched = self.session.launch(Launch { kernel, map, gpu, at: now, warm_up });
         let (session::Ended { start, end }, changes) = match launched {
-            Ok(ended) => (ended, mirror::pull(&self.session, &ready.reach, &mut read)),
+            Ok(ended) => (ended, memory_sync::pull(&self.session, &ready.reach, &mut read)),
             // The program may go on until then, and ends there too.
             Err(session::Broken(outcome)) if *outcome == Outcome::TimeLimit => {
                 (session::Ended { start: now, end: self.until }, Changes::new())

@@ -3,7 +3,7 @@
 use crate::{
     build::{self, Agents, Memories},
     golden::Kept,
-    program::{Finish, Inside},
+    program::{Finish, ModelGpus},
     session::{Options, run_options},
     spec::Machine,
 };
@@ -21,7 +21,7 @@ use std::{
 };
 
 /// Makes the process, whose driver is given the GPUs, and says where that counts what they do.
-type Make = Box<dyn FnOnce(&Inside) -> Result<(Process, Rc<RefCell<Usage>>), StartError> + Send>;
+type Make = Box<dyn FnOnce(&ModelGpus) -> Result<(Process, Rc<RefCell<Usage>>), StartError> + Send>;
 
 /// A program that is to be started once the machine is built.
 pub(crate) struct Start {
@@ -34,7 +34,7 @@ pub(crate) struct Start {
 
 impl Start {
     /// The process; none if it can't be started. Then [`run`] returns the reason, and the machine must not be built.
-    pub fn process(self, gpus: &Inside) -> Option<(Process, Rc<RefCell<Usage>>)> {
+    pub fn process(self, gpus: &ModelGpus) -> Option<(Process, Rc<RefCell<Usage>>)> {
         match (self.make)(gpus) {
             Ok(process) => Some(process),
             Err(error) => {
@@ -52,7 +52,7 @@ pub(crate) const PROGRAM: &str = "program";
 pub fn run(
     machine: &Machine,
     options: &Options,
-    make: impl FnOnce(&Inside) -> Result<(Process, Rc<RefCell<Usage>>), StartError> + Send + 'static,
+    make: impl FnOnce(&ModelGpus) -> Result<(Process, Rc<RefCell<Usage>>), StartError> + Send + 'static,
 ) -> Result<(Finish, Run), StartError> {
     let (refused, finish) = (Arc::default(), Arc::default());
     let (make, forward) = (Box::new(make), options.forward);

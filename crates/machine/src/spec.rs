@@ -3,7 +3,7 @@
 use crate::{
     bounds,
     caches::{WireFile, wire},
-    complex::{self, Complex},
+    cpu_complex::{self, CpuComplex},
     device::{self, Device},
     file::{Because, File, Idle, MachineError},
     levels::{self, Levels},
@@ -55,7 +55,7 @@ pub struct Machine {
     /// What the host takes for calls and transfers.
     pub host: Costs,
     /// The CPU and what it shares with the GPU; none: the host is outside the machine.
-    pub complex: Option<Complex>,
+    pub cpu: Option<CpuComplex>,
     /// What translation takes compute units, if it takes anything.
     pub gpu_mmu: Option<GpuMmu>,
     /// Of the time-stamp unit of each channel, where the protocol has such: how many lines it knows. None: all.
@@ -175,7 +175,7 @@ impl Machine {
         let gpu = device::device(file)?;
         let (memory, time_bits) = memory::timing(file)?;
         let partitions: PartitionsFile = file.section("partitions")?;
-        let complex = complex::complex(file)?;
+        let complex = cpu_complex::complex(file)?;
         let gpu_mmu = match &complex {
             Some(complex) => complex.gpu_mmu,
             None => translation::without_cpu(file)?,
@@ -186,7 +186,7 @@ impl Machine {
         let wires = wires(file, complex.as_ref())?;
         let mut protocol = timed(file, protocol, time_bits, gpu.banks)?;
         protocol.parameters.peers = gpus > 1;
-        protocol.parameters.recalls = complex.as_ref().is_some_and(Complex::flushes);
+        protocol.parameters.recalls = complex.as_ref().is_some_and(CpuComplex::flushes);
         if let Some(levels) = &levels {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
@@ -214,7 +214,7 @@ impl Machine {
             wires,
             partitions: Partitions { arrays: partitions.arrays.count(), l2: partitions.l2.count() },
             host,
-            complex,
+            cpu: complex,
             gpu_mmu,
             tsu,
             levels,
@@ -250,7 +250,7 @@ impl Machine {
 
     /// How addresses are dealt over the channels of memory: with the banks of the L2, unless a CPU is there too.
     pub fn channels(&self) -> Banks {
-        self.complex.as_ref().map_or(self.banks, |complex| complex.channels)
+        self.cpu.as_ref().map_or(self.banks, |complex| complex.channels)
     }
 
     /// Of each GPU.
@@ -274,7 +274,7 @@ fn host(file: &mut File, cores: bool) -> Result<Costs, MachineError> {
 }
 
 /// Beside a CPU the hub's wire takes the place of the one to memory.
-fn wires(file: &mut File, complex: Option<&Complex>) -> Result<Wires, MachineError> {
+fn wires(file: &mut File, complex: Option<&CpuComplex>) -> Result<Wires, MachineError> {
     file.section::<Nothing>("wires")?;
     let path = "wires.l2_memory";
     let l2_memory = match complex {

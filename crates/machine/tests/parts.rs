@@ -66,7 +66,7 @@ fn a_part_that_is_named_later_wins_over_what_is_extended() {
         "what the other machine says about fixed memory is idle by this file's will"
     );
     // What the part does not have stays: an APU with another GPU still translates.
-    assert!(changed("apu-c-l3", &["gpu.part=hd7850"]).expect("it is right").complex.is_some());
+    assert!(changed("apu-c-l3", &["gpu.part=hd7850"]).expect("it is right").cpu.is_some());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use gcn3::{
     object::CodeObject,
 };
 use gpu::{AddressMap, Kernel};
-use machine::{Launch, Machine, Options, Session, Staged, mirror};
+use machine::{Launch, Machine, Options, RustHost, Session, memory_sync};
 use mem::{Bytes, PhysAddr, VirtAddr};
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl Sums {
         let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
         // One list serves many kinds of machines: what has no effect on this one is let pass.
         let (machine, _) = Machine::examine("skeleton", &changes).expect("the machine is sound");
-        let mut staged = Staged::new(&machine, &Options { threads, check, ..Options::default() });
+        let mut staged = RustHost::new(&machine, &Options { threads, check, ..Options::default() });
         for dispatch in self.dispatches {
             // What went wrong is in the run's outcome.
             if staged.launch(&mut self.gpu, &self.program, dispatch).is_err() {
@@ -212,13 +212,13 @@ fn without_invalidation(change: impl Fn(&mut Gpu, VirtAddr, &Kernel)) -> Outcome
             change(&mut sums.gpu, a, &kernel);
         }
         let memory = &sums.gpu.memory;
-        mirror::push(&mut session, &regions, |address, bytes| memory.read(address, bytes).is_ok());
+        memory_sync::push(&mut session, &regions, |address, bytes| memory.read(address, bytes).is_ok());
         let launch =
             Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at: Time::ZERO, warm_up: false };
         if session.launch(launch).is_err() {
             break;
         }
-        for (address, bytes) in mirror::pull(&session, &regions, |at, bytes| memory.read(at, bytes).is_ok()) {
+        for (address, bytes) in memory_sync::pull(&session, &regions, |at, bytes| memory.read(at, bytes).is_ok()) {
             sums.gpu.memory.write(address, &bytes).expect("it is mapped");
         }
     }
@@ -387,7 +387,7 @@ fn what_the_host_writes_between_kernels_is_what_the_next_one_reads() {
     let mut session = Session::start(&machine, &Options { check: true, ..Options::default() });
     let memory = &sums.gpu.memory;
     let regions: Vec<_> = memory.regions().map(|(base, size, _)| (base, size)).collect();
-    mirror::push(&mut session, &regions, |address, bytes| memory.read(address, bytes).is_ok());
+    memory_sync::push(&mut session, &regions, |address, bytes| memory.read(address, bytes).is_ok());
     let map = Arc::new(AddressMap::new(memory.regions()));
     let mut end = Time::ZERO;
     for round in 1..=3 {

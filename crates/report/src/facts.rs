@@ -21,8 +21,8 @@ impl Facts {
     pub(crate) fn of(machine: &Machine) -> Self {
         let (channels, clock) = (machine.channels().count as f64, machine.clock);
         let per_channel = machine.memory.peak(clock);
-        let cpu_clock = machine.complex.as_ref().map_or(clock, |complex| complex.clock);
-        let network_clock = machine.complex.as_ref().map_or(clock, |complex| complex.system_clock);
+        let cpu_clock = machine.cpu.as_ref().map_or(clock, |complex| complex.clock);
+        let network_clock = machine.cpu.as_ref().map_or(clock, |complex| complex.system_clock);
         Self {
             clock,
             cpu_clock,

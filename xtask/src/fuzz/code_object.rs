@@ -10,7 +10,7 @@ use gcn3::{
     functional::{Gpu, Options, Program},
     object::{ArgumentKind, CodeObject, Kernel},
 };
-use machine::{Machine, Staged, StagedError};
+use machine::{Machine, RustHost, RustHostError};
 use mem::{Bytes, VirtAddr};
 
 #[path = "../../../crates/gcn3/tests/support/any_code.rs"]
@@ -85,11 +85,11 @@ fn compute(gpu: &mut Gpu, program: &Program, dispatch: &Dispatch) -> Result<(), 
 fn simulate(gpu: &mut Gpu, program: &Program, dispatch: Dispatch) -> Result<(), String> {
     let machine = Machine::load("skeleton", &[]).map_err(|error| error.to_string())?;
     let options = machine::Options { check: true, until: Some(Time::micros(100)), ..machine::Options::default() };
-    let mut staged = Staged::new(&machine, &options);
+    let mut staged = RustHost::new(&machine, &options);
     let launched = staged.launch(gpu, program, dispatch);
     let run = staged.finish();
     match (&launched, &run.outcome) {
-        (Err(StagedError::Launch(_)), _) | (_, Outcome::Finished | Outcome::TimeLimit) => Ok(()),
+        (Err(RustHostError::Launch(_)), _) | (_, Outcome::Finished | Outcome::TimeLimit) => Ok(()),
         (_, Outcome::Failed { message, .. }) if message.contains("right would be") => Err(message.clone()),
         (_, Outcome::Failed { .. }) => Ok(()),
         (_, outcome) => Err(outcome.to_string()),

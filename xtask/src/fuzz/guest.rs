@@ -3,7 +3,7 @@
 use engine::{Outcome, Time};
 use machine::{
     Gpus, Machine,
-    program::{Finish, Inside},
+    program::{Finish, ModelGpus},
 };
 use mem::Bytes;
 use os::{
@@ -83,7 +83,7 @@ pub enum Failed {
 /// Runs a program on a machine, every read checked.
 pub fn on(machine: &Machine, guest: &Guest, threads: usize) -> Result<Ended, Failed> {
     let how = machine::Options { threads, check: true, until: Some(guest.time), ..Default::default() };
-    let ended = if machine.complex.is_some() { inside(machine, &how, guest) } else { outside(machine, &how, guest) }?;
+    let ended = if machine.cpu.is_some() { inside(machine, &how, guest) } else { outside(machine, &how, guest) }?;
     match &ended.end {
         End::MachineBroken { report } if is_machines_fault(report) => Err(Failed::Wrong(report.clone())),
         _ => Ok(ended),
@@ -114,13 +114,13 @@ fn outside(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<E
 
 /// The program runs on the machine's cores.
 fn inside(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<Ended, Failed> {
-    let complex = machine.complex.as_ref();
+    let complex = machine.cpu.as_ref();
     let (cores, shared) = (complex.map_or(1, |cpu| cpu.cores), complex.is_some_and(|cpu| cpu.shared));
     let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
     let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
     let (guest, out) = (guest.clone(), Kept::default());
     let kept = out.clone();
-    let make = move |inside: &Inside| {
+    let make = move |inside: &ModelGpus| {
         let mut options = guest.options(&kept);
         options.cpus = cores as u32;
         let settings = Settings { gpus, compute_units, ..settings(policy) };

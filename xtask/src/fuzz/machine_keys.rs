@@ -98,7 +98,7 @@ fn refused(sets: &[String], error: &str) -> Result<Did, String> {
 }
 
 fn accesses(case: &mut Case, machine: &Machine) -> Stress {
-    let cores = machine.complex.as_ref().map_or(0, |cpu| 2 * cpu.cores);
+    let cores = machine.cpu.as_ref().map_or(0, |cpu| 2 * cpu.cores);
     let testers = (machine.gpus * machine.compute_units() + cores).max(1) as u64;
     let round = (case.random.pick(&[200, 400, 1200]) / testers).clamp(3, 60);
     let lines = case.random.pick(&[1, 3, 8, 24, 96, 300]);
@@ -118,7 +118,7 @@ fn checked(machine: &Machine, accesses: Stress, threads: usize) -> Result<String
 /// A small program on the machine: a kernel, and on cores host code, too.
 fn program(machine: &Machine) -> Result<(), String> {
     let vecadd = workloads::find("vecadd").ok_or("vecadd is built in")?;
-    if machine.complex.is_some() {
+    if machine.cpu.is_some() {
         let mut guest = Guest::new(workloads::guest().to_vec());
         guest.arguments = ["vecadd", "--size", "tiny"].map(|word| word.as_bytes().to_vec()).to_vec();
         guest.time = engine::Time::micros(10_000_000);

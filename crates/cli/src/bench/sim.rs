@@ -109,7 +109,7 @@ impl Sim {
     }
 
     fn has_cpu(&self) -> miette::Result<bool> {
-        Ok(Machine::load(&self.system, &self.sets).into_diagnostic()?.complex.is_some())
+        Ok(Machine::load(&self.system, &self.sets).into_diagnostic()?.cpu.is_some())
     }
 
     /// The words of each program's command line.
@@ -141,7 +141,7 @@ impl Sim {
             |end: &str| total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum::<u64>();
         let (wave_instructions, x86_instructions) = (sum(".wave_instructions"), ran.totals.instructions);
         let per_second = |count: u64| count as f64 / cpu_seconds.max(f64::MIN_POSITIVE);
-        let clock = machine.complex.as_ref().map_or(machine.clock, |complex| complex.clock);
+        let clock = machine.cpu.as_ref().map_or(machine.clock, |complex| complex.clock);
         let cycles = (u128::from(ran.totals.time.0) * u128::from(clock.0) / 1_000_000_000_000_000) as u64;
         Ok(Measured {
             workload: words.join(" "),

@@ -5,7 +5,7 @@ use gcn3::{
     functional::{self, Options, Program},
     object::{CodeObject, Function},
 };
-use machine::{Ended, Staged, StagedError};
+use machine::{Ended, RustHost, RustHostError};
 use mem::{Bytes, VirtAddr};
 use miette::{IntoDiagnostic, WrapErr};
 
@@ -56,7 +56,7 @@ impl Gpu {
     }
 
     /// Runs a kernel to its end on a machine, in time.
-    pub fn launch_on(&mut self, machine: &mut Staged, dispatch: &Dispatch) -> Result<Ended, StagedError> {
+    pub fn launch_on(&mut self, machine: &mut RustHost, dispatch: &Dispatch) -> Result<Ended, RustHostError> {
         let dispatch = self.with_printf(dispatch);
         machine.launch(&mut self.gpu, &self.program, dispatch)
     }

@@ -7,7 +7,7 @@ use crate::{
 };
 use engine::Outcome;
 use gcn3::dispatch::Dispatch;
-use machine::{Machine, Options, Staged};
+use machine::{Machine, Options, RustHost};
 use miette::{IntoDiagnostic, bail, miette};
 use report::{HostFacts, OutFolder, Program, Subject, Summary};
 use std::{path::PathBuf, time::Instant};
@@ -55,7 +55,7 @@ impl Timed {
     ) -> miette::Result<Simulated> {
         let mut machine = Machine::load(system, &self.sets).into_diagnostic()?;
         machine.compute_unit.limit = limit;
-        if machine.complex.is_some() {
+        if machine.cpu.is_some() {
             bail!("'{}' has a CPU, which launches kernels from a program: `cohesim run`", machine.name);
         }
         let out = self.out.as_deref().map(OutFolder::claim).transpose().into_diagnostic()?;
@@ -64,7 +64,7 @@ impl Timed {
         let start = Instant::now();
         let what = format!("a launch on {}", machine.name);
         let progress = Progress::start(&what, &options.monitor, Some(machine.clock), ui);
-        let mut staged = Staged::new(&machine, &options);
+        let mut staged = RustHost::new(&machine, &options);
         let ended = (0..repeat).try_for_each(|_| gpu.launch_on(&mut staged, dispatch).map(|_| ()));
         let run = &staged.finish();
         drop(progress);

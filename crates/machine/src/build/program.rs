@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     plan::{CorePlan, FLUSHER, Freight, FrontEndPlan, Id, ProgramPlan},
-    program::{Caches, Coherent, Dma, Inside, Software, SoftwareSpec, Translations},
+    program::{Caches, Coherent, Dma, ModelGpus, Software, SoftwareSpec, Translations},
     run::PROGRAM,
     stress,
 };
@@ -24,7 +24,7 @@ use std::{cell::RefCell, pin::Pin, rc::Rc, sync::Arc};
 /// A program that has been started, as the elements around it need it.
 pub struct Running {
     software: Software,
-    inside: Inside,
+    inside: ModelGpus,
     bells: Vec<EventCount>,
 }
 
@@ -36,7 +36,7 @@ impl Builder<'_> {
         };
         let loader = self.reporter(id, 0, scope);
         let forward = start.forward.map(Forward::new);
-        let inside = Inside::forwarded(plan.front_end, forward.clone());
+        let inside = ModelGpus::forwarded(plan.front_end, forward.clone());
         let finish = Arc::clone(&start.finish);
         let Some((mut process, usage)) = start.process(&inside) else { return Err(Refused) };
         if let Some(forward) = &forward {

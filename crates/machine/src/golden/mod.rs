@@ -5,21 +5,21 @@
 //! their times, outside simulated time, so that a run that is checked is the run that is not, to the cycle. Which values are right
 //! depends on the machine: where lines may be stale between synchronisations, [`stale`] says; where accesses have logical times,
 //! [`timed`]; where caches are kept coherent at all times, a read returns what was written last; where two sides are coherent each
-//! in itself and meet in memory only, [`apart`].
+//! in itself and meet in memory only, [`two_domains`].
 
-mod apart;
 mod stale;
 mod timed;
+mod two_domains;
 
-pub use apart::Side;
+pub use two_domains::Side;
 
-use apart::Apart;
 use engine::{Auditor, Entry, Time};
 use mem::{Block, Frames, LINE, LineAddr, Observation, PhysAddr, Seen, Stamp};
 use protocol::roles::Sees;
 use stale::Stale;
 use std::sync::{Arc, Mutex, PoisonError};
 use timed::Timed;
+use two_domains::TwoDomains;
 
 /// Values that a byte may have.
 type Values = Vec<u8>;
@@ -33,7 +33,7 @@ pub enum Image {
     /// Accesses have logical times.
     Timed(Box<Timed>),
     /// Two sides meet in memory only: the side of each who reports, by its number.
-    Apart(Box<Apart>, Vec<Option<Side>>),
+    TwoDomains(Box<TwoDomains>, Vec<Option<Side>>),
 }
 
 /// A byte that nobody may read.
@@ -66,15 +66,15 @@ impl Image {
     }
 
     /// The sides of all who report, in the order of their numbers, and what GPUs are promised among themselves.
-    pub fn apart(sides: Vec<Option<Side>>, gpus: Sees, several_gpus: bool) -> Self {
-        Self::Apart(Box::new(Apart::new(gpus, several_gpus)), sides)
+    pub fn two_domains(sides: Vec<Option<Side>>, gpus: Sees, several_gpus: bool) -> Self {
+        Self::TwoDomains(Box::new(TwoDomains::new(gpus, several_gpus)), sides)
     }
 
     /// Takes a report, and checks what was read.
     pub fn observe(&mut self, observation: &Observation) -> Result<(), Mismatch> {
         let Observation { who, line, seen, stamp } = observation;
         match self {
-            Self::Apart(apart, sides) => {
+            Self::TwoDomains(apart, sides) => {
                 return apart.observe(*who, sides.get(who.0 as usize).copied().flatten(), *line, seen);
             }
             Self::Coherent(image) => match seen {
@@ -115,7 +115,7 @@ impl Image {
     pub fn compare(&self, memory: &Frames) -> Result<(), String> {
         let compared = match self {
             Self::Coherent(image) => all_same(image, memory),
-            Self::Apart(apart, _) => all_same(apart.memory(), memory),
+            Self::TwoDomains(apart, _) => all_same(apart.memory(), memory),
             Self::Stale(image) => image.compare(memory),
             Self::Timed(image) => image.compare(memory),
         };

@@ -1,6 +1,6 @@
 //! Who keeps each other's caches coherent, and what those who read are promised.
 
-use crate::{complex::Join, golden::Image, spec::Machine};
+use crate::{cpu_complex::Join, golden::Image, spec::Machine};
 use protocol::roles::Sees;
 
 /// Caches that one protocol keeps coherent, as far as it does.
@@ -26,7 +26,7 @@ impl Domain {
     pub fn all(machine: &Machine) -> Vec<Self> {
         let gpus =
             Self { protocol: machine.protocol.name, members: Members::Gpus, sees: machine.protocol.protocol.sees };
-        match &machine.complex {
+        match &machine.cpu {
             None => vec![gpus],
             Some(complex) if complex.join == Join::LastLevel => {
                 vec![Self { members: Members::All, sees: Sees::Newest, ..gpus }]
@@ -43,7 +43,7 @@ impl Domain {
                 Sees::ByTime => Image::timed(),
                 Sees::UntilSynchronised => Image::stale(),
             },
-            [_, gpus, ..] => Image::apart(sides, gpus.sees, several_gpus),
+            [_, gpus, ..] => Image::two_domains(sides, gpus.sees, several_gpus),
             [] => unreachable!("a machine has caches"),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Boundary, Domain, Freight, Id, Path, Plan, Way, What, Wire, gpus::Gpu, numbers::Numbers};
 use crate::{
-    complex::Join,
+    cpu_complex::Join,
     spec::{CacheSpec, Machine},
 };
 use cache::{Atomics, BankSpec};
@@ -48,7 +48,7 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     let gpus: Vec<Gpu> = (0..machine.gpus).map(|gpu| lowering.gpu(gpu)).collect();
     let levels = lowering.levels();
     let memory_clock = machine.memory.clock().map(|clock| lowering.clock(clock));
-    let complex = machine.complex.as_ref().map(|cpu| lowering.complex(cpu, memory_clock));
+    let complex = machine.cpu.as_ref().map(|cpu| lowering.complex(cpu, memory_clock));
     let iommu = match &complex {
         None => machine.gpu_mmu.map(|mmu| lowering.lone_iommu(mmu)),
         Some(_) => None,
@@ -68,7 +68,7 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
             None => iommu.map(|iommu| (iommu, None)),
         };
         lowering.connect_gpu(number, gpu, leaders[number], translators);
-        let wire = Wire::Link(machine.complex.as_ref().map_or(machine.wires.l2_memory, |complex| complex.hub));
+        let wire = Wire::Link(machine.cpu.as_ref().map_or(machine.wires.l2_memory, |complex| complex.hub));
         for (bank, own) in gpu.banks.iter().enumerate() {
             let below = match &complex {
                 Some(complex) => complex.hub,
@@ -129,7 +129,7 @@ impl Lowering<'_> {
 
     /// Whether a CPU keeps its caches coherent by another protocol than GPUs, and meets these in memory.
     pub(super) fn meets_another_protocol(&self) -> bool {
-        self.machine.complex.is_some() && self.machine.protocol.protocol.needs.cpu == BesideCpu::Memory
+        self.machine.cpu.is_some() && self.machine.protocol.protocol.needs.cpu == BesideCpu::Memory
     }
 
     pub(super) fn dispatcher(&mut self, gpu: usize) -> Id {
@@ -139,7 +139,7 @@ impl Lowering<'_> {
 
     /// Whom a bank of a GPU's second-level cache asks, where that is nothing of the GPU's own.
     pub(super) fn homes_of_gpus(&self, bank: usize) -> Interleave<Node> {
-        match &self.machine.complex {
+        match &self.machine.cpu {
             None => Interleave::One(self.numbers.memory(bank)),
             Some(complex) => match complex.join {
                 Join::LastLevel => complex.slices().deal(|slice| self.numbers.l3(slice)),

@@ -4,7 +4,7 @@
 //! [`lower`](lower::lower) makes it of a machine file and makes every choice; [`build`](crate::build) makes a model of it and makes
 //! none. The drawing of a machine, the names of those who are checked, and the routes of messages are derived from it.
 
-mod complex;
+mod cpu_complex;
 mod domain;
 mod gpus;
 mod lower;
@@ -17,7 +17,7 @@ pub use lower::{Population, lower};
 pub use numbers::{FLUSHER, MOST, Numbers};
 pub use routes::Routes;
 
-use crate::{golden::Side, program::InsideSpec, stress::Port as TesterPort};
+use crate::{golden::Side, program::FrontEndSpec, stress::Port as TesterPort};
 use cache::CacheSpec;
 use dram::{Extent, LevelSpec, MemorySpec, RoomSpec};
 use engine::{Hertz, LinkSpec, PortSpec, Scope};
@@ -286,7 +286,7 @@ pub struct WalkersPlan {
 
 /// The process on the cores.
 pub struct ProgramPlan {
-    pub front_end: InsideSpec,
+    pub front_end: FrontEndSpec,
     pub cores: usize,
     pub threads: usize,
     pub kernel: os::process::SystemSpec,

@@ -24,7 +24,7 @@ pub struct Numbers {
 
 impl Numbers {
     pub fn new(machine: &Machine) -> Self {
-        let cpu = machine.complex.as_ref();
+        let cpu = machine.cpu.as_ref();
         Self {
             gpus: machine.gpus,
             units: machine.compute_units(),

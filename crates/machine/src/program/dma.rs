@@ -7,7 +7,7 @@
 //! one transfer after the other; of one, as many requests are under way as it has buffers. A write brings its line like any store.
 //! Addresses are translated when the driver hands the transfer over.
 
-use super::Inside;
+use super::ModelGpus;
 use engine::{Context, Counter, EventCount, Histogram, Inlet, Lane, Phases, Scope};
 use gpu::AddressMap;
 use interconnect::{HEADER, Pending, Sender, Wire};
@@ -148,7 +148,7 @@ enum Buffer {
 
 /// The engine.
 pub struct Dma {
-    inside: Inside,
+    inside: ModelGpus,
     replies: Inlet<Reply>,
     requests: Sender<Request>,
     pending: Pending,
@@ -165,7 +165,7 @@ pub struct Dma {
 
 impl Dma {
     /// Builds an engine with so many buffers at `scope`; from now on the GPUs' driver leaves transfers to it.
-    pub fn new(inside: &Inside, buffers: usize, wire: Wire<Reply, Request>, scope: &Scope) -> Self {
+    pub fn new(inside: &ModelGpus, buffers: usize, wire: Wire<Reply, Request>, scope: &Scope) -> Self {
         let (bell, pending) = (scope.eventcount("work"), Pending::default());
         inside.transfers_to(bell.clone());
         wire.from.ring(&bell);

@@ -1,6 +1,6 @@
 //! A process, the threads it has on cores, and whoever has to be told what.
 
-use super::{Guest, Inside, Schedule, Timekeeper};
+use super::{Guest, ModelGpus, Schedule, Timekeeper};
 use cpu::{Executed, Fetch, Touch};
 use engine::{EventCount, Time};
 use mem::{Block, LINE, LineAddr};
@@ -71,7 +71,7 @@ pub(super) struct State {
     pub bells: Vec<EventCount>,
     /// The timekeeper's: something has changed that it looks at.
     pub alert: EventCount,
-    gpus: Option<Inside>,
+    gpus: Option<ModelGpus>,
     translations: Option<Rc<dyn Translations>>,
     in_kernel: bool,
     /// What has been passed: the point that the run was fast-forwarded to, begin and end of the region of interest.
@@ -116,7 +116,7 @@ impl Software {
     }
 
     /// The GPUs that the process's driver was given, and where that counts what they do.
-    pub fn attach(&self, gpus: &Inside, usage: Rc<RefCell<Usage>>) {
+    pub fn attach(&self, gpus: &ModelGpus, usage: Rc<RefCell<Usage>>) {
         let mut state = self.state.borrow_mut();
         gpus.ring(state.bells.clone());
         gpus.begin(state.driven.begun());
@@ -180,7 +180,7 @@ impl Software {
 impl State {
     /// The next instruction of an agent, or what else it is to do.
     pub fn next(&mut self, agent: usize, quiet: bool, executed: &mut Executed, now: Time) -> Fetch {
-        if self.gpus.as_ref().is_some_and(Inside::take_attention) {
+        if self.gpus.as_ref().is_some_and(ModelGpus::take_attention) {
             self.driven.interrupt();
         }
         let fetch = self.find_next(agent, quiet, executed, now);

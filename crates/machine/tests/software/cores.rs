@@ -7,7 +7,7 @@ use super::{caches, kept::Kept};
 use cpu::{Executed, Fetch, Program, Touch};
 use engine::{Context, EventCount, Hertz, Model, Outcome, RunOptions, Scope, Time};
 use gpu::{Forget, Launch, Work};
-use machine::program::{Coherent, Finish, Guest, Inside, InsideSpec, Software, SoftwareSpec};
+use machine::program::{Coherent, Finish, FrontEndSpec, Guest, ModelGpus, Software, SoftwareSpec};
 use mem::{LineAddr, PhysAddr};
 use os::{
     End, Options, Process,
@@ -94,7 +94,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
         options.cpus = how.cores as u32;
         options.max_instructions = 50_000_000;
         let forward = how.forward.map(Forward::new);
-        let inside = how.inside.then(|| Inside::forwarded(GPUS, forward.clone()));
+        let inside = how.inside.then(|| ModelGpus::forwarded(GPUS, forward.clone()));
         let mut usage = Rc::default();
         if let Some(policy) = how.policy {
             let settings = Settings { policy, ..Settings::default() };
@@ -147,7 +147,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     Ran { end, out: out.text(), totals, kernels: usage.kernels }
 }
 
-const GPUS: InsideSpec = InsideSpec {
+const GPUS: FrontEndSpec = FrontEndSpec {
     wavefronts: 64,
     coherent: true,
     forget: Forget::Nothing,
@@ -157,7 +157,7 @@ const GPUS: InsideSpec = InsideSpec {
 };
 
 /// A front end, and a dispatcher that takes a while for each kernel.
-fn build_gpus(gpus: &Inside, software: &Software, scope: &Scope) {
+fn build_gpus(gpus: &ModelGpus, software: &Software, scope: &Scope) {
     let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
     let ends = vec![(launches.clone(), done.clone())];
     let front_end = gpus.front_end(ends, Rc::new(Coherent), None, scope);

@@ -6,7 +6,7 @@ use engine::{Outcome, Run};
 use kept::Kept;
 use machine::{
     Machine, Options,
-    program::{Finish, Inside},
+    program::{Finish, ModelGpus},
 };
 use os::{
     End, Options as ProcessOptions, Process,
@@ -28,8 +28,8 @@ pub fn run_with(machine: &Machine, program: &'static [u8], words: &[&str], how: 
     let words: Vec<Vec<u8>> = std::iter::once(&"guest").chain(words).map(|word| word.as_bytes().to_vec()).collect();
     let (out, kept) = (Kept::default(), Kept::default());
     let stdout = out.clone();
-    let shared = machine.complex.as_ref().expect("these machines have a CPU").shared;
-    let make = move |gpus: &Inside| {
+    let shared = machine.cpu.as_ref().expect("these machines have a CPU").shared;
+    let make = move |gpus: &ModelGpus| {
         let mut options = ProcessOptions::new("/guest");
         options.arguments = words;
         options.stdio = Stdio::new(Cursor::new(Vec::new()), stdout, kept);

@@ -15,7 +15,7 @@ pub(super) enum Part {
 
 pub(super) fn of(machine: &Machine) -> Vec<Part> {
     let table: Table = machine.resolved.parse().expect("the resolved machine is TOML");
-    let population = if machine.complex.is_some() { Population::Program } else { Population::Host };
+    let population = if machine.cpu.is_some() { Population::Program } else { Population::Host };
     let plan = lower(machine, population);
     let mut root = Group::default();
     for element in plan.elements.iter().filter(|element| !matches!(element.what, What::Timekeeper)) {

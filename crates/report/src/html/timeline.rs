@@ -56,7 +56,7 @@ impl<'a> Axis<'a> {
         let (mut kernels, mut at) = (Vec::new(), 0.0);
         for region in &subject.run.regions {
             let start = facts.to_cycles(region.start.0);
-            let length = match subject.machine.complex {
+            let length = match subject.machine.cpu {
                 Some(_) => (facts.to_cycles(region.end.0) - start) as f64,
                 None => busiest(&region.statistics) as f64,
             };

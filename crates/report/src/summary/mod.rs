@@ -101,7 +101,7 @@ impl Summary {
         let (cpu, total) = run.total().0.into_iter().partition(|(path, _)| path.starts_with("cpu."));
         let (cpu, total) = (Statistics(cpu), Statistics(total));
         let elements = Elements::of(&total);
-        let has_cpu = subject.machine.complex.is_some();
+        let has_cpu = subject.machine.cpu.is_some();
         let kernels = if has_cpu { named_kernels(&total, facts) } else { kernels(run, facts) };
         let kernel_fs = kernels.iter().map(|kernel| kernel.time_fs).sum();
         let kernel_cycles = facts.to_cycles(kernel_fs);

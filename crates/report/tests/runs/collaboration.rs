@@ -3,7 +3,7 @@
 use engine::Run;
 use machine::{
     Machine, Options,
-    program::{Finish, Inside},
+    program::{Finish, ModelGpus},
 };
 use os::{
     End, Process,
@@ -21,7 +21,7 @@ pub fn machine(name: &str, changes: &[&str]) -> Machine {
 
 /// Two cores and the GPU detect the edges of one image.
 pub fn edges(machine: &Machine) -> (Run, Finish) {
-    let shared = machine.complex.as_ref().is_some_and(|complex| complex.shared);
+    let shared = machine.cpu.as_ref().is_some_and(|complex| complex.shared);
     let copies = if shared { "none" } else { "explicit" };
     let words = ["edge", "--size", "tiny", "--cpu-share", "50", "--threads", "2", "--copies", copies];
     run(machine, &words, workloads::guest())
@@ -34,11 +34,11 @@ pub fn hotspot(machine: &Machine) -> (Run, Finish) {
 }
 
 fn run(machine: &Machine, words: &[&str], image: &'static [u8]) -> (Run, Finish) {
-    let complex = machine.complex.as_ref().expect("it has a CPU");
+    let complex = machine.cpu.as_ref().expect("it has a CPU");
     let (cores, shared) = (complex.cores as u32, complex.shared);
     let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
     let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
-    let make = move |inside: &Inside| {
+    let make = move |inside: &ModelGpus| {
         let mut options = os::Options::new("/workloads/program".to_owned());
         options.arguments = words;
         options.stdio = Stdio::new(io::empty(), io::sink(), io::sink());

@@ -32,7 +32,7 @@ use std::{
 
 /// What belongs to a launch beside the kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct InsideSpec {
+pub struct FrontEndSpec {
     /// Wavefronts that can be under way at a time.
     pub wavefronts: u64,
     /// Whether host and kernels see what the other writes while a kernel runs.
@@ -81,7 +81,7 @@ enum Order {
 }
 
 struct Books {
-    spec: InsideSpec,
+    spec: FrontEndSpec,
     kernels: RefCell<VecDeque<Run>>,
     transfers: RefCell<VecDeque<dma::Order>>,
     /// The pages of transfers that are under way, by their numbers.
@@ -104,15 +104,15 @@ struct Books {
 
 /// The GPUs. Clones are the same GPUs: the driver has one, the machine others.
 #[derive(Clone)]
-pub struct Inside(Rc<Books>);
+pub struct ModelGpus(Rc<Books>);
 
-impl Inside {
-    pub fn new(spec: InsideSpec) -> Self {
+impl ModelGpus {
+    pub fn new(spec: FrontEndSpec) -> Self {
         Self::forwarded(spec, None)
     }
 
     /// GPUs of a program that may be fast-forwarded.
-    pub fn forwarded(spec: InsideSpec, forward: Option<Forward>) -> Self {
+    pub fn forwarded(spec: FrontEndSpec, forward: Option<Forward>) -> Self {
         Self(Rc::new(Books {
             spec,
             kernels: RefCell::default(),
@@ -219,7 +219,7 @@ impl Inside {
     }
 }
 
-impl Gpus for Inside {
+impl Gpus for ModelGpus {
     fn plan(&self, dispatch: &Dispatch) -> Plan {
         Plan::for_waves(dispatch, self.0.spec.wavefronts)
     }
@@ -287,7 +287,7 @@ fn place(guest: &mut dyn GuestMemory, page: u64) -> Option<(VirtAddr, PhysAddr, 
 
 /// Hands kernels to the GPUs, one at a time.
 pub struct FrontEnd {
-    inside: Inside,
+    inside: ModelGpus,
     gpus: Vec<(Queue<Work>, EventCount)>,
     caches: Rc<dyn Caches>,
     observer: Option<Reporter>,

@@ -24,7 +24,7 @@ pub enum Side {
 }
 
 #[derive(Default)]
-pub struct Apart {
+pub struct TwoDomains {
     memory: Frames,
     views: [View; 2],
     /// What GPUs may read, if their protocol does not promise them what was written last: then their view is not used.
@@ -45,7 +45,7 @@ struct View {
     others: FxHashMap<u64, Values>,
 }
 
-impl Apart {
+impl TwoDomains {
     pub fn new(gpus: Sees, several_gpus: bool) -> Self {
         let stale = (gpus != Sees::Newest).then(Stale::default);
         Self { several_gpus, stale, by_time: gpus == Sees::ByTime, ..Self::default() }
@@ -228,8 +228,8 @@ mod tests {
     }
 
     /// The CPU has written 7 and memory has got it; the GPU had fetched the line before.
-    fn passed() -> Apart {
-        let mut image = Apart::new(Sees::Newest, false);
+    fn passed() -> TwoDomains {
+        let mut image = TwoDomains::new(Sees::Newest, false);
         for side in [Side::Gpu, Side::Cpu] {
             assert_eq!(image.fetched(side, LINE_0, &whole(0)), Ok(()));
         }
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn several_gpus_may_hold_copies_that_memory_gave_at_different_times() {
-        let mut image = Apart { several_gpus: true, ..passed() };
+        let mut image = TwoDomains { several_gpus: true, ..passed() };
         assert_eq!(image.fetched(Side::Gpu, LINE_0, &whole(7)), Ok(()));
         for value in [0, 7] {
             assert_eq!(image.read(Side::Gpu, LINE_0, &byte(value)), Ok(()));

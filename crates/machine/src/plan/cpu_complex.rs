@@ -18,9 +18,9 @@ use super::{
     numbers::FLUSHER,
 };
 use crate::{
-    complex::{Complex, Join},
+    cpu_complex::{CpuComplex, Join},
     golden::Side,
-    program::InsideSpec,
+    program::FrontEndSpec,
     spec::CacheSpec,
     stress::Port,
     translation::{GpuMmu, Pages},
@@ -53,7 +53,7 @@ fn orders_of_cpu(role: Role) -> &'static Table {
 const PART: usize = 0;
 
 /// The elements of a complex.
-pub(super) struct ComplexIds {
+pub(super) struct CpuIds {
     cores: Vec<CoreIds>,
     pub iommu: Option<Id>,
     iommu_caches: Option<(Id, Id)>,
@@ -93,7 +93,7 @@ struct Clocks {
 }
 
 impl Lowering<'_> {
-    pub(super) fn complex(&mut self, cpu: &Complex, memory_clock: Option<usize>) -> ComplexIds {
+    pub(super) fn complex(&mut self, cpu: &CpuComplex, memory_clock: Option<usize>) -> CpuIds {
         let (of_cpu, system) = (self.clock(cpu.clock), self.clock(cpu.system_clock));
         let memory = memory_clock.unwrap_or_else(|| self.clock(cpu.system_clock));
         let clocks = Clocks { cpu: of_cpu, system, memory };
@@ -111,7 +111,7 @@ impl Lowering<'_> {
             self.plan.report(l1, "dma.l1".to_owned(), Some(Side::Cpu));
             (l1, self.second(number, Path::to("dma").and("l2"), ("system.dma", dma.cache), place))
         });
-        let mut ids = ComplexIds {
+        let mut ids = CpuIds {
             cores: Vec::new(),
             iommu,
             iommu_caches,
@@ -141,7 +141,7 @@ impl Lowering<'_> {
     }
 
     /// How cores see memory.
-    fn view(&self, cpu: &Complex) -> CoresView {
+    fn view(&self, cpu: &CpuComplex) -> CoresView {
         let numbers = self.numbers;
         let above = Roster::row(numbers.core_l2(0), Sharers::MOST);
         let gpus = numbers.gpu_l2s().into_iter().map(|node| above.sharer(node)).fold(Sharers::NONE, Sharers::or);
@@ -157,7 +157,7 @@ impl Lowering<'_> {
     }
 
     /// The walkers, the MMU and the caches of a core.
-    fn core_caches(&mut self, cpu: &Complex, core: usize, clocks: Clocks) -> CoreCaches {
+    fn core_caches(&mut self, cpu: &CpuComplex, core: usize, clocks: Clocks) -> CoreCaches {
         let (own, place) = (Path::to("cpu").and_one("core", core), (clocks.cpu, PART));
         let mmu = cpu.core_mmu.map(|of| {
             let pages = self.pages(of.pages);
@@ -201,7 +201,7 @@ impl Lowering<'_> {
     fn second(&mut self, number: usize, path: Path, of: (&'static str, CacheSpec), place: (usize, usize)) -> Id {
         let (section, of) = of;
         let me = self.numbers.core_l2(number);
-        let complex = self.machine.complex.as_ref().expect("only a complex has such caches");
+        let complex = self.machine.cpu.as_ref().expect("only a complex has such caches");
         let slices = complex.slices().deal(|slice| self.numbers.l3(slice));
         let spec = cache_spec(
             spec_of(&of, of_cpu(Role::CoreL2), me, slices, Roster::row(self.numbers.l1d(number), 2)),
@@ -221,7 +221,7 @@ impl Lowering<'_> {
     }
 
     /// Whom compute units ask for pages. It reads tables through caches of its own, as a core does.
-    fn iommu(&mut self, cpu: &Complex, clocks: Clocks) -> (Option<(Id, Id)>, Option<Id>) {
+    fn iommu(&mut self, cpu: &CpuComplex, clocks: Clocks) -> (Option<(Id, Id)>, Option<Id>) {
         let Some(mmu) = cpu.gpu_mmu else { return (None, None) };
         let pages = self.pages(mmu.iommu.pages);
         let caches = matches!(pages, Pages::Tables { .. }).then(|| {
@@ -248,7 +248,7 @@ impl Lowering<'_> {
         self.plan.add(Path::to("iommu"), (self.gpu_clock, PART), None, What::Walkers(plan))
     }
 
-    fn slice(&mut self, cpu: &Complex, slice: usize, clocks: Clocks) -> Id {
+    fn slice(&mut self, cpu: &CpuComplex, slice: usize, clocks: Clocks) -> Id {
         let me = self.numbers.l3(slice);
         let homes = cpu.channels.deal(|channel| self.numbers.memory(channel));
         let above = Roster::row(self.numbers.core_l2(0), Sharers::MOST);
@@ -262,7 +262,7 @@ impl Lowering<'_> {
     }
 
     /// Testers in the places of cores, of a DMA engine and of the front end.
-    fn testers(&mut self, cpu: &Complex, ids: &mut ComplexIds, caches: Vec<CoreCaches>, clocks: Clocks) {
+    fn testers(&mut self, cpu: &CpuComplex, ids: &mut CpuIds, caches: Vec<CoreCaches>, clocks: Clocks) {
         let group = self.machine.gpus;
         let place = (clocks.cpu, PART);
         let plan = FrontEndPlan { flushes: true };
@@ -288,10 +288,10 @@ impl Lowering<'_> {
     }
 
     /// Cores, the program on them, and the front end of the GPUs that its driver uses.
-    fn program(&mut self, cpu: &Complex, ids: &mut ComplexIds, caches: Vec<CoreCaches>, clocks: Clocks) {
+    fn program(&mut self, cpu: &CpuComplex, ids: &mut CpuIds, caches: Vec<CoreCaches>, clocks: Clocks) {
         let place = (clocks.cpu, PART);
         let boundary = self.boundary();
-        let front_end = InsideSpec {
+        let front_end = FrontEndSpec {
             wavefronts: self.machine.wavefronts(),
             coherent: cpu.join == Join::LastLevel && cpu.shared,
             forget: if self.meets_another_protocol() { boundary.others_wrote } else { Forget::Nothing },
@@ -326,7 +326,7 @@ impl Lowering<'_> {
     }
 
     /// A channel of memory behind the system agent.
-    fn channel(&mut self, cpu: &Complex, channel: usize, clocks: Clocks) -> Id {
+    fn channel(&mut self, cpu: &CpuComplex, channel: usize, clocks: Clocks) -> Id {
         let (machine, numbers) = (self.machine, self.numbers);
         let (me, gpus) = (numbers.memory(channel), numbers.gpu_l2s());
         let apart = cpu.join == Join::Memory;

@@ -21,7 +21,7 @@ use serde::{Deserialize, Deserializer, de};
 
 /// Cores with their caches, the last-level cache, and the way to memory.
 #[derive(Clone, Debug)]
-pub struct Complex {
+pub struct CpuComplex {
     /// Of cores and their caches.
     pub clock: Hertz,
     pub cores: usize,
@@ -63,7 +63,7 @@ pub struct DmaSpec {
     pub cache: CacheSpec,
 }
 
-impl Complex {
+impl CpuComplex {
     /// Who has private caches over the last-level cache: cores, an IOMMU that reads page tables, and a DMA engine as the last.
     pub fn stacks(&self) -> usize {
         stacks(self.cores, self.gpu_mmu, self.dma)
@@ -179,7 +179,7 @@ struct DmaFile {
 }
 
 /// The complex, if the file has one; else what would belong to it has no effect.
-pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
+pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
     if !file.founded("cpu") {
         let why = Because::new("cpu", "the machine has no CPU; a part gives it one (cpu.part)");
         file.idle("cpu", &why);
@@ -206,7 +206,7 @@ pub fn complex(file: &mut File) -> Result<Option<Complex>, MachineError> {
     let Some(network) = network::network(file, "system.network", &used, stations)? else {
         return Err(file.wrong("system.network", Some("kind"), "must be a network: ring, crossbar, mesh or bus"));
     };
-    Ok(Some(Complex {
+    Ok(Some(CpuComplex {
         clock: cpu.clock.0,
         cores: cpu.cores.count(),
         core,

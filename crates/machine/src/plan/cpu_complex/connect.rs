@@ -1,8 +1,8 @@
 //! How the elements of a complex are connected.
 
-use super::{ComplexIds, CoreIds};
+use super::{CoreIds, CpuIds};
 use crate::{
-    complex::Complex,
+    cpu_complex::CpuComplex,
     plan::{
         EdgeId, Freight, Id, Wire,
         lower::{Lowering, Population, ports},
@@ -13,12 +13,12 @@ use engine::{Cycles, Hertz, PortSpec};
 
 impl Lowering<'_> {
     /// Bytes a second of the network's wires.
-    fn bandwidth(&self, cpu: &Complex) -> Option<u64> {
+    fn bandwidth(&self, cpu: &CpuComplex) -> Option<u64> {
         cpu.network.bytes_per_cycle.map(|bytes| bytes * cpu.system_clock.0)
     }
 
     /// Bytes a second on the way from GPUs to the memory controller: hub and system agent stand at one switch (4.4.1).
-    fn gpu_bandwidth(&self, cpu: &Complex) -> Option<u64> {
+    fn gpu_bandwidth(&self, cpu: &CpuComplex) -> Option<u64> {
         cpu.hub.bytes_per_cycle.map(|bytes| bytes * self.machine.clock.0)
     }
 
@@ -34,7 +34,7 @@ impl Lowering<'_> {
         bandwidth: Option<u64>,
         freight: Freight,
     ) -> EdgeId {
-        let cpu = self.machine.complex.as_ref().expect("only a complex has such wires");
+        let cpu = self.machine.cpu.as_ref().expect("only a complex has such wires");
         let capacity = cpu.network.capacity;
         let way = |clock: Hertz, latency: u64| PortSpec {
             capacity: capacity + latency as usize,
@@ -48,15 +48,15 @@ impl Lowering<'_> {
     }
 
     /// Attaches an element to the network.
-    fn attach(&mut self, ids: &ComplexIds, id: Id, latency: u64, bandwidth: Option<u64>) {
+    fn attach(&mut self, ids: &CpuIds, id: Id, latency: u64, bandwidth: Option<u64>) {
         let (clock, system) = (self.rate(id), self.rate(ids.network));
         let cycles = (latency * system.0).div_ceil(clock.0);
         self.pair((id, "to_network", ids.network), (1, cycles.max(1)), bandwidth, Freight::Messages);
     }
 
-    pub(in crate::plan) fn connect_complex(&mut self, ids: &ComplexIds, leaders: &[Id]) {
+    pub(in crate::plan) fn connect_complex(&mut self, ids: &CpuIds, leaders: &[Id]) {
         let machine = self.machine;
-        let cpu = machine.complex.as_ref().expect("only such a machine has a complex");
+        let cpu = machine.cpu.as_ref().expect("only such a machine has a complex");
         let bandwidth = self.bandwidth(cpu);
         if self.population == Population::Testers {
             self.connect_testers(ids, leaders[0]);
@@ -98,7 +98,7 @@ impl Lowering<'_> {
     }
 
     /// Who is told what to do, in the order in which they are told.
-    fn connect_testers(&mut self, ids: &ComplexIds, conductor: Id) {
+    fn connect_testers(&mut self, ids: &CpuIds, conductor: Id) {
         let mut all = vec![("front_end".to_owned(), ids.front_end)];
         all.extend(ids.cores.iter().enumerate().map(|(core, of)| (format!("core{core}"), of.data)));
         all.extend(ids.cores.iter().enumerate().map(|(core, of)| (format!("code{core}"), of.code)));
@@ -109,7 +109,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn connect_core(&mut self, cpu: &Complex, ids: &ComplexIds, core: &CoreIds) {
+    fn connect_core(&mut self, cpu: &CpuComplex, ids: &CpuIds, core: &CoreIds) {
         let bandwidth = self.bandwidth(cpu);
         let requests = Freight::Requests;
         let data = self.pair((core.data, "to_l1d", core.l1d), (cpu.l1d.latency.0, 1), bandwidth, requests);
@@ -140,7 +140,7 @@ impl Lowering<'_> {
         self.plan.connect(name.as_str(), shooter, id, wire, Freight::Shootdowns);
     }
 
-    fn connect_iommu(&mut self, cpu: &Complex, ids: &ComplexIds) {
+    fn connect_iommu(&mut self, cpu: &CpuComplex, ids: &CpuIds) {
         let (Some(iommu), Some(mmu), Some(shooter)) = (ids.iommu, cpu.gpu_mmu, ids.shooter) else { return };
         let bandwidth = self.bandwidth(cpu);
         if let Some((l1, l2)) = ids.iommu_caches {

@@ -13,7 +13,7 @@ mod retry;
 mod spec;
 mod timestamp_reset;
 
-pub use spec::{Atomics, CacheSpec, Recalled, Requesters, Watcher};
+pub use spec::{CacheSpec, Recalled, Requesters, Watcher};
 
 use crate::{
     bank::{Bank, LineWatcher, Offer},
@@ -24,7 +24,10 @@ use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOL
 use mem::{Access, Block, Interleave, LINE, Reply, Request, Seen, stamp_of};
 use orders::OrderDesk;
 use owned::Owned;
-use protocol::{Impossible, Kind, Msg, Node, Stamps, roles::Sees};
+use protocol::{
+    Impossible, Kind, Msg, Node, Stamps,
+    roles::{Atomics, Sees},
+};
 use retry::RetryQueue;
 use std::collections::VecDeque;
 

@@ -12,5 +12,5 @@ pub mod front;
 
 pub use array::Shape;
 pub use bank::{Bank, BankSpec, LineWatcher};
-pub use cache::{Atomics, Cache, CacheSpec, Recalled, Requesters, Watcher};
+pub use cache::{Cache, CacheSpec, Recalled, Requesters, Watcher};
 pub use mem::Replacement;

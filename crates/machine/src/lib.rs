@@ -20,7 +20,6 @@ mod network;
 mod parameters;
 pub mod plan;
 pub mod program;
-pub mod protocols;
 pub mod run;
 pub mod rust_host;
 pub mod session;

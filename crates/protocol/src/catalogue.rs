@@ -1,8 +1,8 @@
 //! The protocols by name: what a machine needs to be built with one, and the small systems it is checked on.
 
 use crate::roles::{
-    BesideCpu, Boundary, Forget, Needs, OrderTables, Organisation, Parameters, Role, Seat, Seats, Sees, no_orders,
-    nowhere,
+    Atomics, BesideCpu, Boundary, Forget, Needs, OrderTables, Organisation, Parameters, Role, Seat, Seats, Sees,
+    no_orders, nowhere,
 };
 use crate::{
     Block, Controller, Kind, Line, Node, Roster, Table,
@@ -36,6 +36,7 @@ pub struct Protocol {
     pub seats: Seats,
     pub orders: OrderTables,
     pub sees: Sees,
+    pub atomics: Atomics,
     pub needs: Needs,
     pub boundary: Boundary,
     /// Other choices among its controllers that a machine can name. The same systems check them.
@@ -129,6 +130,7 @@ pub static ALL: &[Protocol] = &[
         seats: nowhere,
         orders: no_orders,
         sees: Sees::UntilSynchronised,
+        atomics: Atomics::Here,
         needs: Needs { memory: &[Organisation::Host], cpu: BesideCpu::MustBeMember, peers: false },
         boundary: Boundary::COHERENT,
         variants: &[],
@@ -157,6 +159,7 @@ pub static ALL: &[Protocol] = &[
         seats: |role, _| over_memory(role, WriteBackL2),
         orders: forgetting,
         sees: Sees::UntilSynchronised,
+        atomics: Atomics::Here,
         needs: Needs {
             memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
             cpu: BesideCpu::Memory,
@@ -193,6 +196,7 @@ pub static ALL: &[Protocol] = &[
         seats: |role, _| over_memory(role, WriteThroughL2),
         orders: forgetting,
         sees: Sees::UntilSynchronised,
+        atomics: Atomics::Here,
         needs: Needs {
             memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
             cpu: BesideCpu::Memory,
@@ -231,6 +235,7 @@ pub static ALL: &[Protocol] = &[
         seats: mesi::seats,
         orders: mesi::orders,
         sees: Sees::Newest,
+        atomics: Atomics::Owned,
         needs: Needs {
             memory: &[Organisation::Shared, Organisation::Host],
             cpu: BesideCpu::MustBeMember,
@@ -290,6 +295,7 @@ pub static ALL: &[Protocol] = &[
         seats: nmoesi::seats,
         orders: nmoesi::orders,
         sees: Sees::UntilSynchronised,
+        atomics: Atomics::Owned,
         needs: Needs { memory: &[Organisation::Levels], cpu: BesideCpu::Member, peers: false },
         boundary: Boundary::COHERENT,
         variants: &[Variant { name: "nmoesi_wb", seats: nmoesi::seats_written_back }],
@@ -324,6 +330,7 @@ pub static ALL: &[Protocol] = &[
         seats: halcone::seats,
         orders: halcone::orders,
         sees: Sees::ByTime,
+        atomics: Atomics::Below,
         needs: Needs {
             memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
             cpu: BesideCpu::Memory,
@@ -365,6 +372,7 @@ pub static ALL: &[Protocol] = &[
         seats: gtsc::seats,
         orders: gtsc::orders,
         sees: Sees::ByTime,
+        atomics: Atomics::Below,
         needs: Needs {
             memory: &[Organisation::Local, Organisation::Shared, Organisation::Host],
             cpu: BesideCpu::Memory,
@@ -403,6 +411,7 @@ pub static ALL: &[Protocol] = &[
         seats: |role, _| over_memory(role, hmg::HmgL2),
         orders: hmg::orders,
         sees: Sees::UntilSynchronised,
+        atomics: Atomics::Here,
         needs: Needs { memory: &[Organisation::Local, Organisation::Shared], cpu: BesideCpu::Memory, peers: true },
         boundary: Boundary { flushes: 2, ..Boundary::COHERENT },
         variants: &[],
@@ -435,6 +444,7 @@ pub static ALL: &[Protocol] = &[
         seats: nowhere,
         orders: no_orders,
         sees: Sees::UntilSynchronised,
+        atomics: Atomics::Here,
         needs: Needs { memory: &[], cpu: BesideCpu::Memory, peers: false },
         boundary: Boundary::COHERENT,
         variants: &[],

@@ -3,7 +3,10 @@
 use crate::bank::BankSpec;
 use interconnect::Wire;
 use mem::{Block, LINE, LineAddr, Reply, Request, RequestId};
-use protocol::{Node, Table, roles::Sees};
+use protocol::{
+    Node, Table,
+    roles::{Atomics, Sees},
+};
 use std::rc::Rc;
 
 /// What a cache is made of.
@@ -25,17 +28,6 @@ pub struct CacheSpec {
     /// Whether a load that must see what others than the requester's group write claims the line first: a store of nothing brings
     /// together whatever was written (`[umh 4.2]`).
     pub claims: bool,
-}
-
-/// Where atomic accesses are performed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Atomics {
-    /// Here, unless a peer is the line's home.
-    Here,
-    /// Farther below.
-    Below,
-    /// In the first-level cache, once it holds the line to write.
-    Owned,
 }
 
 /// Is told of every store that is performed: its number with the requester, the line and the bytes.

@@ -5,12 +5,12 @@ use crate::{
     cpu_complex::Join,
     spec::{CacheSpec, Machine},
 };
-use cache::{Atomics, BankSpec};
+use cache::BankSpec;
 use engine::PortSpec;
 use mem::Interleave;
 use protocol::{
     Node, Roster, Table,
-    roles::{self, BesideCpu, Seat, Sees},
+    roles::{self, Atomics, BesideCpu, Seat, Sees},
 };
 use std::sync::Arc;
 

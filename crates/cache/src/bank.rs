@@ -85,6 +85,9 @@ pub struct Bank {
     write_backs: VecDeque<LineAddr>,
     /// Lines whose request has been refused below, to be tried again ([`Bank::retry`]).
     pub refused: Vec<LineAddr>,
+    /// Lines that have come to rest, where requests can be refused: what they waited for is over.
+    pub settled: Vec<LineAddr>,
+    can_retry: bool,
     /// The line of a locked access: no probe may take it away.
     locked: Option<LineAddr>,
     array: Array,
@@ -158,6 +161,8 @@ impl Bank {
             retries: states.clone().map(|state| table.retries(state)).collect(),
             write_backs: VecDeque::new(),
             refused: Vec::new(),
+            settled: Vec::new(),
+            can_retry: can.retries,
             locked: None,
             nothing: Line::new(table.initial()),
             keeps_time: spec.controller.keeps_time(),
@@ -409,6 +414,9 @@ impl Bank {
         }
         if self.retries[after as usize] && !self.retries[before as usize] {
             self.refused.push(tag);
+        }
+        if self.can_retry && was_busy && !is_busy {
+            self.settled.push(tag);
         }
         if after == self.nothing.state && !self.leaving.is_empty() {
             self.leaving.remove(&tag);

@@ -270,6 +270,7 @@ impl Cache {
         if did {
             self.send_out(now);
             if let Some(retries) = &self.retries {
+                retries.settled(&mut self.bank.settled);
                 retries.add(&mut self.bank.refused, now);
             }
         }

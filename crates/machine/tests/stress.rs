@@ -180,3 +180,11 @@ fn what_is_in_flight_to_a_home_in_another_gpu_s_cache_reaches_memory_too() {
         assert_eq!(run_lines("mini-hmg", &changes, 3, 2_000, 1).outcome, Outcome::Finished, "{latency}");
     }
 }
+
+#[test]
+fn a_request_that_is_refused_for_milliseconds_is_tried_ever_less_often_and_the_run_is_not_called_stuck() {
+    let changes = ["gpu.l2.waiting=1", "system.hub.latency=2 ms", "cpu.cores=2"];
+    let run = run_lines("apu4-nc-l3", &changes, 96, 400, 1);
+    assert_eq!(run.outcome, Outcome::Finished);
+    assert!(run.end.0 > 4_000_000_000_000, "{:?}", run.end);
+}

@@ -3,6 +3,7 @@
 use engine::{EventCount, Scope};
 use mem::LineAddr;
 use protocol::{Node, Table};
+use rustc_hash::FxHashMap;
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
@@ -14,9 +15,17 @@ use std::{
 const LEAST: u64 = 8;
 const SPREAD: u64 = 64;
 
+/// A request that has been refused so often in a row waits for something far away: from then on the delay doubles with every `STEP`
+/// further refusals, `DOUBLINGS` times at most.
+const PATIENT: u32 = 1024;
+const STEP: u32 = 16;
+const DOUBLINGS: u32 = 14;
+
 pub(super) struct RetryQueue {
     lines: Rc<Lines>,
     random: Cell<u64>,
+    /// How often the request of a line has been refused in a row. Looked up, never walked.
+    refusals: RefCell<FxHashMap<LineAddr, u32>>,
     work: EventCount,
 }
 
@@ -49,7 +58,7 @@ impl RetryQueue {
                 bell.advance();
             }
         });
-        Some(Self { lines, random: Cell::new(u64::from(me.0)), work })
+        Some(Self { lines, random: Cell::new(u64::from(me.0)), refusals: RefCell::default(), work })
     }
 
     /// Has the requests of these lines tried again later.
@@ -57,12 +66,26 @@ impl RetryQueue {
         if !refused.is_empty() {
             let mut waiting = self.lines.waiting.borrow_mut();
             for line in refused.drain(..) {
-                let due = now + LEAST + self.chance() % SPREAD;
+                let due = now + ((LEAST + self.chance() % SPREAD) << self.doublings(line));
                 let place = waiting.partition_point(|(other, _)| *other <= due);
                 waiting.insert(place, (due, line));
             }
             self.work.advance();
         }
+    }
+
+    /// These lines have come to rest: nothing of them is refused any more.
+    pub fn settled(&self, lines: &mut Vec<LineAddr>) {
+        let mut refusals = self.refusals.borrow_mut();
+        lines.drain(..).for_each(|line| _ = refusals.remove(&line));
+    }
+
+    /// How often the delay of a line's request has doubled, now that it has been refused once more.
+    fn doublings(&self, line: LineAddr) -> u32 {
+        let mut refusals = self.refusals.borrow_mut();
+        let count = refusals.entry(line).or_insert(0);
+        *count = count.saturating_add(1);
+        (count.saturating_sub(PATIENT) / STEP).min(DOUBLINGS)
     }
 
     /// A number that looks random (a linear congruential generator with Knuth's constants).

@@ -72,7 +72,8 @@ impl Lowering<'_> {
         let unit = |number| array * machine.units_per_array + number;
         for number in 0..machine.units_per_array {
             let path = own.clone().and_one("cu", number);
-            let l1v = self.first_level(path.clone().and("l1v"), place, self.numbers.l1v(gpu, unit(number)), "gpu.l1v");
+            let l1v =
+                self.first_level(gpu, path.clone().and("l1v"), place, self.numbers.l1v(gpu, unit(number)), "gpu.l1v");
             built.vectors.push(l1v);
             if let Some(GpuMmu { tlb, mmu: spec, .. }) = machine.gpu_mmu {
                 let mmu = MmuPlan { tlb, spec, guards: Vec::new(), at_kernel: false };
@@ -89,8 +90,8 @@ impl Lowering<'_> {
             let scalars = self.numbers.l1s(gpu, array);
             let code = self.numbers.l1i(gpu, array);
             built.shared = Some((
-                self.first_level(own.clone().and("l1s"), place, scalars, "gpu.l1s"),
-                self.first_level(own.clone().and("l1i"), place, code, "gpu.l1i"),
+                self.first_level(gpu, own.clone().and("l1s"), place, scalars, "gpu.l1s"),
+                self.first_level(gpu, own.clone().and("l1i"), place, code, "gpu.l1i"),
             ));
             for number in 0..machine.units_per_array {
                 let node = self.numbers.unit(gpu, unit(number));
@@ -105,9 +106,8 @@ impl Lowering<'_> {
     }
 
     /// A first-level cache of a GPU.
-    fn first_level(&mut self, path: Path, place: (usize, usize), me: Node, section: &'static str) -> Id {
+    fn first_level(&mut self, gpu: usize, path: Path, place: (usize, usize), me: Node, section: &'static str) -> Id {
         let (machine, roles) = (self.machine, self.machine.protocol);
-        let gpu = path.names().next().and_then(|(_, number)| number).unwrap_or_default();
         let of = self.cache_of(section);
         let below = machine.banks.deal(|bank| self.numbers.l2(gpu, bank));
         let bank = spec_of(&of, roles.seat(Role::L1), me, below, Roster::NONE);

@@ -18,6 +18,7 @@ mod replacement;
 mod request;
 mod sets;
 mod waiting;
+mod zone;
 
 pub use address::{Bytes, LineAddr, PAGE, PhysAddr, VirtAddr};
 pub use atomic::{Atomic, AtomicOp};
@@ -30,3 +31,4 @@ pub use replacement::{Replacement, Victims};
 pub use request::{Access, Asid, LINE, Reply, Request, RequestId, Scope};
 pub use sets::{Sets, Ways};
 pub use waiting::WaitingRoom;
+pub use zone::{ZONE, Zone};

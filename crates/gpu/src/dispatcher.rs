@@ -16,7 +16,11 @@ use engine::{
 use interconnect::{HEADER, Wire};
 use mem::Access;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+};
 
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +32,8 @@ pub struct DispatcherSpec {
     pub interval: Cycles,
     /// Whether first-level caches are invalidated before each kernel.
     pub invalidate: bool,
+    /// How many kernels can run at a time.
+    pub kernels: usize,
 }
 
 /// A kernel, or a GPU's share of one.
@@ -50,11 +56,91 @@ pub enum Forget {
     Everything,
 }
 
-/// What a GPU is given to do.
-pub enum Work {
-    Launch(Box<Launch>),
-    /// Write back what the shared caches hold: every GPU that had a share of the kernel has come to its end.
-    Flush,
+/// Where a GPU is given kernels, which it runs one after another.
+struct Slot {
+    launches: Queue<Launch>,
+    progress: Progress,
+}
+
+/// How much a GPU has been given of one kind of work, and how much of that is done.
+struct Progress {
+    given: EventCount,
+    done: EventCount,
+}
+
+impl Progress {
+    fn new(scope: &Scope) -> Self {
+        Self { given: scope.eventcount("given"), done: scope.eventcount("done") }
+    }
+
+    /// One more piece has been given.
+    fn give(&self) -> Ticket {
+        self.given.advance();
+        Ticket { done: self.done.clone(), number: self.given.count() }
+    }
+}
+
+/// The command processor of a GPU, as those see it that give it work. Clones are the same.
+#[derive(Clone)]
+pub struct CommandProcessor {
+    /// One for each kernel that can run at a time.
+    slots: Rc<[Slot]>,
+    flushes: Rc<Progress>,
+}
+
+/// A piece of work that a GPU has been given.
+#[must_use]
+pub struct Ticket {
+    done: EventCount,
+    number: u64,
+}
+
+impl Ticket {
+    /// Waits until it is done.
+    pub async fn wait(self) {
+        self.done.wait(self.number).await;
+    }
+}
+
+impl CommandProcessor {
+    /// One that can run so many kernels at a time; [`Dispatcher::build`] has it do what it is given.
+    pub fn new(kernels: usize, scope: &Scope) -> Self {
+        let slot = |number| {
+            let launches = match number {
+                0 => scope.queue("launches", 1),
+                _ => scope.queue(("launches", number), 1),
+            };
+            Slot { launches, progress: Progress::new(&scope.scope(("slot", number))) }
+        };
+        Self { slots: (0..kernels).map(slot).collect(), flushes: Rc::new(Progress::new(&scope.scope("flushes"))) }
+    }
+
+    /// How many kernels can run at a time.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Has a kernel run in a slot, where none runs.
+    pub fn launch(&self, slot: usize, launch: Launch) -> Ticket {
+        let Slot { launches, progress } = &self.slots[slot];
+        assert!(launches.try_send(launch).is_ok(), "a slot runs one kernel at a time");
+        progress.give()
+    }
+
+    /// The next kernel for a slot, where something else than a dispatcher carries it out.
+    pub async fn next(&self, slot: usize) -> Launch {
+        self.slots[slot].launches.recv().await
+    }
+
+    /// The kernel of a slot has ended.
+    pub fn end(&self, slot: usize) {
+        self.slots[slot].progress.done.advance();
+    }
+
+    /// Has the shared caches write back what they hold: every GPU that had a share of a kernel has come to its end.
+    pub fn flush(&self) -> Ticket {
+        self.flushes.give()
+    }
 }
 
 /// The dispatcher's end of a wire to a compute unit, and the unit's end, to be taken to their partitions.
@@ -77,113 +163,146 @@ impl UnitEnd {
 
 /// A compute unit, as the dispatcher sees it.
 struct Unit {
-    commands: Outlet<Command>,
     completions: Inlet<Completion>,
     books: Books,
-    /// Workgroups that are there: what they take, and where.
-    running: FxHashMap<u64, (Needs, Simds)>,
+    /// Workgroups that are there, by their grid and their number in it: what they take, and where.
+    running: FxHashMap<(u64, u64), (Needs, Simds)>,
 }
 
+/// Deals the workgroups of kernels to compute units.
 pub struct Dispatcher {
     spec: DispatcherSpec,
-    /// What it is given to do, and how much of that is done.
-    work: Queue<Work>,
-    done: EventCount,
-    units: Vec<Unit>,
+    commands: Vec<Outlet<Command>>,
+    units: RefCell<Vec<Unit>>,
     bell: EventCount,
-    /// Orders that have not been reported as done.
-    orders: usize,
-    /// Workgroups that have started and not ended.
-    under_way: u64,
+    /// Launches so far.
+    launches: Cell<u64>,
+    /// Units whose caches have not carried out an order; there is one order at a time.
+    orders: Cell<usize>,
+    is_ordering: Cell<bool>,
+    order_over: EventCount,
+    /// Workgroups of each grid that have started and not ended.
+    under_way: RefCell<FxHashMap<u64, u64>>,
     /// From the command to the end of everything a kernel needs.
     kernel_cycles: Histogram,
     workgroups: Counter,
 }
 
 impl Dispatcher {
-    pub fn new(
+    /// Builds the dispatcher at `scope`, and its command processor, to which work is given.
+    pub fn build(
         spec: DispatcherSpec,
-        (work, done): (Queue<Work>, EventCount),
         units: Vec<DispatcherEnd>,
         unit_spec: ComputeUnitSpec,
         scope: &Scope,
-    ) -> Self {
+    ) -> CommandProcessor {
         let bell = scope.eventcount("work");
-        let units = units.into_iter().map(|DispatcherEnd(commands, completions)| {
-            let (commands, completions) = (scope.sender(commands), scope.receiver(completions));
+        let (mut commands, mut known) = (Vec::new(), Vec::new());
+        for DispatcherEnd(told, reports) in units {
+            let completions = scope.receiver(reports);
             completions.ring(&bell);
-            Unit { commands, completions, books: Books::new(unit_spec), running: FxHashMap::default() }
+            commands.push(scope.sender(told));
+            known.push(Unit { completions, books: Books::new(unit_spec), running: FxHashMap::default() });
+        }
+        let own = Rc::new(Self {
+            spec,
+            commands,
+            units: RefCell::new(known),
+            bell,
+            launches: Cell::new(0),
+            orders: Cell::new(0),
+            is_ordering: Cell::new(false),
+            order_over: scope.eventcount("order_over"),
+            under_way: RefCell::default(),
+            kernel_cycles: scope.histogram("kernel_cycles"),
+            workgroups: scope.counter("workgroups"),
         });
-        let units = units.collect();
-        let (kernel_cycles, workgroups) = (scope.histogram("kernel_cycles"), scope.counter("workgroups"));
-        Self { spec, work, done, units, bell, orders: 0, under_way: 0, kernel_cycles, workgroups }
+        let processor = CommandProcessor::new(spec.kernels, scope);
+        for slot in 0..spec.kernels {
+            let (own, processor) = (Rc::clone(&own), processor.clone());
+            let run = |cx| async move { own.run(&processor, slot, cx).await };
+            match slot {
+                0 => scope.serve("control", run),
+                _ => scope.serve(("control", slot), run),
+            }
+        }
+        let flushes = Rc::clone(&processor.flushes);
+        scope.serve("flush", |cx| async move { own.flush(&flushes, cx).await });
+        processor
     }
 
-    pub async fn run(mut self, cx: Context) {
-        let mut launches = 0;
-        cx.provides(&self.done);
+    /// Runs the kernels of a slot.
+    async fn run(&self, processor: &CommandProcessor, slot: usize, cx: Context) {
+        cx.provides(&processor.slots[slot].progress.done);
         loop {
-            let launch = match self.work.recv().await {
-                Work::Launch(launch) => *launch,
-                Work::Flush => {
-                    self.order_below(Access::Flush, &cx).await;
-                    self.done.advance();
-                    continue;
-                }
-            };
-            let start = cx.now().0;
-            let running = Arc::new(Running::new(launch.kernel, launch.map));
-            self.tell_all(Command::Launch).await;
-            launches += 1;
-            cx.pause(if launches == 1 { self.spec.first_launch } else { self.spec.launch }).await;
-            if self.spec.invalidate {
-                self.order(Access::Invalidate, mem::Scope::Device, &cx).await;
-                match launch.forget {
-                    Forget::Nothing => {}
-                    Forget::Shared => self.order_below(Access::Invalidate, &cx).await,
-                    Forget::Everything => self.order(Access::Invalidate, mem::Scope::System, &cx).await,
-                }
-            }
-            self.tell_all(Command::Launched).await;
-            if let Err(message) = self.deal(&running, launch.share, &cx).await {
+            let launch = processor.next(slot).await;
+            if let Err(message) = self.launch(launch, &cx).await {
                 return cx.fail(message);
             }
-            // Everything must have left the first caches before the shared ones below are told.
-            self.order(Access::Flush, mem::Scope::Device, &cx).await;
-            if launch.share.1 == 1 {
-                self.order_below(Access::Flush, &cx).await;
-            }
-            self.kernel_cycles.record(cx.now().0 - start);
-            self.done.advance();
+            processor.end(slot);
         }
     }
 
+    /// Has the shared caches flushed as often as is asked for.
+    async fn flush(&self, Progress { given, done }: &Progress, cx: Context) {
+        cx.provides(done);
+        loop {
+            given.wait(done.count() + 1).await;
+            self.order_below(Access::Flush, &cx).await;
+            done.advance();
+        }
+    }
+
+    async fn launch(&self, launch: Launch, cx: &Context) -> Result<(), String> {
+        let start = cx.now().0;
+        let grid = self.launches.get();
+        self.launches.set(grid + 1);
+        let running = Arc::new(Running::new(launch.kernel, launch.map, grid));
+        self.tell_all(Command::Launch).await;
+        cx.pause(if grid == 0 { self.spec.first_launch } else { self.spec.launch }).await;
+        if self.spec.invalidate {
+            self.order(Access::Invalidate, mem::Scope::Device, cx).await;
+            match launch.forget {
+                Forget::Nothing => {}
+                Forget::Shared => self.order_below(Access::Invalidate, cx).await,
+                Forget::Everything => self.order(Access::Invalidate, mem::Scope::System, cx).await,
+            }
+        }
+        self.tell_all(Command::Launched).await;
+        self.deal(&running, launch.share, cx).await?;
+        // Everything must have left the first caches before the shared ones below are told.
+        self.order(Access::Flush, mem::Scope::Device, cx).await;
+        if launch.share.1 == 1 {
+            self.order_below(Access::Flush, cx).await;
+        }
+        self.kernel_cycles.record(cx.now().0 - start);
+        Ok(())
+    }
+
     /// Deals this GPU's workgroups of a kernel to the compute units in turn, and waits until all have ended.
-    async fn deal(&mut self, running: &Arc<Running>, (own, gpus): (u64, u64), cx: &Context) -> Result<(), String> {
-        let (count, mut turn) = (self.units.len(), 0);
-        let groups = running.kernel().groups();
+    async fn deal(&self, running: &Arc<Running>, (own, gpus): (u64, u64), cx: &Context) -> Result<(), String> {
+        let (count, mut turn) = (self.commands.len(), 0);
+        let (groups, grid) = (running.kernel().groups(), running.grid());
         cx.expect(groups.saturating_sub(own).div_ceil(gpus));
         for index in (own..groups).step_by(gpus as usize) {
             let needs = Needs::of(running.kernel(), running.kernel().group_id(index));
-            if !self.units[0].books.could_ever(&needs) {
+            if !self.units.borrow()[0].books.could_ever(&needs) {
                 let name = running.kernel().name();
                 return Err(format!("a workgroup of '{name}' does not fit a compute unit of this machine: {needs:?}"));
             }
             loop {
                 cx.did(self.hear());
                 let seen = self.bell.count();
-                let free = (0..count).map(|n| (turn + n) % count);
-                let taken = free.into_iter().find_map(|unit| Some((unit, self.units[unit].books.take(&needs)?)));
-                let Some((unit, simds)) = taken else {
+                let Some((unit, simds)) = self.take(turn, needs) else {
                     self.rest(seen + 1, cx).await;
                     continue;
                 };
                 let start = Command::Start { running: Arc::clone(running), index, simds: simds.clone() };
-                self.units[unit].running.insert(index, (needs, simds));
-                self.units[unit].commands.send(Lane::Request, start, HEADER).await;
-                self.under_way += 1;
+                self.units.borrow_mut()[unit].running.insert((grid, index), (needs, simds));
+                *self.under_way.borrow_mut().entry(grid).or_default() += 1;
+                self.commands[unit].send(Lane::Request, start, HEADER).await;
                 self.workgroups.increment();
-                turn = unit + 1;
+                turn = (unit + 1) % count;
                 break;
             }
             cx.pause(self.spec.interval).await;
@@ -191,74 +310,97 @@ impl Dispatcher {
         loop {
             let seen = self.bell.count();
             cx.did(self.hear());
-            if self.under_way == 0 {
+            if !self.under_way.borrow().contains_key(&grid) {
                 return Ok(());
             }
             self.rest(seen + 1, cx).await;
         }
     }
 
+    /// Finds a unit that has room for a workgroup, from `turn` on, and takes that room.
+    fn take(&self, turn: usize, needs: Needs) -> Option<(usize, Simds)> {
+        let mut units = self.units.borrow_mut();
+        let count = units.len();
+        (0..count).map(|n| (turn + n) % count).find_map(|unit| Some((unit, units[unit].books.take(&needs)?)))
+    }
+
     /// Waits for reports of compute units.
     async fn rest(&self, value: u64, cx: &Context) {
         while self.bell.rest(value).await {
-            for unit in &self.units {
+            for (unit, commands) in self.units.borrow().iter().zip(&self.commands) {
                 let what = match unit.running.len() {
-                    0 if self.orders == 0 => continue,
+                    0 if self.orders.get() == 0 => continue,
                     0 => "its caches to carry out an order".to_owned(),
                     workgroups => format!("{workgroups} workgroups to end"),
                 };
-                cx.needs_of_receiver(what, &unit.commands, Lane::Request);
+                cx.needs_of_receiver(what, commands, Lane::Request);
             }
         }
     }
 
     /// Takes down what compute units report; says how many workgroups have ended.
-    fn hear(&mut self) -> u64 {
-        let before = self.under_way;
-        for unit in &mut self.units {
+    fn hear(&self) -> u64 {
+        let (mut units, mut under_way, mut ended) = (self.units.borrow_mut(), self.under_way.borrow_mut(), 0);
+        for unit in units.iter_mut() {
             while let Some(completion) = unit.completions.try_recv(Lane::Reply) {
                 match completion {
-                    Completion::Order => self.orders -= 1,
-                    Completion::Workgroup { index } => {
-                        let (needs, simds) = unit.running.remove(&index).expect("what has ended was started");
+                    Completion::Order => self.orders.set(self.orders.get() - 1),
+                    Completion::Workgroup { grid, index } => {
+                        let (needs, simds) = unit.running.remove(&(grid, index)).expect("what has ended was started");
                         unit.books.give_back(&needs, &simds);
-                        self.under_way -= 1;
+                        let left = under_way.get_mut(&grid).expect("its grid is under way");
+                        *left -= 1;
+                        if *left == 0 {
+                            under_way.remove(&grid);
+                        }
+                        ended += 1;
                     }
                 }
             }
         }
-        before - self.under_way
+        ended
     }
 
     async fn tell_all(&self, command: Command) {
-        for unit in &self.units {
-            unit.commands.send(Lane::Request, command.clone(), HEADER).await;
+        for unit in &self.commands {
+            unit.send(Lane::Request, command.clone(), HEADER).await;
         }
     }
 
     /// Has every unit tell its caches, and waits until all have done it.
-    async fn order(&mut self, access: Access, scope: mem::Scope, cx: &Context) {
-        self.orders = self.units.len();
+    async fn order(&self, access: Access, scope: mem::Scope, cx: &Context) {
+        self.begin_order(self.commands.len()).await;
         self.tell_all(Command::Order { access, scope }).await;
         self.await_orders(cx).await;
     }
 
     /// Has the shared caches told, by way of one unit.
-    async fn order_below(&mut self, access: Access, cx: &Context) {
-        self.orders = 1;
+    async fn order_below(&self, access: Access, cx: &Context) {
+        self.begin_order(1).await;
         let order = Command::Order { access, scope: mem::Scope::System };
-        self.units[0].commands.send(Lane::Request, order, HEADER).await;
+        self.commands[0].send(Lane::Request, order, HEADER).await;
         self.await_orders(cx).await;
     }
 
-    async fn await_orders(&mut self, cx: &Context) {
+    /// Waits until no other order is carried out.
+    async fn begin_order(&self, units: usize) {
+        while self.is_ordering.get() {
+            self.order_over.next().await;
+        }
+        self.is_ordering.set(true);
+        self.orders.set(units);
+    }
+
+    async fn await_orders(&self, cx: &Context) {
         loop {
             let seen = self.bell.count();
-            self.hear();
-            if self.orders == 0 {
-                return;
+            cx.did(self.hear());
+            if self.orders.get() == 0 {
+                break;
             }
             self.rest(seen + 1, cx).await;
         }
+        self.is_ordering.set(false);
+        self.order_over.advance();
     }
 }

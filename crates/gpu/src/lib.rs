@@ -14,6 +14,8 @@ pub mod map;
 pub mod resources;
 
 pub use compute_unit::{Caches, Coalescer, ComputeUnit, ComputeUnitSpec, FromDispatcher};
-pub use dispatcher::{Dispatcher, DispatcherEnd, DispatcherSpec, Forget, Launch, UnitEnd, Work, link};
+pub use dispatcher::{
+    CommandProcessor, Dispatcher, DispatcherEnd, DispatcherSpec, Forget, Launch, Ticket, UnitEnd, link,
+};
 pub use kernel::Kernel;
 pub use map::AddressMap;

@@ -49,6 +49,7 @@ struct DispatcherFile {
     launch: Number<PASSING>,
     interval: Positive,
     invalidate: bool,
+    kernels: Positive<64>,
 }
 
 #[derive(Deserialize)]
@@ -131,6 +132,7 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
             launch: dispatcher.launch.cycles(),
             interval: dispatcher.interval.cycles(),
             invalidate: dispatcher.invalidate,
+            kernels: dispatcher.kernels.count(),
         },
         compute_unit,
         l1v,

@@ -8,18 +8,20 @@
 use crate::{
     build::{self, Agents, Memories},
     golden::Kept,
-    plan::Boundary,
+    program::{FrontEnd, Job},
     spec::Machine,
 };
-use engine::{Context, EventCount, Monitor, Outcome, Queue, Run, RunOptions, Time, TraceSpec};
-use gpu::{AddressMap, Forget, Kernel, Work};
+use engine::{Context, EventCount, Monitor, Outcome, Run, RunOptions, Time, TraceSpec};
+use gpu::{AddressMap, Kernel};
 use interconnect::Reporter;
 use mem::{Block, Frames, LINE, LineAddr, PhysAddr, Seen};
 use os::forward::FastForward;
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     io,
     panic::resume_unwind,
+    rc::Rc,
     sync::{
         Arc,
         mpsc::{self, Receiver, Sender},
@@ -81,14 +83,13 @@ pub(crate) struct Command {
     forget: bool,
 }
 
-/// The front end's side of the host.
+/// The machine's side of the host.
 pub(crate) struct Host {
     pub commands: Receiver<Command>,
     pub ended: Sender<Ended>,
-    /// The dispatcher of each GPU: what it is given, and how much of that it has done.
-    pub gpus: Vec<(Queue<gpu::Work>, EventCount)>,
-    /// What has to be done around a kernel.
-    pub boundary: Boundary,
+    pub front_end: FrontEnd,
+    /// Advanced when a kernel is over.
+    pub over: EventCount,
     pub observer: Option<Reporter>,
 }
 
@@ -264,49 +265,35 @@ fn lines(address: PhysAddr, bytes: &[u8]) -> impl Iterator<Item = (LineAddr, Blo
 }
 
 impl Host {
-    /// Hands kernels to the GPUs, one at a time.
+    /// Has kernels run, one at a time.
     pub async fn run(self, cx: Context) {
-        let mut given = vec![0; self.gpus.len()];
-        // Those that may hold what the host has written since they last forgot.
-        let mut behind = vec![false; self.gpus.len()];
+        let mut launched = 0;
         while let Ok(Command { launch, written, forget }) = self.commands.recv() {
-            behind.iter_mut().for_each(|behind| *behind |= forget);
             wait_until(launch.at, &cx).await;
-            if !written.is_empty() {
-                for (line, block) in written {
-                    self.tell(line, Seen::Wrote(block));
-                    self.tell(line, Seen::Landed(block));
-                }
-                self.tell(LineAddr(0), Seen::Synchronised);
+            for (line, block) in written {
+                self.tell(line, Seen::Wrote(block));
+                self.tell(line, Seen::Landed(block));
             }
-            cx.region(if launch.warm_up { WARM_UP } else { launch.kernel.name() });
-            let start = cx.time();
-            let Launch { kernel, map, .. } = launch;
-            let chosen: Vec<usize> = launch.gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
-            for (own, &gpu) in chosen.iter().enumerate() {
-                let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
-                let forget = match std::mem::take(&mut behind[gpu]) || self.boundary.stale_copies {
-                    true => self.boundary.others_wrote,
-                    false => Forget::Nothing,
-                };
-                let launch = gpu::Launch { kernel, map, share, forget };
-                self.gpus[gpu].0.send(Work::Launch(Box::new(launch))).await;
-                given[gpu] += 1;
-            }
-            for &gpu in &chosen {
-                self.gpus[gpu].1.wait(given[gpu]).await;
-            }
-            for _ in 0..self.boundary.flushes {
-                for (gpu, given) in self.gpus.iter().zip(&mut given) {
-                    gpu.0.send(Work::Flush).await;
-                    *given += 1;
-                }
-                for (gpu, given) in self.gpus.iter().zip(&given) {
-                    gpu.1.wait(*given).await;
-                }
-            }
-            self.tell(LineAddr(0), Seen::Synchronised);
-            if self.ended.send(Ended { start, end: cx.time() }).is_err() {
+            let Launch { kernel, map, gpu, warm_up, .. } = launch;
+            let (over, ended) = (self.over.clone(), Rc::new(Cell::new(None)));
+            let told = Rc::clone(&ended);
+            self.front_end.submit(Job {
+                kernel,
+                maps: vec![map],
+                gpu,
+                others_wrote: forget,
+                touched: Vec::new(),
+                reached: Vec::new(),
+                warm_up,
+                over: Box::new(move |start, end| {
+                    told.set(Some(Ended { start, end }));
+                    over.advance();
+                }),
+            });
+            launched += 1;
+            self.over.wait(launched).await;
+            let ended = ended.get().expect("its end has been told");
+            if self.ended.send(ended).is_err() {
                 return;
             }
         }

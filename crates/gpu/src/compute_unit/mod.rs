@@ -93,6 +93,8 @@ pub(crate) struct Running {
     /// What it may touch.
     map: Arc<AddressMap>,
     briefs: Briefs,
+    /// Its number among the launches of its GPU.
+    grid: u64,
 }
 
 /// What the dispatcher tells a compute unit.
@@ -112,7 +114,7 @@ pub(crate) enum Command {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Completion {
     /// A workgroup has ended.
-    Workgroup { index: u64 },
+    Workgroup { grid: u64, index: u64 },
     /// The caches have done what was ordered.
     Order,
 }
@@ -446,9 +448,13 @@ impl Unit {
 }
 
 impl Running {
-    pub(crate) fn new(kernel: Kernel, map: Arc<AddressMap>) -> Self {
+    pub(crate) fn new(kernel: Kernel, map: Arc<AddressMap>, grid: u64) -> Self {
         let briefs = Briefs::new(&kernel.code);
-        Self { kernel, map, briefs }
+        Self { kernel, map, briefs, grid }
+    }
+
+    pub(crate) fn grid(&self) -> u64 {
+        self.grid
     }
 
     pub(crate) fn kernel(&self) -> &Kernel {

@@ -156,7 +156,7 @@ impl Unit {
         let workgroup = self.groups[wave.group].as_mut().expect("a wavefront belongs to a workgroup");
         workgroup.left -= 1;
         if workgroup.left == 0 {
-            self.completions.push(Completion::Workgroup { index: workgroup.index });
+            self.completions.push(Completion::Workgroup { grid: workgroup.running.grid(), index: workgroup.index });
             self.groups[wave.group] = None;
         } else {
             // Those at the barrier do not wait for wavefronts that have ended.

@@ -12,13 +12,14 @@ use crate::{
         CachePlan, EdgeId, Element, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan, Routes, TesterPlan, UnitPlan,
         View, What,
     },
+    program::FrontEnd,
     session::Host,
     stress::{Conductor, Port, Stress, Tester},
 };
 use cache::Cache;
 use dram::{Level, Memory, Sides, Store};
-use engine::{EventCount, Lane, Queue, Scope};
-use gpu::{Caches, ComputeUnit, Dispatcher, DispatcherSpec, Work};
+use engine::{Lane, Scope};
+use gpu::{Caches, CommandProcessor, ComputeUnit, Dispatcher, DispatcherSpec};
 use interconnect::{Packet, Reporter, Side, Station, Wire, deal, network};
 use mem::{Reply, Request};
 use protocol::Node;
@@ -49,8 +50,10 @@ pub struct Builder<'a> {
     /// What cores see of memory, where there are cores.
     pub view: Option<Rc<CoresView>>,
     pub translators: Translators,
-    /// Dispatchers that have been built: what each is given, and how much of that it has done.
-    pub dispatchers: Vec<(Queue<Work>, EventCount)>,
+    /// The command processors of GPUs that have been built.
+    pub dispatchers: Vec<CommandProcessor>,
+    /// The front end before them, where a host outside gives it kernels.
+    pub front_end: Option<FrontEnd>,
     /// The pages that the CPU's caches are to give up now.
     pub flushed: Rc<super::program::Pages>,
     /// The program, once it has been started.
@@ -79,6 +82,7 @@ impl<'a> Builder<'a> {
             view: plan.cores.clone().map(CoresView::new),
             translators: Translators::default(),
             dispatchers: Vec::new(),
+            front_end: None,
             flushed: Rc::default(),
             running: None,
         }
@@ -104,14 +108,7 @@ impl<'a> Builder<'a> {
             What::Junction => self.junction(id, &scope),
             What::Agent => self.agent(id, &scope),
             What::Dispatcher(spec, unit) => self.dispatcher(id, (*spec, *unit), &scope),
-            What::Host(boundary) => {
-                let Some(Agents::Host(commands, ended)) = self.agents.take() else {
-                    unreachable!("a machine that has a host is built for one")
-                };
-                let (gpus, observer) = (std::mem::take(&mut self.dispatchers), self.reporter(id, 0, &scope));
-                let host = Host { commands, ended, gpus, boundary: *boundary, observer };
-                scope.spawn("commands", |cx| host.run(cx));
-            }
+            What::Host => self.host(id, &scope),
             What::Conductor(boundary) => self.conductor(id, *boundary, &scope),
             What::Program(program) => return self.program(id, program, &scope),
             What::Core(core) => self.core(id, core, &scope),
@@ -305,10 +302,17 @@ impl<'a> Builder<'a> {
             Some(End::Dispatcher(end)) => Some(end),
             _ => None,
         });
-        let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
-        let dispatcher = Dispatcher::new(spec, (launches.clone(), done.clone()), units.collect(), unit, scope);
-        scope.serve("control", |cx| dispatcher.run(cx));
-        self.dispatchers.push((launches, done));
+        self.dispatchers.push(Dispatcher::build(spec, units.collect(), unit, scope));
+    }
+
+    /// Where commands of a host outside arrive.
+    fn host(&mut self, id: Id, scope: &Scope) {
+        let (Some(Agents::Host(commands, ended)), Some(front_end)) = (self.agents.take(), self.front_end.take()) else {
+            unreachable!("a machine that has a host is built for one")
+        };
+        let (observer, over) = (self.reporter(id, 0, scope), scope.eventcount("over"));
+        let host = Host { commands, ended, front_end, over, observer };
+        scope.spawn("commands", |cx| host.run(cx));
     }
 
     fn tester(&mut self, id: Id, plan: &TesterPlan, own: &Scope) {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     plan::{CorePlan, FLUSHER, Freight, FrontEndPlan, Id, ProgramPlan},
-    program::{Caches, Coherent, Dma, ModelGpus, Software, SoftwareSpec, Translations},
+    program::{Caches, Coherent, Dma, FrontEnd, ModelGpus, Software, SoftwareSpec, Translations},
     run::PROGRAM,
     stress,
 };
@@ -36,7 +36,7 @@ impl Builder<'_> {
         };
         let loader = self.reporter(id, 0, scope);
         let forward = start.forward.map(Forward::new);
-        let inside = ModelGpus::forwarded(plan.front_end, forward.clone());
+        let inside = ModelGpus::forwarded(plan.gpus, forward.clone());
         let finish = Arc::clone(&start.finish);
         let Some((mut process, usage)) = start.process(&inside) else { return Err(Refused) };
         if let Some(forward) = &forward {
@@ -86,13 +86,16 @@ impl Builder<'_> {
 
     pub(super) fn front_end(&mut self, id: Id, plan: &FrontEndPlan, scope: &Scope) {
         let flusher = self.flusher(id);
-        let Some(Running { inside, .. }) = &self.running else {
+        if self.plan.edges_of(id, Freight::Tests).next().is_some() {
             return self.tester_front_end(id, flusher, scope);
-        };
+        }
         let caches: Rc<dyn Caches> = if plan.flushes { Rc::new(flusher) } else { Rc::new(Coherent) };
         let observer = self.reporter(id, 0, scope).filter(|_| !self.plan.element(id).reports.is_empty());
-        let front_end = inside.front_end(std::mem::take(&mut self.dispatchers), caches, observer, scope);
-        scope.serve("control", |cx| front_end.run(cx));
+        let front_end = FrontEnd::build(plan.spec, std::mem::take(&mut self.dispatchers), caches, observer, scope);
+        match &self.running {
+            Some(Running { inside, .. }) => inside.launch_by(front_end),
+            None => self.front_end = Some(front_end),
+        }
     }
 
     /// A tester in the front end's place.

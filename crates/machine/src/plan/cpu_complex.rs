@@ -20,14 +20,13 @@ use super::{
 use crate::{
     cpu_complex::{CpuComplex, Join},
     golden::Side,
-    program::FrontEndSpec,
+    program::GpusSpec,
     spec::CacheSpec,
     stress::Port,
     translation::{GpuMmu, Pages},
 };
 use dram::{Beside, MemorySpec, RoomSpec};
 use engine::Cycles;
-use gpu::Forget;
 use interconnect::{NetworkSpec, Topology};
 use mem::Interleave;
 use protocol::{
@@ -265,7 +264,7 @@ impl Lowering<'_> {
     fn testers(&mut self, cpu: &CpuComplex, ids: &mut CpuIds, caches: Vec<CoreCaches>, clocks: Clocks) {
         let group = self.machine.gpus;
         let place = (clocks.cpu, PART);
-        let plan = FrontEndPlan { flushes: true };
+        let plan = FrontEndPlan { spec: self.front_end_spec(Some(cpu)), flushes: true };
         let at_gpu = (self.gpu_clock, PART);
         ids.front_end = self.plan.add(Path::to("front_end"), at_gpu, Some(FLUSHER), What::FrontEnd(plan));
         let mut tester = |path: Path, node: Node, port, number: Node| {
@@ -290,17 +289,9 @@ impl Lowering<'_> {
     /// Cores, the program on them, and the front end of the GPUs that its driver uses.
     fn program(&mut self, cpu: &CpuComplex, ids: &mut CpuIds, caches: Vec<CoreCaches>, clocks: Clocks) {
         let place = (clocks.cpu, PART);
-        let boundary = self.boundary();
-        let front_end = FrontEndSpec {
-            wavefronts: self.machine.wavefronts(),
-            coherent: cpu.join == Join::LastLevel && cpu.shared,
-            forget: if self.meets_another_protocol() { boundary.others_wrote } else { Forget::Nothing },
-            flush_before: cpu.flushes(),
-            gpu_flushes: boundary.flushes.into(),
-            flush_after: cpu.flushes() && cpu.join == Join::LastLevel,
-        };
-        let plan =
-            ProgramPlan { front_end, cores: cpu.cores, threads: cpu.threads, kernel: cpu.kernel, slice: cpu.slice };
+        let gpus =
+            GpusSpec { wavefronts: self.machine.wavefronts(), coherent: cpu.join == Join::LastLevel && cpu.shared };
+        let plan = ProgramPlan { gpus, cores: cpu.cores, threads: cpu.threads, kernel: cpu.kernel, slice: cpu.slice };
         let program = self.plan.add(Path::to("cpu"), place, None, What::Program(plan));
         self.plan.report(program, "loader".to_owned(), None);
         ids.program = Some(program);
@@ -317,7 +308,7 @@ impl Lowering<'_> {
             let node = Some(self.numbers.core(cpu.stacks() - 1));
             self.plan.add(Path::to("dma"), place, node, What::Dma { outstanding: dma.outstanding })
         });
-        let plan = FrontEndPlan { flushes: cpu.flushes() };
+        let plan = FrontEndPlan { spec: self.front_end_spec(Some(cpu)), flushes: cpu.flushes() };
         let at_gpu = (self.gpu_clock, PART);
         ids.front_end = self.plan.add(Path::to("front_end"), at_gpu, Some(FLUSHER), What::FrontEnd(plan));
         if self.meets_another_protocol() {

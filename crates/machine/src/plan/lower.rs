@@ -1,8 +1,9 @@
 //! Makes a plan of a machine: every choice is made here.
 
-use super::{Boundary, Domain, Freight, Id, Path, Plan, Way, What, Wire, gpus::Gpu, numbers::Numbers};
+use super::{Boundary, Domain, Freight, FrontEndPlan, Id, Path, Plan, Way, What, Wire, gpus::Gpu, numbers::Numbers};
 use crate::{
-    cpu_complex::Join,
+    cpu_complex::{CpuComplex, Join},
+    program::FrontEndSpec,
     spec::{CacheSpec, Machine},
 };
 use cache::BankSpec;
@@ -96,19 +97,23 @@ impl Lowering<'_> {
     /// Who gives work to each GPU, where that is not part of a complex.
     fn leaders(&mut self) -> Vec<Id> {
         let (machine, place) = (self.machine, (self.gpu_clock, 0));
-        let boundary = self.boundary();
         match self.population {
             Population::Testers => {
-                let conductor = self.plan.add(Path::to("host"), place, None, What::Conductor(boundary));
+                let conductor = What::Conductor(self.boundary());
+                let conductor = self.plan.add(Path::to("host"), place, None, conductor);
                 self.plan.report(conductor, "host".to_owned(), None);
                 vec![conductor; machine.gpus]
             }
             _ => {
                 let dispatchers: Vec<Id> = (0..machine.gpus).map(|gpu| self.dispatcher(gpu)).collect();
-                let host = self.plan.add(Path::to("host"), place, None, What::Host(boundary));
+                let plan = FrontEndPlan { spec: self.front_end_spec(None), flushes: false };
+                let front_end = self.plan.add(Path::to("front_end"), place, None, What::FrontEnd(plan));
+                self.plan.report(front_end, "front_end".to_owned(), None);
+                let host = self.plan.add(Path::to("host"), place, None, What::Host);
                 self.plan.report(host, "host".to_owned(), None);
+                self.plan.connect("commands", host, front_end, Wire::Call, Freight::Commands);
                 for dispatcher in &dispatchers {
-                    self.plan.connect("commands", host, *dispatcher, Wire::Call, Freight::Commands);
+                    self.plan.connect("commands", front_end, *dispatcher, Wire::Call, Freight::Commands);
                 }
                 dispatchers
             }
@@ -125,6 +130,17 @@ impl Lowering<'_> {
             roles::Forget::Shared => gpu::Forget::Shared,
         };
         Boundary { stale_copies, others_wrote, flushes: if gpus == 1 { 0 } else { of_protocol.flushes } }
+    }
+
+    /// What the front end has done around kernels.
+    pub(super) fn front_end_spec(&self, cpu: Option<&CpuComplex>) -> FrontEndSpec {
+        let flushes = cpu.is_some_and(CpuComplex::flushes);
+        FrontEndSpec {
+            boundary: self.boundary(),
+            flush_before: flushes,
+            flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel),
+            regions: cpu.is_none(),
+        }
     }
 
     /// Whether a CPU keeps its caches coherent by another protocol than GPUs, and meets these in memory.

@@ -17,7 +17,11 @@ pub use lower::{Population, lower};
 pub use numbers::{FLUSHER, MOST, Numbers};
 pub use routes::Routes;
 
-use crate::{golden::Side, program::FrontEndSpec, stress::Port as TesterPort};
+use crate::{
+    golden::Side,
+    program::{FrontEndSpec, GpusSpec},
+    stress::Port as TesterPort,
+};
 use cache::CacheSpec;
 use dram::{Extent, LevelSpec, MemorySpec, RoomSpec};
 use engine::{Hertz, LinkSpec, PortSpec, Scope};
@@ -153,7 +157,7 @@ pub enum What {
     // Who gives work.
     Dispatcher(DispatcherSpec, ComputeUnitSpec),
     /// Where commands of a host outside the machine arrive.
-    Host(Boundary),
+    Host,
     /// Leads the testers.
     Conductor(Boundary),
     /// The process on the cores, and its kernel.
@@ -286,7 +290,7 @@ pub struct WalkersPlan {
 
 /// The process on the cores.
 pub struct ProgramPlan {
-    pub front_end: FrontEndSpec,
+    pub gpus: GpusSpec,
     pub cores: usize,
     pub threads: usize,
     pub kernel: os::process::SystemSpec,
@@ -295,6 +299,7 @@ pub struct ProgramPlan {
 
 /// The front end of GPUs in the model.
 pub struct FrontEndPlan {
+    pub spec: FrontEndSpec,
     /// Whether it has the caches of the CPU flushed.
     pub flushes: bool,
 }
@@ -421,7 +426,7 @@ impl Element {
             What::Network(_, Relay::Between) => Some("gpu.network"),
             What::Network(..) => Some("system.network"),
             What::Dispatcher(..) => Some("gpu.dispatcher"),
-            What::Host(_) => Some("host"),
+            What::Host => Some("host"),
             What::Program(_) => Some("cpu.kernel"),
             What::Shooter
             | What::Junction

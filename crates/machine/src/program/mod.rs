@@ -3,9 +3,10 @@
 //! The process and its kernel are `os`'s ([`os::process::TimedProcess`]); cores and caches are the machine's. Here they meet:
 //! [`Software`] is a process with the threads of all its cores, a [`Guest`] is what one core runs, [`Schedule`] says which
 //! thread that is, [`Timekeeper`] keeps timers and stays until the program has ended, and [`ModelGpus`] are GPUs of the same model, which use the process's
-//! own pages; a [`Dma`] engine may move bytes for them. What a core has executed is performed later, when its first-level cache says so ([`Software::perform`]).
+//! own pages; a [`FrontEnd`] hands kernels to them, and a [`Dma`] engine may move bytes. What a core has executed is performed later, when its first-level cache says so ([`Software::perform`]).
 
 mod dma;
+mod front_end;
 mod guest;
 mod model_gpus;
 mod schedule;
@@ -13,8 +14,9 @@ mod software;
 mod timekeeper;
 
 pub use dma::Dma;
+pub use front_end::{Caches, Coherent, FrontEnd, FrontEndSpec, Job};
 pub use guest::Guest;
-pub use model_gpus::{Caches, Coherent, FrontEnd, FrontEndSpec, ModelGpus};
+pub use model_gpus::{GpusSpec, ModelGpus};
 pub use schedule::Schedule;
 pub use software::{Finish, KnownSoftware, Software, SoftwareSpec, Translations};
 pub use timekeeper::Timekeeper;

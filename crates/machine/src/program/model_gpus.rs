@@ -2,17 +2,13 @@
 //!
 //! A kernel's addresses are the process's: each launch brings the pages it can reach into memory and takes their places along
 //! ([`gpu::AddressMap`]). Nothing is copied behind the program's back; copies that a policy asks for are done by the library in
-//! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. What a machine without coherence needs around a
-//! kernel, its front end orders (4.1 and 4.2 of `[giles]`): the caches of the CPU are flushed before a kernel, of
-//! what the host has handed over since the last one, as M2S-CGM does it buffer by buffer; and after it, of what the kernel
-//! reached, where its stores lie in the CPU's last-level cache.
+//! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. Kernels go to the [front end](super::FrontEnd).
 
-use super::dma;
-use engine::{Context, EventCount, Histogram, Queue, Scope, Time};
+use super::{FrontEnd, Job, dma};
+use engine::{EventCount, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
-use gpu::{AddressMap, Forget, Kernel, Work};
-use interconnect::Reporter;
-use mem::{Bytes, LineAddr, PAGE, PhysAddr, Seen, VirtAddr};
+use gpu::{AddressMap, Kernel};
+use mem::{Bytes, PAGE, PhysAddr, VirtAddr};
 use os::{
     forward::Forward,
     guest::{Fault, GuestMemory},
@@ -24,65 +20,27 @@ use os::{
 use std::{
     cell::{Cell, RefCell},
     collections::{BTreeMap, VecDeque},
-    future::Future,
-    pin::Pin,
     rc::Rc,
     sync::Arc,
 };
 
-/// What belongs to a launch beside the kernel.
+/// GPUs, as their driver sees them.
 #[derive(Clone, Copy, Debug)]
-pub struct FrontEndSpec {
+pub struct GpusSpec {
     /// Wavefronts that can be under way at a time.
     pub wavefronts: u64,
     /// Whether host and kernels see what the other writes while a kernel runs.
     pub coherent: bool,
-    /// What the GPUs' caches forget before a kernel.
-    pub forget: Forget,
-    /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts.
-    pub flush_before: bool,
-    /// How often all GPUs flush after a kernel.
-    pub gpu_flushes: usize,
-    /// Whether they do so with all that the kernel could reach after its end.
-    pub flush_after: bool,
-}
-
-/// The caches of the CPU, as the front end sees them.
-pub trait Caches {
-    /// Has them write back and forget all they hold of these pages; over when that is done.
-    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>>;
-}
-
-/// Caches that need no flush.
-pub struct Coherent;
-
-impl Caches for Coherent {
-    fn flush(&self, _: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(std::future::ready(()))
-    }
-}
-
-/// A kernel that is to run.
-struct Run {
-    launch: u64,
-    kernel: Kernel,
-    map: Arc<AddressMap>,
-    /// Pages of which the CPU's caches may hold something that the kernel must not miss.
-    touched: Vec<PhysAddr>,
-    /// All pages that it can reach.
-    reached: Vec<PhysAddr>,
-    gpu: Option<usize>,
 }
 
 /// What is to be done for the driver.
 enum Order {
-    Kernel(Box<Run>),
+    Kernel(Box<Job>),
     Transfer(dma::Order),
 }
 
 struct Books {
-    spec: FrontEndSpec,
-    kernels: RefCell<VecDeque<Run>>,
+    spec: GpusSpec,
     transfers: RefCell<VecDeque<dma::Order>>,
     /// The pages of transfers that are under way, by their numbers.
     pinned: RefCell<BTreeMap<u64, Vec<PhysAddr>>>,
@@ -93,8 +51,8 @@ struct Books {
     /// Kernels and transfers of which the driver has not heard that they ended.
     under_way: Cell<usize>,
     attention: Cell<bool>,
-    /// The front end's and the DMA engine's, as soon as there is one.
-    work: RefCell<Option<EventCount>>,
+    front_end: RefCell<Option<FrontEnd>>,
+    /// The DMA engine's, as soon as there is one.
     transfer: RefCell<Option<EventCount>>,
     bells: RefCell<Vec<EventCount>>,
     /// If the program is fast-forwarded: how far it is, and what its clock showed when the machine's began.
@@ -107,22 +65,21 @@ struct Books {
 pub struct ModelGpus(Rc<Books>);
 
 impl ModelGpus {
-    pub fn new(spec: FrontEndSpec) -> Self {
+    pub fn new(spec: GpusSpec) -> Self {
         Self::forwarded(spec, None)
     }
 
     /// GPUs of a program that may be fast-forwarded.
-    pub fn forwarded(spec: FrontEndSpec, forward: Option<Forward>) -> Self {
+    pub fn forwarded(spec: GpusSpec, forward: Option<Forward>) -> Self {
         Self(Rc::new(Books {
             spec,
-            kernels: RefCell::default(),
             transfers: RefCell::default(),
             pinned: RefCell::default(),
             held: RefCell::default(),
             ended: RefCell::default(),
             under_way: Cell::new(0),
             attention: Cell::new(false),
-            work: RefCell::new(None),
+            front_end: RefCell::new(None),
             transfer: RefCell::new(None),
             bells: RefCell::default(),
             forward,
@@ -160,18 +117,15 @@ impl ModelGpus {
         let ready: Vec<Order> = ready.map(|(_, order)| order).collect();
         held.iter_mut().for_each(|(made, _)| *made = made.or(Some(turn)));
         for order in ready {
-            let bell = match order {
-                Order::Kernel(run) => {
-                    self.0.kernels.borrow_mut().push_back(*run);
-                    &self.0.work
+            match order {
+                Order::Kernel(job) => {
+                    let front_end = self.0.front_end.borrow();
+                    front_end.as_ref().expect("GPUs in time have a front end").submit(*job);
                 }
                 Order::Transfer(order) => {
                     self.0.transfers.borrow_mut().push_back(order);
-                    &self.0.transfer
+                    self.0.transfer.borrow().iter().for_each(EventCount::advance);
                 }
-            };
-            if let Some(bell) = &*bell.borrow() {
-                bell.advance();
             }
         }
     }
@@ -203,19 +157,9 @@ impl ModelGpus {
         self.0.attention.take()
     }
 
-    /// The front end, which hands kernels to the dispatchers: what each is given, and how much of that it has done. `scope`
-    /// belongs to the dispatchers' clock domain.
-    pub fn front_end(
-        &self,
-        gpus: Vec<(Queue<Work>, EventCount)>,
-        caches: Rc<dyn Caches>,
-        observer: Option<Reporter>,
-        scope: &Scope,
-    ) -> FrontEnd {
-        let work = scope.eventcount("work");
-        *self.0.work.borrow_mut() = Some(work.clone());
-        let kernels = scope.scope("kernels");
-        FrontEnd { inside: self.clone(), gpus, caches, observer, work, kernels, times: BTreeMap::new() }
+    /// Kernels go to this front end.
+    pub fn launch_by(&self, front_end: FrontEnd) {
+        *self.0.front_end.borrow_mut() = Some(front_end);
     }
 }
 
@@ -239,8 +183,12 @@ impl Gpus for ModelGpus {
         };
         let touched = pages.iter().filter(|(at, ..)| is_touched(*at)).map(|(_, place, ..)| *place).collect();
         let reached = pages.iter().map(|(_, place, ..)| *place).collect();
-        let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
-        self.hold(Order::Kernel(Box::new(Run { launch, kernel, map, touched, reached, gpu: ready.gpu })));
+        let maps = vec![Arc::new(AddressMap::of_pages(pages.into_iter()))];
+        let own = self.clone();
+        let over = Box::new(move |start, end| own.end(launch, start, end));
+        let (gpu, warm_up) = (ready.gpu, ready.warm_up);
+        let job = Job { kernel, maps, gpu, others_wrote: false, touched, reached, warm_up, over };
+        self.hold(Order::Kernel(Box::new(job)));
         Ok(())
     }
 
@@ -283,72 +231,4 @@ fn place(guest: &mut dyn GuestMemory, page: u64) -> Option<(VirtAddr, PhysAddr, 
     };
     guest.share(place);
     Some((at, place, Bytes(PAGE), writable))
-}
-
-/// Hands kernels to the GPUs, one at a time.
-pub struct FrontEnd {
-    inside: ModelGpus,
-    gpus: Vec<(Queue<Work>, EventCount)>,
-    caches: Rc<dyn Caches>,
-    observer: Option<Reporter>,
-    work: EventCount,
-    /// How long kernels of each name took, and where that is counted.
-    kernels: Scope,
-    times: BTreeMap<String, Histogram>,
-}
-
-impl FrontEnd {
-    pub async fn run(mut self, cx: Context) {
-        let spec = self.inside.0.spec;
-        let mut given = vec![0; self.gpus.len()];
-        loop {
-            let seen = self.work.count();
-            let next = self.inside.0.kernels.borrow_mut().pop_front();
-            let Some(Run { launch, kernel, map, touched, reached, gpu }) = next else {
-                self.work.wait(seen + 1).await;
-                continue;
-            };
-            let start = cx.time();
-            if spec.flush_before {
-                self.caches.flush(&touched).await;
-            }
-            // What GPUs have written is in memory, and they forget what they hold.
-            if let Some(observer) = &self.observer {
-                observer.tell(LineAddr(0), Seen::Synchronised);
-            }
-            let (name, given_at) = (kernel.dispatch.kernel().name.clone(), cx.now());
-            let chosen: Vec<usize> = gpu.map_or_else(|| (0..self.gpus.len()).collect(), |gpu| vec![gpu]);
-            for (own, &gpu) in chosen.iter().enumerate() {
-                let (kernel, map, share) = (kernel.clone(), Arc::clone(&map), (own as u64, chosen.len() as u64));
-                let launch = gpu::Launch { kernel, map, share, forget: spec.forget };
-                self.give(gpu, Work::Launch(Box::new(launch)), &mut given).await;
-            }
-            self.wait(&chosen, &given).await;
-            let times = self.times.entry(name);
-            let times = times.or_insert_with_key(|name| self.kernels.scope(name.as_str()).histogram("cycles"));
-            times.record(cx.now().0 - given_at.0);
-            for _ in 0..spec.gpu_flushes {
-                let all: Vec<usize> = (0..self.gpus.len()).collect();
-                for &gpu in &all {
-                    self.give(gpu, Work::Flush, &mut given).await;
-                }
-                self.wait(&all, &given).await;
-            }
-            if spec.flush_after {
-                self.caches.flush(&reached).await;
-            }
-            self.inside.end(launch, start, cx.time());
-        }
-    }
-
-    async fn give(&self, gpu: usize, work: Work, given: &mut [u64]) {
-        self.gpus[gpu].0.send(work).await;
-        given[gpu] += 1;
-    }
-
-    async fn wait(&self, gpus: &[usize], given: &[u64]) {
-        for &gpu in gpus {
-            self.gpus[gpu].1.wait(given[gpu]).await;
-        }
-    }
 }

@@ -6,8 +6,11 @@
 use super::{caches, kept::Kept};
 use cpu::{Executed, Fetch, Program, Touch};
 use engine::{Context, EventCount, Hertz, Model, Outcome, RunOptions, Scope, Time};
-use gpu::{Forget, Launch, Work};
-use machine::program::{Coherent, Finish, FrontEndSpec, Guest, ModelGpus, Software, SoftwareSpec};
+use gpu::{CommandProcessor, Forget, Launch};
+use machine::{
+    plan::Boundary,
+    program::{Coherent, Finish, FrontEnd, FrontEndSpec, GpusSpec, Guest, ModelGpus, Software, SoftwareSpec},
+};
 use mem::{LineAddr, PhysAddr};
 use os::{
     End, Options, Process,
@@ -147,34 +150,30 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     Ran { end, out: out.text(), totals, kernels: usage.kernels }
 }
 
-const GPUS: FrontEndSpec = FrontEndSpec {
-    wavefronts: 64,
-    coherent: true,
-    forget: Forget::Nothing,
+const GPUS: GpusSpec = GpusSpec { wavefronts: 64, coherent: true };
+
+const FRONT_END: FrontEndSpec = FrontEndSpec {
+    boundary: Boundary { stale_copies: false, others_wrote: Forget::Nothing, flushes: 0 },
     flush_before: true,
-    gpu_flushes: 0,
     flush_after: true,
+    regions: false,
 };
 
-/// A front end, and a dispatcher that takes a while for each kernel.
+/// A front end, and a GPU that takes a while for each kernel.
 fn build_gpus(gpus: &ModelGpus, software: &Software, scope: &Scope) {
-    let (launches, done) = (scope.queue("launches", 1), scope.eventcount("done"));
-    let ends = vec![(launches.clone(), done.clone())];
-    let front_end = gpus.front_end(ends, Rc::new(Coherent), None, scope);
-    scope.serve("front_end", |cx| front_end.run(cx));
+    let processor = CommandProcessor::new(1, scope);
+    gpus.launch_by(FrontEnd::build(FRONT_END, vec![processor.clone()], Rc::new(Coherent), None, scope));
     let software = software.clone();
     scope.serve("dispatcher", async move |cx: Context| {
         loop {
-            if let Work::Launch(launch) = launches.recv().await {
-                let Launch { kernel, map, .. } = *launch;
-                let expected = kernel.dispatch.kernarg(&kernel.places);
-                let mut found = vec![0; expected.len()];
-                let place = map.place(kernel.places.kernarg);
-                software.with_process(|process| process.space.frames().read(place, &mut found));
-                assert_eq!(found, expected, "arguments are in memory before the GPU looks for them");
-            }
+            let Launch { kernel, map, .. } = processor.next(0).await;
+            let expected = kernel.dispatch.kernarg(&kernel.places);
+            let mut found = vec![0; expected.len()];
+            let place = map.place(kernel.places.kernarg);
+            software.with_process(|process| process.space.frames().read(place, &mut found));
+            assert_eq!(found, expected, "arguments are in memory before the GPU looks for them");
             cx.pause(10_000).await;
-            done.advance();
+            processor.end(0);
         }
     });
 }

@@ -1,0 +1,257 @@
+//! Hands kernels to the command processors of GPUs, and has done around them what the machine needs because of others.
+//!
+//! A kernel runs on one GPU, or on all of them as a *gang*: its workgroups are dealt over them in turn. Kernels of different GPUs run
+//! at a time, and so do as many of one GPU as it has slots for; of those that want one GPU, the one that was submitted first goes first.
+//! What a machine without coherence needs around a kernel is ordered here (4.1 and 4.2 of `[giles]`): the caches of the CPU are
+//! flushed before a kernel, of what the host has handed over since the last one, as M2S-CGM does it buffer by buffer; and after it, of
+//! what the kernel reached, where its stores lie in the CPU's last-level cache.
+
+use crate::{plan::Boundary, session::WARM_UP};
+use engine::{Context, EventCount, Histogram, Scope, Time};
+use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Ticket};
+use interconnect::Reporter;
+use mem::{LineAddr, PhysAddr, Seen};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, VecDeque},
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+};
+
+/// What has to be done around kernels.
+#[derive(Clone, Copy, Debug)]
+pub struct FrontEndSpec {
+    /// What GPUs do because of each other.
+    pub boundary: Boundary,
+    /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts.
+    pub flush_before: bool,
+    /// Whether they do so with all that the kernel could reach after its end.
+    pub flush_after: bool,
+    /// Whether each kernel is a region of the statistics, rather than a row of times.
+    pub regions: bool,
+}
+
+/// The caches of the CPU, as the front end sees them.
+pub trait Caches {
+    /// Has them write back and forget all they hold of these pages; over when that is done.
+    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>>;
+}
+
+/// Caches that need no flush.
+pub struct Coherent;
+
+impl Caches for Coherent {
+    fn flush(&self, _: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// A kernel that is to run.
+pub struct Job {
+    pub kernel: Kernel,
+    /// What it may touch, on each GPU that runs it.
+    pub maps: Vec<Arc<AddressMap>>,
+    /// The GPU that runs it; none: a gang of all.
+    pub gpu: Option<usize>,
+    /// Whether others than GPUs have written what caches of GPUs may hold, since the last job.
+    pub others_wrote: bool,
+    /// Pages of which the CPU's caches may hold something that the kernel must not miss.
+    pub touched: Vec<PhysAddr>,
+    /// All pages that it can reach.
+    pub reached: Vec<PhysAddr>,
+    /// Whether it only warms the caches, and is not measured.
+    pub warm_up: bool,
+    /// Told when it was taken up and when everything it wrote was where the host can see it.
+    pub over: Box<dyn FnOnce(Time, Time)>,
+}
+
+impl Job {
+    fn map(&self, number: usize) -> Arc<AddressMap> {
+        Arc::clone(&self.maps[number % self.maps.len()])
+    }
+}
+
+#[derive(Default)]
+struct Books {
+    waiting: VecDeque<Job>,
+    /// The slots of each GPU that are in use.
+    busy: Vec<Vec<bool>>,
+    /// GPUs that may hold what others have written since they last forgot.
+    behind: Vec<bool>,
+    /// The names of the kernels that run, in the order in which they began.
+    running: Vec<(u64, String)>,
+    begun: u64,
+    times: BTreeMap<String, Histogram>,
+}
+
+/// The front end. Clones are the same.
+#[derive(Clone)]
+pub struct FrontEnd(Rc<Inner>);
+
+struct Inner {
+    spec: FrontEndSpec,
+    gpus: Vec<CommandProcessor>,
+    caches: Rc<dyn Caches>,
+    observer: Option<Reporter>,
+    work: EventCount,
+    kernels: Scope,
+    books: RefCell<Books>,
+}
+
+impl FrontEnd {
+    /// Builds it at `scope`, which belongs to the clock domain of the command processors.
+    pub fn build(
+        spec: FrontEndSpec,
+        gpus: Vec<CommandProcessor>,
+        caches: Rc<dyn Caches>,
+        observer: Option<Reporter>,
+        scope: &Scope,
+    ) -> Self {
+        let busy: Vec<Vec<bool>> = gpus.iter().map(|gpu| vec![false; gpu.slots()]).collect();
+        let workers: usize = busy.iter().map(Vec::len).sum();
+        let books = RefCell::new(Books { behind: vec![false; gpus.len()], busy, ..Books::default() });
+        let (work, kernels) = (scope.eventcount("work"), scope.scope("kernels"));
+        let own = Self(Rc::new(Inner { spec, gpus, caches, observer, work, kernels, books }));
+        for worker in 0..workers {
+            let own = own.clone();
+            let run = |cx| async move { own.0.run(cx).await };
+            match worker {
+                0 => scope.serve("control", run),
+                _ => scope.serve(("control", worker), run),
+            }
+        }
+        own
+    }
+
+    /// Has a kernel run as soon as its GPU can.
+    pub fn submit(&self, job: Job) {
+        let mut books = self.0.books.borrow_mut();
+        books.behind.iter_mut().for_each(|behind| *behind |= job.others_wrote);
+        books.waiting.push_back(job);
+        drop(books);
+        self.0.work.advance();
+    }
+}
+
+impl Books {
+    /// The first job that finds a slot on each of its GPUs, with these; no job overtakes another that wants the same GPU.
+    fn next(&mut self) -> Option<(Job, Vec<(usize, usize)>)> {
+        let mut wanted = vec![false; self.busy.len()];
+        for at in 0..self.waiting.len() {
+            let gpus = self.waiting[at].gpu.map_or(0..self.busy.len(), |gpu| gpu..gpu + 1);
+            let free = |gpu: usize| self.busy[gpu].iter().position(|busy| !busy).filter(|_| !wanted[gpu]);
+            let slots: Option<Vec<(usize, usize)>> = gpus.clone().map(|gpu| Some((gpu, free(gpu)?))).collect();
+            if let Some(slots) = slots {
+                slots.iter().for_each(|(gpu, slot)| self.busy[*gpu][*slot] = true);
+                return Some((self.waiting.remove(at)?, slots));
+            }
+            gpus.for_each(|gpu| wanted[gpu] = true);
+        }
+        None
+    }
+
+    /// What kernels run, as a name of all of them.
+    fn running(&self) -> String {
+        let names: Vec<&str> = self.running.iter().map(|(_, name)| name.as_str()).collect();
+        names.join(" + ")
+    }
+}
+
+impl Inner {
+    /// Carries out one job after another.
+    async fn run(&self, cx: Context) {
+        loop {
+            let seen = self.work.count();
+            let next = self.books.borrow_mut().next();
+            let Some((job, slots)) = next else {
+                self.work.wait(seen + 1).await;
+                continue;
+            };
+            self.carry_out(job, &slots, &cx).await;
+            let mut books = self.books.borrow_mut();
+            slots.iter().for_each(|(gpu, slot)| books.busy[*gpu][*slot] = false);
+            drop(books);
+            // Others may find their slots free.
+            self.work.advance();
+        }
+    }
+
+    async fn carry_out(&self, job: Job, slots: &[(usize, usize)], cx: &Context) {
+        let start = cx.time();
+        if self.spec.flush_before {
+            self.caches.flush(&job.touched).await;
+        }
+        let number = self.begin(&job, cx);
+        let given_at = cx.now();
+        let launches = slots.iter().enumerate().map(|(own, slot)| self.launch(&job, own, slots.len(), *slot));
+        let launches: Vec<Ticket> = launches.collect();
+        for launch in launches {
+            launch.wait().await;
+        }
+        self.note_time(&job, cx.now().0 - given_at.0);
+        for _ in 0..self.spec.boundary.flushes {
+            let flushes: Vec<Ticket> = self.gpus.iter().map(CommandProcessor::flush).collect();
+            for flush in flushes {
+                flush.wait().await;
+            }
+        }
+        if self.spec.flush_after {
+            self.caches.flush(&job.reached).await;
+        }
+        self.end(number);
+        (job.over)(start, cx.time());
+    }
+
+    /// A kernel begins: what GPUs have written is in memory, and they forget what they hold.
+    fn begin(&self, job: &Job, cx: &Context) -> u64 {
+        let mut books = self.books.borrow_mut();
+        let number = books.begun;
+        books.begun += 1;
+        if books.running.is_empty() {
+            self.synchronised();
+        }
+        books.running.push((number, job.kernel.name().to_owned()));
+        if self.spec.regions {
+            let running = books.running();
+            cx.region(if job.warm_up { WARM_UP } else { &running });
+        }
+        number
+    }
+
+    /// It is over; what it wrote is in memory.
+    fn end(&self, number: u64) {
+        let mut books = self.books.borrow_mut();
+        books.running.retain(|(of, _)| *of != number);
+        if books.running.is_empty() && self.spec.regions {
+            self.synchronised();
+        }
+    }
+
+    /// While kernels run beside each other, their GPUs may hold what others have made stale, and nothing is promised.
+    fn synchronised(&self) {
+        if let Some(observer) = &self.observer {
+            observer.tell(LineAddr(0), Seen::Synchronised);
+        }
+    }
+
+    fn launch(&self, job: &Job, own: usize, gpus: usize, (gpu, slot): (usize, usize)) -> Ticket {
+        let boundary = &self.spec.boundary;
+        let behind = std::mem::take(&mut self.books.borrow_mut().behind[gpu]);
+        let forget = if behind || boundary.stale_copies { boundary.others_wrote } else { Forget::Nothing };
+        let launch =
+            gpu::Launch { kernel: job.kernel.clone(), map: job.map(own), share: (own as u64, gpus as u64), forget };
+        self.gpus[gpu].launch(slot, launch)
+    }
+
+    /// Where kernels are no regions, the times of each are kept by its name.
+    fn note_time(&self, job: &Job, cycles: u64) {
+        if self.spec.regions {
+            return;
+        }
+        let mut books = self.books.borrow_mut();
+        let times = books.times.entry(job.kernel.name().to_owned());
+        times.or_insert_with_key(|name| self.kernels.scope(name.as_str()).histogram("cycles")).record(cycles);
+    }
+}

@@ -16,6 +16,7 @@ use clock::Marked;
 pub use clock::{Clock, TimeSpec};
 pub use end::End;
 pub use futex::WakeOp;
+pub use run::Turn;
 pub use start::{Options, StartError};
 pub use thread::{Call, State, Thread, Wait, What};
 pub use timed::{Advanced, Step, SystemSpec, TimedProcess};

@@ -17,7 +17,55 @@ const LONE_TURN: u64 = 1_000_000;
 /// What devices may do between two turns, in instructions of theirs.
 const DEVICE_TURN: u64 = 100_000;
 
+/// What became of a turn of a host whose time is a machine's.
+#[derive(Debug)]
+pub enum Turn {
+    /// Threads ran, until the time that the program's clock shows now.
+    Ran,
+    /// All threads wait: until this time, by the program's clock, or for a device.
+    Waits { until: Time },
+    Ended(End),
+}
+
 impl Process {
+    /// A turn of a thread of at most `most` instructions that begins at `now`, by the program's clock. It ends early when `stop` says so
+    /// after a system call. `attention`: a device has something to tell.
+    pub fn turn_at(&mut self, now: Time, most: u64, attention: bool, stop: &dyn Fn() -> bool) -> Turn {
+        self.clock.skip_to(now);
+        if attention {
+            self.driver.work(&mut self.space, self.clock.now(), DEVICE_TURN);
+            self.retry(|what| what == What::Driver);
+        }
+        if let Some(end) = self.end.take() {
+            return Turn::Ended(end);
+        }
+        self.end_waits_that_are_due();
+        if let Some(end) = self.limit_reached() {
+            return Turn::Ended(end);
+        }
+        let waits = match self.next_thread() {
+            Some(index) => {
+                self.take_turn(index, most, stop);
+                None
+            }
+            None if self.next_deadline() == Time::NEVER && !self.driver.is_busy() => {
+                self.end = Some(self.deadlock());
+                None
+            }
+            None => Some(self.next_deadline().min(self.time_limit())),
+        };
+        match (self.over(), waits) {
+            (Some(end), _) => Turn::Ended(end),
+            (None, Some(until)) => Turn::Waits { until },
+            (None, None) => Turn::Ran,
+        }
+    }
+
+    /// What the program's clock shows.
+    pub fn time(&self) -> Time {
+        self.clock.now()
+    }
+
     /// Runs to the end.
     pub fn run(&mut self) -> End {
         if self.forward.is_some() {
@@ -41,10 +89,15 @@ impl Process {
             return Some(end);
         }
         match self.next_thread() {
-            Some(index) => self.take_turn(index),
+            Some(index) => self.take_turn(index, u64::MAX, &|| false),
             None if self.let_devices_work() => {}
             None => self.wait_for_something(),
         }
+        self.over()
+    }
+
+    /// Looks around after a turn: says how the process ended, if it has.
+    fn over(&mut self) -> Option<End> {
         self.look_for_point();
         self.tell();
         if let Some(end) = self.end.take() {
@@ -69,13 +122,13 @@ impl Process {
         (1..=count).map(|step| (self.turn + step) % count).find(|index| self.threads[*index].can_run())
     }
 
-    fn take_turn(&mut self, index: usize) {
+    fn take_turn(&mut self, index: usize, most: u64, stop: &dyn Fn() -> bool) {
         self.turn = index;
         let tid = self.threads[index].tid;
         let alone = self.threads.iter().filter(|thread| thread.can_run()).count() == 1;
-        let mut left = if alone { LONE_TURN } else { SHARED_TURN };
+        let mut left = if alone { LONE_TURN } else { SHARED_TURN }.min(most);
         left = left.min(self.limits.instructions.saturating_sub(self.clock.instructions()));
-        while left > 0 && self.end.is_none() && self.driver.broken().is_none() && !self.can_switch() {
+        while left > 0 && self.end.is_none() && self.driver.broken().is_none() && !self.can_switch() && !stop() {
             // What the thread does may bring something about that happens before its turn would end.
             left = left.min(self.clock.instructions_until(self.next_deadline().min(self.time_limit())));
             left = left.min(self.instructions_to_point());

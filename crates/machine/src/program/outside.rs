@@ -1,0 +1,112 @@
+//! A host outside of the machine, in the model: it executes a program an instruction a nanosecond.
+//!
+//! It runs a turn of the program at once, and then waits until the machine's time is where that turn ended. A turn is short while
+//! kernels or transfers are in flight, of whose end the program may hear, and ends with a call that gives the GPUs work. While all
+//! threads wait, the host waits for the next timer or for the GPUs.
+
+use super::{Finish, ModelGpus};
+use crate::session::WARM_UP;
+use engine::{Context, EventCount, Time};
+use os::{
+    Process, Tid,
+    opencl::Usage,
+    process::{End, Turn},
+};
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    sync::{Arc, Mutex},
+};
+
+/// Instructions of a turn while devices are at work.
+const SHORT_TURN: u64 = 1000;
+
+/// The host's process, which others in its partition may look at. Clones are the same.
+#[derive(Clone)]
+pub struct OutsideProcess(Rc<RefCell<State>>);
+
+struct State {
+    process: Process,
+    usage: Rc<RefCell<Usage>>,
+    finish: Arc<Mutex<Option<Finish>>>,
+}
+
+impl State {
+    fn note(&mut self, end: End, threads: Vec<(Tid, String)>) {
+        let (totals, usage) = (self.process.totals(), self.usage.borrow().clone());
+        let mut finish = self.finish.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        finish.get_or_insert(Finish { end, totals, usage, threads });
+    }
+}
+
+impl Drop for State {
+    /// A run that ends before the program does still has its totals.
+    fn drop(&mut self) {
+        let (time, threads) = (self.process.totals().time, self.process.whereabouts());
+        self.note(End::Interrupted { time }, threads);
+    }
+}
+
+impl OutsideProcess {
+    pub fn new(process: Process, usage: Rc<RefCell<Usage>>, finish: Arc<Mutex<Option<Finish>>>) -> Self {
+        Self(Rc::new(RefCell::new(State { process, usage, finish })))
+    }
+
+    /// Looks at the process.
+    pub fn with<T>(&self, look: impl FnOnce(&mut Process) -> T) -> T {
+        look(&mut self.0.borrow_mut().process)
+    }
+}
+
+/// Who executes it.
+pub struct Outside {
+    process: OutsideProcess,
+    gpus: ModelGpus,
+    /// Rung when a kernel or a transfer has ended.
+    bell: EventCount,
+}
+
+impl Outside {
+    pub fn new(process: OutsideProcess, gpus: ModelGpus, bell: EventCount) -> Self {
+        gpus.ring(vec![bell.clone()]);
+        gpus.begin(process.with(|process| process.time()));
+        Self { process, gpus, bell }
+    }
+
+    pub async fn run(self, cx: Context) {
+        let begun = self.process.with(|process| process.time());
+        if self.process.with(|process| process.is_warming_up()) {
+            cx.region(WARM_UP);
+        }
+        loop {
+            let seen = self.bell.count();
+            let (now, attention) = (begun + cx.time(), self.gpus.take_attention());
+            let most = if self.gpus.is_busy() { SHORT_TURN } else { u64::MAX };
+            let turn = self.process.with(|process| {
+                let stop = || self.gpus.has_orders();
+                process.turn_at(now, most, attention, &stop)
+            });
+            match turn {
+                Turn::Ran => {
+                    let until = self.process.with(|process| process.time());
+                    let cycles = self.cycles_until(until, begun, &cx);
+                    if cycles > 0 {
+                        cx.pause(cycles).await;
+                    }
+                    self.gpus.release_all();
+                }
+                Turn::Waits { until: Time::NEVER } => self.bell.wait(seen + 1).await,
+                Turn::Waits { until } => match self.cycles_until(until, begun, &cx) {
+                    0 => {}
+                    cycles => _ = self.bell.wait_for(seen + 1, cycles).await,
+                },
+                Turn::Ended(end) => return self.process.0.borrow_mut().note(end, Vec::new()),
+            }
+        }
+    }
+
+    /// How long it is until the program's clock shows this.
+    fn cycles_until(&self, until: Time, begun: Time, cx: &Context) -> u64 {
+        cx.cycle_at(Time(until.0.saturating_sub(begun.0))).0.saturating_sub(cx.now().0)
+    }
+}

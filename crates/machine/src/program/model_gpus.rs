@@ -15,7 +15,7 @@ use interconnect::Reporter;
 use mem::{Bytes, LineAddr, PAGE, PhysAddr, Seen, VirtAddr};
 use os::{
     forward::Forward,
-    guest::{Fault, GuestMemory},
+    guest::GuestMemory,
     opencl::{
         Forwarding,
         gpu::{Broken, Done, Ended, Gpus, Ready, Transfer},
@@ -84,8 +84,6 @@ struct Books {
     spec: FrontEndSpec,
     kernels: RefCell<VecDeque<Run>>,
     transfers: RefCell<VecDeque<dma::Order>>,
-    /// The pages of transfers that are under way, by their numbers.
-    pinned: RefCell<BTreeMap<u64, Vec<PhysAddr>>>,
     /// Orders of a call that is not over: what it wrote for them has not been performed. With each, the kernel's turn in
     /// which it was made, as soon as that is known.
     held: RefCell<Vec<(Option<u64>, Order)>>,
@@ -117,7 +115,6 @@ impl ModelGpus {
             spec,
             kernels: RefCell::default(),
             transfers: RefCell::default(),
-            pinned: RefCell::default(),
             held: RefCell::default(),
             ended: RefCell::default(),
             under_way: Cell::new(0),
@@ -224,22 +221,19 @@ impl Gpus for ModelGpus {
         Plan::for_waves(dispatch, self.0.spec.wavefronts)
     }
 
-    fn start(&mut self, launch: u64, ready: Ready, guest: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
+    fn start(&mut self, launch: u64, ready: Ready, _: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
         let code = ready.program.code_of(ready.dispatch.kernel()).map_err(|error| Broken(error.to_string()))?;
         let kernel = Kernel { dispatch: ready.dispatch, places: ready.places, code: Arc::clone(code) };
-        let scratch = (ready.places.scratch, Bytes(ready.places.scratch_size));
-        let mut pages = Vec::new();
-        for (base, size) in ready.reach.iter().copied().chain([scratch]) {
-            let first = base.0 / PAGE * PAGE;
-            pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| place(guest, page)));
-        }
+        // All GPUs have the host's table.
+        let pages = ready.pages.first().map_or(&[][..], |pages| pages);
         let is_touched = |page: VirtAddr| {
             let behind = ready.touched.partition_point(|(base, _)| *base <= page);
             behind.checked_sub(1).map(|at| ready.touched[at]).is_some_and(|(base, size)| page < base + size)
         };
-        let touched = pages.iter().filter(|(at, ..)| is_touched(*at)).map(|(_, place, ..)| *place).collect();
-        let reached = pages.iter().map(|(_, place, ..)| *place).collect();
-        let map = Arc::new(AddressMap::of_pages(pages.into_iter()));
+        let touched = pages.iter().filter(|page| is_touched(page.at)).map(|page| page.place).collect();
+        let reached = pages.iter().map(|page| page.place).collect();
+        let pages = pages.iter().map(|page| (page.at, page.place, Bytes(PAGE), page.writable));
+        let map = Arc::new(AddressMap::of_pages(pages));
         self.hold(Order::Kernel(Box::new(Run { launch, kernel, map, touched, reached, gpu: ready.gpu })));
         Ok(())
     }
@@ -248,19 +242,13 @@ impl Gpus for ModelGpus {
         self.0.transfer.borrow().is_some()
     }
 
-    fn transfer(&mut self, launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(), Fault> {
-        let (order, pages) = dma::Order::new(launch, transfer, guest)?;
-        self.0.pinned.borrow_mut().insert(launch, pages);
-        self.hold(Order::Transfer(order));
+    fn transfer(&mut self, number: u64, transfer: Transfer, _: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
+        self.hold(Order::Transfer(dma::Order { number, transfer }));
         Ok(())
     }
 
-    fn work(&mut self, guest: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
+    fn work(&mut self, _: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
         let ended = self.0.ended.take();
-        for ended in &ended {
-            let pages = self.0.pinned.borrow_mut().remove(&ended.launch);
-            pages.into_iter().flatten().for_each(|page| guest.unpin(page));
-        }
         self.0.under_way.set(self.0.under_way.get() - ended.len());
         Done { ended, ..Done::default() }
     }
@@ -272,17 +260,6 @@ impl Gpus for ModelGpus {
     fn is_busy(&self) -> bool {
         self.0.under_way.get() > 0
     }
-}
-
-/// A page of the process, which devices share from now on. What the program has unmapped by itself a kernel can't reach.
-fn place(guest: &mut dyn GuestMemory, page: u64) -> Option<(VirtAddr, PhysAddr, Bytes, bool)> {
-    let at = VirtAddr(page);
-    let (place, writable) = match guest.physical(at, true)? {
-        Ok(place) => (place, true),
-        Err(_) => (guest.physical(at, false)?.ok()?, false),
-    };
-    guest.share(place);
-    Some((at, place, Bytes(PAGE), writable))
 }
 
 /// Hands kernels to the GPUs, one at a time.

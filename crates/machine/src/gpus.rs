@@ -135,6 +135,11 @@ impl os::opencl::gpu::Gpus for Gpus {
         Done { ended, ..Done::default() }
     }
 
+    /// The GPUs have memory of their own, which is kept in step with the process's by its addresses.
+    fn needs_pages(&self) -> bool {
+        false
+    }
+
     fn is_fine_grained(&self) -> bool {
         false
     }

@@ -12,7 +12,7 @@ use crate::{
         CachePlan, EdgeId, Element, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan, Routes, TesterPlan, UnitPlan,
         View, What,
     },
-    program::FrontEnd,
+    program::{FrontEnd, ModelGpus, OutsideProcess},
     session::Host,
     stress::{Conductor, Port, Stress, Tester},
 };
@@ -56,8 +56,9 @@ pub struct Builder<'a> {
     pub front_end: Option<FrontEnd>,
     /// The pages that the CPU's caches are to give up now.
     pub flushed: Rc<super::program::Pages>,
-    /// The program, once it has been started.
+    /// The program, once it has been started: on cores, or on a host outside.
     pub running: Option<Running>,
+    pub outside: Option<(OutsideProcess, ModelGpus)>,
 }
 
 impl<'a> Builder<'a> {
@@ -85,6 +86,7 @@ impl<'a> Builder<'a> {
             front_end: None,
             flushed: Rc::default(),
             running: None,
+            outside: None,
         }
     }
 
@@ -109,6 +111,9 @@ impl<'a> Builder<'a> {
             What::Agent => self.agent(id, &scope),
             What::Dispatcher(spec, unit) => self.dispatcher(id, (*spec, *unit), &scope),
             What::Host => self.host(id, &scope),
+            What::Outside(gpus) => return self.outside(id, *gpus, &scope),
+            What::HostDma(spec) => self.host_dma(id, *spec, &scope),
+            What::DmaPort { channel, timed } => self.dma_port(id, *channel, *timed, &scope),
             What::Conductor(boundary) => self.conductor(id, *boundary, &scope),
             What::Program(program) => return self.program(id, program, &scope),
             What::Core(core) => self.core(id, core, &scope),

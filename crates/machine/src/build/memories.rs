@@ -65,11 +65,19 @@ impl Memories {
     }
 }
 
-/// Puts what a process holds in its memory into the channels, and tells the golden image.
-pub fn put(process: &mut os::Process, stores: &[Store], channels: &Interleave<usize>, loader: Option<Reporter>) {
+/// Puts what a process holds in its memory into the channels, and tells the golden image. `place` says where the machine has what
+/// lies at an address, if it has that.
+pub fn put(
+    process: &mut os::Process,
+    stores: &[Store],
+    channels: &Interleave<usize>,
+    loader: Option<Reporter>,
+    place: impl Fn(PhysAddr) -> Option<PhysAddr>,
+) {
     let shares: Vec<Share> = channels.shares().into_iter().map(|(_, share)| share).collect();
     let run = shares.iter().filter_map(Share::run).min().unwrap_or(4096);
     for (at, bytes) in process.space.frames().pieces(run) {
+        let Some(at) = place(at) else { continue };
         let channel = *channels.of(at.0);
         stores[channel].lock().write(shares[channel].inside(at), bytes);
         let Some(loader) = &loader else { continue };

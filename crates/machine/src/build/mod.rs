@@ -2,6 +2,7 @@
 
 mod elements;
 mod memories;
+mod outside;
 mod program;
 mod translation;
 mod view;

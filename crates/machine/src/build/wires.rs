@@ -4,6 +4,7 @@
 use crate::{
     build::translation::{TranslationEnds, translation_link},
     plan::{EdgeId, Element, Freight, Id, Plan, Wire as WirePlan},
+    program::{FromChannel, ToChannel},
     stress::{self, ConductorEnd, TesterEnd},
 };
 use engine::{Inlet, LinkReceiver, LinkSender, Model, Outlet, Partition, PortSpec, Scope};
@@ -21,6 +22,8 @@ pub enum End {
     Conductor(ConductorEnd),
     Tester(TesterEnd),
     Translations(TranslationEnds),
+    Dma(LinkSender<ToChannel>, LinkReceiver<FromChannel>),
+    DmaPort(LinkSender<FromChannel>, LinkReceiver<ToChannel>),
 }
 
 /// The ends of links, by edge and by whose end it is.
@@ -49,6 +52,11 @@ pub fn declare(plan: &Plan, model: &mut Model) -> Ends {
             Freight::Translations | Freight::Shootdowns => {
                 let (upper, lower) = translation_link(model, name, spec, edge.freight);
                 (End::Translations(upper), End::Translations(lower))
+            }
+            Freight::Bytes => {
+                let (ask, asked) = model.link(format!("{name}.down"), spec);
+                let (answer, answers) = model.link(format!("{name}.up"), spec);
+                (End::Dma(ask, answers), End::DmaPort(answer, asked))
             }
             freight => unreachable!("{freight:?} travel within a partition"),
         };

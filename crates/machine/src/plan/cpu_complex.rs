@@ -29,6 +29,7 @@ use dram::{Beside, MemorySpec, RoomSpec};
 use engine::Cycles;
 use interconnect::{NetworkSpec, Topology};
 use mem::Interleave;
+use os::opencl::gpu::Memories;
 use protocol::{
     Node, Roster, Sharers, Table, mesi,
     roles::{Parameters, Role, Seat, Sees},
@@ -289,8 +290,12 @@ impl Lowering<'_> {
     /// Cores, the program on them, and the front end of the GPUs that its driver uses.
     fn program(&mut self, cpu: &CpuComplex, ids: &mut CpuIds, caches: Vec<CoreCaches>, clocks: Clocks) {
         let place = (clocks.cpu, PART);
-        let gpus =
-            GpusSpec { wavefronts: self.machine.wavefronts(), coherent: cpu.join == Join::LastLevel && cpu.shared };
+        let gpus = GpusSpec {
+            wavefronts: self.machine.wavefronts(),
+            coherent: cpu.join == Join::LastLevel && cpu.shared,
+            memories: Memories::ONE,
+            apart: false,
+        };
         let plan = ProgramPlan { gpus, cores: cpu.cores, threads: cpu.threads, kernel: cpu.kernel, slice: cpu.slice };
         let program = self.plan.add(Path::to("cpu"), place, None, What::Program(plan));
         self.plan.report(program, "loader".to_owned(), None);

@@ -3,12 +3,16 @@
 use super::{Boundary, Domain, Freight, FrontEndPlan, Id, Path, Plan, Way, What, Wire, gpus::Gpu, numbers::Numbers};
 use crate::{
     cpu_complex::{CpuComplex, Join},
-    program::FrontEndSpec,
+    program::{FrontEndSpec, GpusSpec, HostDmaSpec},
     spec::{CacheSpec, Machine},
 };
 use cache::BankSpec;
-use engine::PortSpec;
-use mem::Interleave;
+use engine::{LinkSpec, PortSpec};
+use mem::{Bytes, Interleave};
+use os::opencl::{
+    Costs,
+    gpu::{DeviceMemory, Memories},
+};
 use protocol::{
     Node, Roster, Table,
     roles::{self, Atomics, BesideCpu, Seat, Sees},
@@ -17,6 +21,9 @@ use std::sync::Arc;
 
 /// How many steps of a protocol an element keeps, to tell them if something is wrong.
 pub(super) const HISTORY: usize = 32;
+
+/// More memory than a program may use.
+const AMPLE: Bytes = Bytes(1 << 46);
 
 /// Who accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +43,8 @@ pub(super) struct Lowering<'a> {
     pub numbers: Numbers,
     pub plan: Plan,
     pub gpu_clock: usize,
+    /// A host outside, as soon as it is there.
+    outside: Option<Id>,
 }
 
 /// The plan of a machine on which these access memory.
@@ -45,7 +54,7 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     let domains = Domain::all(machine);
     let plan = Plan { clocks, elements: Vec::new(), edges: Vec::new(), domains, channels, cores: None };
     let numbers = Numbers::new(machine);
-    let mut lowering = Lowering { machine, population, numbers, plan, gpu_clock: 0 };
+    let mut lowering = Lowering { machine, population, numbers, plan, gpu_clock: 0, outside: None };
     let gpus: Vec<Gpu> = (0..machine.gpus).map(|gpu| lowering.gpu(gpu)).collect();
     let levels = lowering.levels();
     let memory_clock = machine.memory.clock().map(|clock| lowering.clock(clock));
@@ -82,6 +91,11 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
         }
     }
     lowering.connect_levels(&levels);
+    if population == Population::Program
+        && let Some(host) = lowering.outside
+    {
+        lowering.host_dma(host);
+    }
     if let Some(complex) = &complex {
         lowering.connect_complex(complex, &leaders);
     }
@@ -109,14 +123,43 @@ impl Lowering<'_> {
                 let plan = FrontEndPlan { spec: self.front_end_spec(None), flushes: false };
                 let front_end = self.plan.add(Path::to("front_end"), place, None, What::FrontEnd(plan));
                 self.plan.report(front_end, "front_end".to_owned(), None);
-                let host = self.plan.add(Path::to("host"), place, None, What::Host);
+                let host = match self.population {
+                    Population::Program => What::Outside(self.outside_gpus()),
+                    _ => What::Host,
+                };
+                let host = self.plan.add(Path::to("host"), place, None, host);
                 self.plan.report(host, "host".to_owned(), None);
                 self.plan.connect("commands", host, front_end, Wire::Call, Freight::Commands);
+                self.outside = Some(host);
                 for dispatcher in &dispatchers {
                     self.plan.connect("commands", front_end, *dispatcher, Wire::Call, Freight::Commands);
                 }
                 dispatchers
             }
+        }
+    }
+
+    /// GPUs, as the driver of a process on a host outside sees them.
+    fn outside_gpus(&self) -> GpusSpec {
+        let device = DeviceMemory::Common { size: AMPLE };
+        let memories = Memories { device, reach_host: false, reach_peers: true, faults: false };
+        GpusSpec { wavefronts: self.machine.wavefronts(), coherent: false, memories, apart: true }
+    }
+
+    /// The DMA engine of a host outside, and its ways to the channels.
+    fn host_dma(&mut self, host: Id) {
+        let Costs { bandwidth, copy_engine, .. } = self.machine.host;
+        let spec = HostDmaSpec { bandwidth, copy_engine };
+        let place = (self.gpu_clock, 0);
+        let engine = self.plan.add(Path::to("host").and("dma"), place, None, What::HostDma(spec));
+        self.plan.connect("commands", host, engine, Wire::Call, Freight::Commands);
+        let wire = LinkSpec { bytes_per_cycle: None, ..self.machine.wires.l2_memory };
+        let timed = self.machine.protocol.protocol.sees == Sees::ByTime;
+        for channel in 0..self.machine.channels().count {
+            let (path, part) = (Path::to_one("memory", channel).and("dma"), self.bank_part(0, channel));
+            let port = self.plan.add(path, (self.gpu_clock, part), None, What::DmaPort { channel, timed });
+            self.plan.report(port, format!("host.dma of memory{channel}"), None);
+            self.plan.connect(format!("host_memory{channel}"), engine, port, Wire::Link(wire), Freight::Bytes);
         }
     }
 

@@ -19,7 +19,7 @@ pub use routes::Routes;
 
 use crate::{
     golden::Side,
-    program::{FrontEndSpec, GpusSpec},
+    program::{FrontEndSpec, GpusSpec, HostDmaSpec},
     stress::Port as TesterPort,
 };
 use cache::CacheSpec;
@@ -156,8 +156,16 @@ pub enum What {
     Agent,
     // Who gives work.
     Dispatcher(DispatcherSpec, ComputeUnitSpec),
-    /// Where commands of a host outside the machine arrive.
+    /// Where commands of a host arrive that is Rust, outside the model.
     Host,
+    /// A host outside the machine that executes a process, and its DMA engine.
+    Outside(GpusSpec),
+    HostDma(HostDmaSpec),
+    /// The engine's way to the bytes of a channel.
+    DmaPort {
+        channel: usize,
+        timed: bool,
+    },
     /// Leads the testers.
     Conductor(Boundary),
     /// The process on the cores, and its kernel.
@@ -372,6 +380,8 @@ pub enum Freight {
     Flushes,
     /// Kernels and copies.
     Commands,
+    /// Bytes of memory, in any number.
+    Bytes,
 }
 
 impl Plan {
@@ -426,9 +436,10 @@ impl Element {
             What::Network(_, Relay::Between) => Some("gpu.network"),
             What::Network(..) => Some("system.network"),
             What::Dispatcher(..) => Some("gpu.dispatcher"),
-            What::Host => Some("host"),
+            What::Host | What::Outside(_) | What::HostDma(_) => Some("host"),
             What::Program(_) => Some("cpu.kernel"),
-            What::Shooter
+            What::DmaPort { .. }
+            | What::Shooter
             | What::Junction
             | What::Agent
             | What::Tester(_)

@@ -5,80 +5,51 @@
 //! belongs as soon as it has come, and says that it is done when the last write has been performed. It asks as a core asks, through
 //! caches of its own on the network, so it finds what is newest wherever that is, and nothing has to be flushed for it. It does
 //! one transfer after the other; of one, as many requests are under way as it has buffers. A write brings its line like any store.
-//! Addresses are translated when the driver hands the transfer over.
+//! What it is handed are physical addresses: the driver has translated them.
 
 use super::ModelGpus;
 use engine::{Context, Counter, EventCount, Histogram, Inlet, Lane, Phases, Scope};
-use gpu::AddressMap;
 use interconnect::{HEADER, Pending, Sender, Wire};
-use mem::{Access, Asid, Block, Bytes, LINE, Mask, PAGE, PhysAddr, Reply, Request, RequestId, VirtAddr};
-use os::{
-    guest::{Fault, GuestMemory},
-    opencl::gpu::Transfer,
-};
-use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
+use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, VirtAddr};
+use os::opencl::gpu::{self, Transfer};
+use std::collections::VecDeque;
 
 const IDLE: usize = 0;
 const BUSY: usize = 1;
 
-/// A transfer that is to be done, and where its pages lie.
+/// A transfer that is to be done.
 pub(super) struct Order {
-    pub launch: u64,
-    transfer: Transfer,
-    map: AddressMap,
+    pub number: u64,
+    pub transfer: Transfer,
 }
 
 impl Order {
-    /// Finds the pages of a transfer, as the first access to each would, and pins them. Gives them, too.
-    pub fn new(launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(Self, Vec<PhysAddr>), Fault> {
-        let mut pages = BTreeMap::new();
-        let bytes = Bytes(transfer.rows.size[0]);
-        // Those that are written first: what is read only may lie elsewhere until then.
-        for (to, _) in transfer.rows.rows() {
-            find_pages(&mut pages, guest, (to, bytes), true)?;
-        }
-        if transfer.pattern.is_none() {
-            for (_, from) in transfer.rows.rows() {
-                find_pages(&mut pages, guest, (from, bytes), false)?;
-            }
-        }
-        find_pages(&mut pages, guest, transfer.descriptor, false)?;
-        let pinned: Vec<PhysAddr> = pages.values().copied().collect();
-        pinned.iter().for_each(|page| guest.pin(*page));
-        let pages = pages.into_iter().map(|(virt, phys)| (VirtAddr(virt), phys, Bytes(PAGE), true));
-        Ok((Self { launch, transfer, map: AddressMap::of_pages(pages) }, pinned))
-    }
-
     /// The descriptor, line by line.
     fn descriptor(&self) -> impl Iterator<Item = Piece> {
-        let (start, Bytes(size)) = self.transfer.descriptor;
-        let pieces = cut(size, move |done| LINE as u64 - (start.0 + done) % LINE as u64);
-        pieces.map(move |(done, count)| Piece { source: Source::Memory(self.place(start, done)), to: None, count })
+        self.transfer.descriptor.into_iter().flat_map(|(start, Bytes(size))| {
+            let pieces = cut(size, move |done| LINE as u64 - (start.0 + done) % LINE as u64);
+            pieces.map(move |(done, count)| Piece { source: Source::Memory(start + Bytes(done)), to: None, count })
+        })
     }
 
     /// What is to be moved, in pieces that cross the border of a line neither where they come from nor where they go to.
     fn pieces(&self) -> impl Iterator<Item = Piece> {
-        let Transfer { rows, pattern, .. } = &self.transfer;
-        rows.rows().flat_map(move |(to, from)| {
-            let left = |at: VirtAddr, done: u64| LINE as u64 - (at.0 + done) % LINE as u64;
-            let repeated = pattern.as_deref();
+        let repeated = self.transfer.pattern.as_deref();
+        self.transfer.pieces.iter().flat_map(move |&gpu::Piece { to, from, bytes }| {
+            let left = |at: PhysAddr, done: u64| LINE as u64 - (at.0 + done) % LINE as u64;
             let ends = move |done| match repeated {
                 Some(_) => left(to, done),
                 None => left(to, done).min(left(from, done)),
             };
-            cut(rows.size[0], ends).map(move |(done, count)| {
-                let target = self.place(to, done);
+            cut(bytes, ends).map(move |(done, count)| {
+                let (target, from) = (to + Bytes(done), from + Bytes(done));
                 let source = match repeated {
-                    Some(pattern) => Source::Pattern(repeat(pattern, done, inside(target), count)),
-                    None => Source::Memory(self.place(from, done)),
+                    Some(pattern) => Source::Pattern(repeat(pattern, from.0, inside(target), count)),
+                    None => Source::Memory(from),
                 };
                 Piece { source, to: Some(target), count }
             })
         })
-    }
-
-    fn place(&self, start: VirtAddr, done: u64) -> PhysAddr {
-        self.map.place(start + Bytes(done))
     }
 }
 
@@ -93,26 +64,9 @@ fn cut(size: u64, left: impl Fn(u64) -> u64) -> impl Iterator<Item = (u64, usize
     })
 }
 
-/// Notes where the pages of a range lie.
-fn find_pages(
-    pages: &mut BTreeMap<u64, PhysAddr>,
-    guest: &mut dyn GuestMemory,
-    (start, size): (VirtAddr, Bytes),
-    write: bool,
-) -> Result<(), Fault> {
-    let end = start.0.saturating_add(size.0);
-    for page in (start.0 / PAGE * PAGE..end).step_by(PAGE as usize) {
-        if let Entry::Vacant(entry) = pages.entry(page) {
-            let place = guest.physical(VirtAddr(page), write).and_then(Result::ok);
-            entry.insert(place.ok_or(Fault { address: VirtAddr(page.max(start.0)), write })?);
-        }
-    }
-    Ok(())
-}
-
-/// The bytes of a repeated pattern from `done` on, at their place in a line.
-fn repeat(pattern: &[u8], done: u64, inside: usize, count: usize) -> Block<LINE> {
-    let skip = (done % pattern.len().max(1) as u64) as usize;
+/// The bytes of a repeated pattern from `from` on, at their place in a line.
+fn repeat(pattern: &[u8], from: u64, inside: usize, count: usize) -> Block<LINE> {
+    let skip = (from % pattern.len().max(1) as u64) as usize;
     let bytes: Vec<u8> = pattern.iter().copied().cycle().skip(skip).take(count).collect();
     Block::at(inside, &bytes)
 }
@@ -197,9 +151,9 @@ impl Dma {
             self.carry(&cx, order.pieces()).await;
             self.cycles.enter(IDLE);
             self.copies.increment();
-            self.bytes.add(order.transfer.rows.bytes().0);
+            self.bytes.add(order.transfer.bytes().0);
             self.copy_cycles.record(cx.now().0 - begun.0);
-            self.inside.end(order.launch, start, cx.time());
+            self.inside.end(order.number, start, cx.time());
         }
     }
 

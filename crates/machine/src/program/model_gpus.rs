@@ -8,18 +8,19 @@ use super::{FrontEnd, Job, dma};
 use engine::{EventCount, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
 use gpu::{AddressMap, Kernel};
-use mem::{Bytes, PAGE, PhysAddr, VirtAddr};
+use mem::{Bytes, PAGE, PhysAddr, VirtAddr, ZONE, Zone};
 use os::{
     forward::Forward,
-    guest::{Fault, GuestMemory},
+    guest::GuestMemory,
     opencl::{
         Forwarding,
-        gpu::{Broken, Done, Ended, Gpus, Ready, Transfer},
+        gpu::{Broken, Done, Ended, Gpus, Memories, Page, Ready, Transfer},
     },
 };
+use rustc_hash::FxHashSet;
 use std::{
     cell::{Cell, RefCell},
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     rc::Rc,
     sync::Arc,
 };
@@ -31,6 +32,45 @@ pub struct GpusSpec {
     pub wavefronts: u64,
     /// Whether host and kernels see what the other writes while a kernel runs.
     pub coherent: bool,
+    pub memories: Memories,
+    /// Whether host and devices have memories that nothing in the model joins: addresses of the devices' begin at 0 then.
+    pub apart: bool,
+}
+
+impl GpusSpec {
+    /// A place in memory, as the machine knows it.
+    pub fn address(&self, place: PhysAddr) -> PhysAddr {
+        if self.apart { PhysAddr(place.0 % ZONE) } else { place }
+    }
+
+    /// A place in memory that devices reach, as the machine knows it.
+    pub fn of_devices(&self, place: PhysAddr) -> Option<PhysAddr> {
+        (self.memories.reach_host || Zone::of(place) != Zone::Host).then(|| self.address(place))
+    }
+}
+
+/// Pages that kernels so far could reach, of which caches may hold something.
+#[derive(Default)]
+struct Moved {
+    /// Looked up, never walked.
+    reached: FxHashSet<PhysAddr>,
+    /// Whether one of them was written since the last kernel was started.
+    changed: bool,
+}
+
+impl Moved {
+    fn reach(&mut self, page: PhysAddr) {
+        self.reached.insert(page);
+    }
+
+    /// Bytes of a page have been written by others than GPUs.
+    fn write(&mut self, at: PhysAddr) {
+        self.changed |= self.reached.contains(&PhysAddr(at.0 / PAGE * PAGE));
+    }
+
+    fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
 }
 
 /// What is to be done for the driver.
@@ -42,11 +82,10 @@ enum Order {
 struct Books {
     spec: GpusSpec,
     transfers: RefCell<VecDeque<dma::Order>>,
-    /// The pages of transfers that are under way, by their numbers.
-    pinned: RefCell<BTreeMap<u64, Vec<PhysAddr>>>,
     /// Orders of a call that is not over: what it wrote for them has not been performed. With each, the kernel's turn in
     /// which it was made, as soon as that is known.
     held: RefCell<Vec<(Option<u64>, Order)>>,
+    moved: RefCell<Moved>,
     ended: RefCell<Vec<Ended>>,
     /// Kernels and transfers of which the driver has not heard that they ended.
     under_way: Cell<usize>,
@@ -74,8 +113,8 @@ impl ModelGpus {
         Self(Rc::new(Books {
             spec,
             transfers: RefCell::default(),
-            pinned: RefCell::default(),
             held: RefCell::default(),
+            moved: RefCell::default(),
             ended: RefCell::default(),
             under_way: Cell::new(0),
             attention: Cell::new(false),
@@ -116,18 +155,37 @@ impl ModelGpus {
         let ready = held.extract_if(.., |(made, _)| made.is_some_and(|made| made < turn));
         let ready: Vec<Order> = ready.map(|(_, order)| order).collect();
         held.iter_mut().for_each(|(made, _)| *made = made.or(Some(turn)));
-        for order in ready {
-            match order {
-                Order::Kernel(job) => {
-                    let front_end = self.0.front_end.borrow();
-                    front_end.as_ref().expect("GPUs in time have a front end").submit(*job);
-                }
-                Order::Transfer(order) => {
-                    self.0.transfers.borrow_mut().push_back(order);
-                    self.0.transfer.borrow().iter().for_each(EventCount::advance);
-                }
+        drop(held);
+        ready.into_iter().for_each(|order| self.begin_order(order));
+    }
+
+    /// All that was ordered may start.
+    pub(super) fn release_all(&self) {
+        let held = self.0.held.take();
+        held.into_iter().for_each(|(_, order)| self.begin_order(order));
+    }
+
+    /// Whether something has been ordered that has not been released.
+    pub(super) fn has_orders(&self) -> bool {
+        !self.0.held.borrow().is_empty()
+    }
+
+    fn begin_order(&self, order: Order) {
+        match order {
+            Order::Kernel(job) => {
+                let front_end = self.0.front_end.borrow();
+                front_end.as_ref().expect("GPUs in time have a front end").submit(*job);
+            }
+            Order::Transfer(order) => {
+                self.0.transfers.borrow_mut().push_back(order);
+                self.0.transfer.borrow().iter().for_each(EventCount::advance);
             }
         }
+    }
+
+    /// A place in memory, as the machine knows it.
+    pub(super) fn address(&self, place: PhysAddr) -> PhysAddr {
+        self.0.spec.address(place)
     }
 
     /// There is an engine for transfers, which listens to this bell.
@@ -168,27 +226,40 @@ impl Gpus for ModelGpus {
         Plan::for_waves(dispatch, self.0.spec.wavefronts)
     }
 
-    fn start(&mut self, launch: u64, ready: Ready, guest: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
+    fn memories(&self) -> Memories {
+        self.0.spec.memories
+    }
+
+    fn start(&mut self, launch: u64, ready: Ready, _: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
         let code = ready.program.code_of(ready.dispatch.kernel()).map_err(|error| Broken(error.to_string()))?;
         let kernel = Kernel { dispatch: ready.dispatch, places: ready.places, code: Arc::clone(code) };
-        let scratch = (ready.places.scratch, Bytes(ready.places.scratch_size));
-        let mut pages = Vec::new();
-        for (base, size) in ready.reach.iter().copied().chain([scratch]) {
-            let first = base.0 / PAGE * PAGE;
-            pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| place(guest, page)));
-        }
         let is_touched = |page: VirtAddr| {
             let behind = ready.touched.partition_point(|(base, _)| *base <= page);
             behind.checked_sub(1).map(|at| ready.touched[at]).is_some_and(|(base, size)| page < base + size)
         };
-        let touched = pages.iter().filter(|(at, ..)| is_touched(*at)).map(|(_, place, ..)| *place).collect();
-        let reached = pages.iter().map(|(_, place, ..)| *place).collect();
-        let maps = vec![Arc::new(AddressMap::of_pages(pages.into_iter()))];
+        let mut tables: Vec<&Arc<Vec<Page>>> = Vec::new();
+        let (mut maps, mut touched, mut reached) = (Vec::<Arc<AddressMap>>::new(), Vec::new(), Vec::new());
+        for pages in &ready.pages {
+            if let Some(known) = tables.iter().position(|known| Arc::ptr_eq(known, pages)) {
+                maps.push(Arc::clone(&maps[known]));
+                tables.push(pages);
+                continue;
+            }
+            tables.push(pages);
+            let place = |page: &Page| self.0.spec.address(page.place);
+            touched.extend(pages.iter().filter(|page| is_touched(page.at)).map(place));
+            reached.extend(pages.iter().map(place));
+            let pages = pages.iter().map(|page| (page.at, place(page), Bytes(PAGE), page.writable));
+            maps.push(Arc::new(AddressMap::of_pages(pages)));
+        }
+        let mut moved = self.0.moved.borrow_mut();
+        let others_wrote = moved.take_changed();
+        reached.iter().for_each(|page| moved.reach(*page));
+        drop(moved);
         let own = self.clone();
         let over = Box::new(move |start, end| own.end(launch, start, end));
         let (gpu, warm_up) = (ready.gpu, ready.warm_up);
-        let job = Job { kernel, maps, gpu, others_wrote: false, touched, reached, warm_up, over };
-        self.hold(Order::Kernel(Box::new(job)));
+        self.hold(Order::Kernel(Box::new(Job { kernel, maps, gpu, others_wrote, touched, reached, warm_up, over })));
         Ok(())
     }
 
@@ -196,19 +267,16 @@ impl Gpus for ModelGpus {
         self.0.transfer.borrow().is_some()
     }
 
-    fn transfer(&mut self, launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(), Fault> {
-        let (order, pages) = dma::Order::new(launch, transfer, guest)?;
-        self.0.pinned.borrow_mut().insert(launch, pages);
-        self.hold(Order::Transfer(order));
+    fn transfer(&mut self, number: u64, transfer: Transfer, _: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
+        let mut moved = self.0.moved.borrow_mut();
+        transfer.pieces.iter().for_each(|piece| moved.write(self.0.spec.address(piece.to)));
+        drop(moved);
+        self.hold(Order::Transfer(dma::Order { number, transfer }));
         Ok(())
     }
 
-    fn work(&mut self, guest: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
+    fn work(&mut self, _: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
         let ended = self.0.ended.take();
-        for ended in &ended {
-            let pages = self.0.pinned.borrow_mut().remove(&ended.launch);
-            pages.into_iter().flatten().for_each(|page| guest.unpin(page));
-        }
         self.0.under_way.set(self.0.under_way.get() - ended.len());
         Done { ended, ..Done::default() }
     }
@@ -220,15 +288,4 @@ impl Gpus for ModelGpus {
     fn is_busy(&self) -> bool {
         self.0.under_way.get() > 0
     }
-}
-
-/// A page of the process, which devices share from now on. What the program has unmapped by itself a kernel can't reach.
-fn place(guest: &mut dyn GuestMemory, page: u64) -> Option<(VirtAddr, PhysAddr, Bytes, bool)> {
-    let at = VirtAddr(page);
-    let (place, writable) = match guest.physical(at, true)? {
-        Ok(place) => (place, true),
-        Err(_) => (guest.physical(at, false)?.ok()?, false),
-    };
-    guest.share(place);
-    Some((at, place, Bytes(PAGE), writable))
 }

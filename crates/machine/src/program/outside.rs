@@ -7,9 +7,10 @@
 use super::{Finish, ModelGpus};
 use crate::session::WARM_UP;
 use engine::{Context, EventCount, Time};
+use mem::PhysAddr;
 use os::{
     Process, Tid,
-    opencl::Usage,
+    opencl::{Usage, gpu::Gpus},
     process::{End, Turn},
 };
 use std::{
@@ -52,6 +53,16 @@ impl OutsideProcess {
         Self(Rc::new(RefCell::new(State { process, usage, finish })))
     }
 
+    /// Copies bytes out of the host's memory.
+    pub fn read(&self, at: PhysAddr, bytes: &mut [u8]) {
+        self.with(|process| process.space.frames().read(at, bytes));
+    }
+
+    /// Copies bytes into it.
+    pub fn write(&self, at: PhysAddr, bytes: &[u8]) {
+        self.with(|process| process.space.frames_mut().write(at, bytes));
+    }
+
     /// Looks at the process.
     pub fn with<T>(&self, look: impl FnOnce(&mut Process) -> T) -> T {
         look(&mut self.0.borrow_mut().process)
@@ -69,12 +80,12 @@ pub struct Outside {
 impl Outside {
     pub fn new(process: OutsideProcess, gpus: ModelGpus, bell: EventCount) -> Self {
         gpus.ring(vec![bell.clone()]);
-        gpus.begin(process.with(|process| process.time()));
+        gpus.begin(process.with(|process| process.now()));
         Self { process, gpus, bell }
     }
 
     pub async fn run(self, cx: Context) {
-        let begun = self.process.with(|process| process.time());
+        let begun = self.process.with(|process| process.now());
         if self.process.with(|process| process.is_warming_up()) {
             cx.region(WARM_UP);
         }
@@ -88,7 +99,7 @@ impl Outside {
             });
             match turn {
                 Turn::Ran => {
-                    let until = self.process.with(|process| process.time());
+                    let until = self.process.with(|process| process.now());
                     let cycles = self.cycles_until(until, begun, &cx);
                     if cycles > 0 {
                         cx.pause(cycles).await;

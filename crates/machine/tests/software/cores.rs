@@ -16,7 +16,7 @@ use os::{
     End, Options, Process,
     files::Stdio,
     forward::{FastForward, Forward},
-    opencl::{Driver, PolicyKind, Settings},
+    opencl::{Driver, PolicyKind, Settings, gpu::Memories},
     process::{SystemSpec, Totals},
 };
 use rand_pcg::{Pcg64Mcg, rand_core::RngCore};
@@ -150,7 +150,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
     Ran { end, out: out.text(), totals, kernels: usage.kernels }
 }
 
-const GPUS: GpusSpec = GpusSpec { wavefronts: 64, coherent: true };
+const GPUS: GpusSpec = GpusSpec { wavefronts: 64, coherent: true, memories: Memories::ONE, apart: false };
 
 const FRONT_END: FrontEndSpec = FrontEndSpec {
     boundary: Boundary { stale_copies: false, others_wrote: Forget::Nothing, flushes: 0 },

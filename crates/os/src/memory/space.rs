@@ -74,7 +74,7 @@ impl AddressSpace {
         &self.physical.frames
     }
 
-    pub(crate) fn frames_mut(&mut self) -> &mut Frames {
+    pub fn frames_mut(&mut self) -> &mut Frames {
         &mut self.physical.frames
     }
 

@@ -16,6 +16,7 @@ use mem::{Bytes, VirtAddr};
 use super::{
     abi::{Action, Rect},
     cl,
+    dma::NotMoved,
     driver::{DESCRIPTOR, Driver},
     error::{Cl, ensure},
     event::{Callback, Event},
@@ -207,10 +208,11 @@ impl Driver {
                 self.touched.extend(rect.ranges());
             }
             if let Some((rows, pattern)) = step.as_ref().filter(|_| self.gpus.transfers()).and_then(Step::moves) {
-                match self.start_transfer(handle, rows, pattern, guest) {
-                    Ok(()) => return,
-                    Err(text) => return self.fail(handle, &text, now),
-                }
+                return match self.start_transfer(handle, rows, pattern, guest, now) {
+                    Ok(()) => {}
+                    Err(NotMoved::Refused(text)) => self.fail(handle, &text, now),
+                    Err(NotMoved::Broken(broken)) => _ = self.broken.get_or_insert(broken),
+                };
             }
             let done = match step {
                 None => return self.complete(handle, cl::COMPLETE as i32, now),

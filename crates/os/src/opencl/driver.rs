@@ -15,12 +15,13 @@ use mem::{Bytes, VirtAddr};
 
 use super::{
     Settings, Usage,
-    abi::{self, Action, Record, Rect},
+    abi::{self, Action, Record},
     call::{Call, Outcome},
     cl,
     command::Work,
     context::Context,
     device::Device,
+    dma::InTransfer,
     error::Code,
     event::Event,
     function::{Function, Returns, SERVE},
@@ -77,7 +78,7 @@ pub struct Driver {
     pub(super) slots: Slots,
     /// Descriptions of transfers and patterns of fills; and the transfers that are under way, by their events.
     pub(super) descriptors: Slots,
-    pub(super) transfers: BTreeMap<u64, (VirtAddr, Rect)>,
+    pub(super) transfers: BTreeMap<u64, InTransfer>,
     pub(super) gpus: Box<dyn Gpus>,
     /// Kernels that run, by their events.
     pub(super) running: BTreeMap<u64, Running>,

@@ -3,14 +3,15 @@
 
 use engine::Time;
 use gcn3::{dispatch::Dispatch, functional::Plan};
+use mem::{Bytes, VirtAddr};
 
 use super::{
     functional::Functional,
-    gpu::{Broken, Done, Gpus, Ready, Transfer},
+    gpu::{Broken, Done, Gpus, Memories, Page, Ready, Transfer},
 };
 use crate::{
     forward::{Forward, Stage},
-    guest::{Fault, GuestMemory},
+    guest::GuestMemory,
 };
 
 /// A kernel that waits for the switch.
@@ -35,6 +36,9 @@ impl Forwarding {
     fn start_in_time(&mut self, held: Held, guest: &mut dyn GuestMemory, now: Time) -> Result<(), Broken> {
         let Held { number, launch, mut kernel } = held;
         self.forward.launch_in_time(number);
+        if kernel.pages.is_empty() && self.timed.needs_pages() {
+            kernel.use_host_pages(guest);
+        }
         kernel.warm_up = self.forward.stage() == Stage::WarmUp;
         self.timed.start(launch, kernel, guest, now)
     }
@@ -76,8 +80,31 @@ impl Gpus for Forwarding {
         self.forward.is_in_time() && self.timed.transfers()
     }
 
-    fn transfer(&mut self, launch: u64, transfer: Transfer, guest: &mut dyn GuestMemory) -> Result<(), Fault> {
-        self.timed.transfer(launch, transfer, guest)
+    fn transfer(
+        &mut self,
+        number: u64,
+        transfer: Transfer,
+        guest: &mut dyn GuestMemory,
+        now: Time,
+    ) -> Result<(), Broken> {
+        self.timed.transfer(number, transfer, guest, now)
+    }
+
+    fn memories(&self) -> Memories {
+        self.timed.memories()
+    }
+
+    /// As long as kernels run without time they need none, and pages that they do not touch stay untouched.
+    fn needs_pages(&self) -> bool {
+        self.forward.is_in_time() && self.timed.needs_pages()
+    }
+
+    fn resolve(&mut self, gpu: usize, page: VirtAddr, answer: Result<Page, String>) {
+        self.timed.resolve(gpu, page, answer);
+    }
+
+    fn shoot(&mut self, number: u64, gpus: &[usize], ranges: &[(VirtAddr, Bytes)]) {
+        self.timed.shoot(number, gpus, ranges);
     }
 
     fn is_fine_grained(&self) -> bool {

@@ -52,6 +52,10 @@ impl Gpus for Functional {
         Ok(())
     }
 
+    fn needs_pages(&self) -> bool {
+        false
+    }
+
     fn is_fine_grained(&self) -> bool {
         true
     }

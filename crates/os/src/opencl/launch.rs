@@ -134,10 +134,10 @@ pub enum NotStarted {
     Broken(Broken),
 }
 
-/// Puts what a kernel needs into memory.
+/// Puts what a kernel needs into memory; beside the GPUs, how many of them run it.
 fn place(
     launch: Launch,
-    gpus: &dyn Gpus,
+    gpus: (&dyn Gpus, usize),
     arena: &mut Arena,
     guest: &mut dyn GuestMemory,
     running: &mut Running,
@@ -152,7 +152,7 @@ fn place(
         running.printf = printf;
     }
     running.formats = formats;
-    let plan = gpus.plan(&dispatch);
+    let plan = gpus.0.plan(&dispatch);
     let [kernarg, packet, queue, scratch] = plan.part_sizes(&dispatch);
     let [kernarg, packet, queue] = running.parts.place(guest, arena, [kernarg, packet, queue])?;
     let scratch = match Bytes(scratch.0.next_multiple_of(PAGE)) {
@@ -169,7 +169,18 @@ fn place(
     for (address, bytes) in contents {
         guest.write(address, &bytes).map_err(|fault| fault.to_string())?;
     }
-    Ok(Ready { program, dispatch, plan, places, gpu, reach: Vec::new(), touched: Vec::new(), warm_up: false })
+    Ok(Ready {
+        program,
+        dispatch,
+        plan,
+        places,
+        gpu,
+        gpus: gpus.1,
+        pages: Vec::new(),
+        reach: Vec::new(),
+        touched: Vec::new(),
+        warm_up: false,
+    })
 }
 
 impl Driver {
@@ -184,7 +195,8 @@ impl Driver {
         self.note_launch(&launch);
         let mut running =
             Running { formats: Arc::default(), printf: VirtAddr(0), parts: Parts::default(), scratch: None };
-        let mut ready = match place(launch, &*self.gpus, &mut self.arena, guest, &mut running) {
+        let count = launch.gpu.map_or(self.settings.gpus.max(1) as usize, |_| 1);
+        let mut ready = match place(launch, (&*self.gpus, count), &mut self.arena, guest, &mut running) {
             Ok(ready) => ready,
             Err(text) => {
                 running.release(&mut self.arena, guest);
@@ -197,6 +209,9 @@ impl Driver {
         let parts = running.parts.0.iter().copied().chain(cleared);
         ready.touched = whole_pages(touched.chain(self.slots.all()).chain(parts));
         self.running.insert(event, running);
+        if self.gpus.needs_pages() {
+            ready.use_host_pages(guest);
+        }
         self.gpus.start(event, ready, guest, now).map_err(NotStarted::Broken)
     }
 
@@ -241,7 +256,7 @@ impl Driver {
         ended.extend(done.ended);
         for ended in ended {
             match self.transfers.remove(&ended.launch) {
-                Some(transfer) => self.end_transfer(ended, transfer),
+                Some(transfer) => self.end_transfer(ended, transfer, guest),
                 None => self.end_kernel(ended, guest),
             }
         }

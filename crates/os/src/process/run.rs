@@ -4,7 +4,7 @@
 //! waits, ends, or when a timer is due.
 
 use super::{End, Process, State, What};
-use crate::calls::Flow;
+use crate::{calls::Flow, forward::Stage};
 use engine::Time;
 use x86::{Exit, Reg};
 
@@ -23,7 +23,9 @@ pub enum Turn {
     /// Threads ran, until the time that the program's clock shows now.
     Ran,
     /// All threads wait: until this time, by the program's clock, or for a device.
-    Waits { until: Time },
+    Waits {
+        until: Time,
+    },
     Ended(End),
 }
 
@@ -62,8 +64,13 @@ impl Process {
     }
 
     /// What the program's clock shows.
-    pub fn time(&self) -> Time {
+    pub fn now(&self) -> Time {
         self.clock.now()
+    }
+
+    /// Whether what runs now only warms caches ([`crate::forward`]).
+    pub fn is_warming_up(&self) -> bool {
+        self.forward.as_ref().is_some_and(|forward| forward.stage() == Stage::WarmUp)
     }
 
     /// Runs to the end.

@@ -1,0 +1,65 @@
+//! A host outside of the machine that executes a program, and its DMA engine.
+
+use super::{
+    Agents,
+    elements::{Builder, Refused},
+    memories::put,
+    wires::End,
+};
+use crate::{
+    plan::{EdgeId, Freight, Id},
+    program::{DmaPort, GpusSpec, HostDma, HostDmaSpec, ModelGpus, Outside, OutsideProcess},
+    run::PROGRAM,
+};
+use engine::Scope;
+use interconnect::Wire;
+use os::forward::Forward;
+use std::sync::Arc;
+
+impl Builder<'_> {
+    /// Starts the process: what its devices have in memory goes into the channels.
+    pub(super) fn outside(&mut self, id: Id, gpus: GpusSpec, scope: &Scope) -> Result<(), Refused> {
+        let (Some(Agents::Program(start)), Some(front_end)) = (self.agents.take(), self.front_end.take()) else {
+            unreachable!("a machine that has a program is built for one")
+        };
+        let loader = self.reporter(id, 0, scope);
+        let forward = start.forward.map(Forward::new);
+        let inside = ModelGpus::forwarded(gpus, forward.clone());
+        inside.launch_by(front_end);
+        let finish = Arc::clone(&start.finish);
+        let Some((mut process, usage)) = start.process(&inside) else { return Err(Refused) };
+        if let Some(forward) = &forward {
+            process.fast_forward(forward);
+        }
+        put(&mut process, self.stores, &self.plan.channels, loader, |at| gpus.of_devices(at));
+        let process = OutsideProcess::new(process, usage, finish);
+        let host = Outside::new(process.clone(), inside.clone(), scope.eventcount("bell"));
+        scope.spawn(PROGRAM, |cx| host.run(cx));
+        self.outside = Some((process, inside));
+        Ok(())
+    }
+
+    pub(super) fn host_dma(&mut self, id: Id, spec: HostDmaSpec, scope: &Scope) {
+        let (process, gpus) = self.outside.clone().expect("a host is built before its DMA engine");
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Bytes).collect();
+        let wires = edges.into_iter().map(|edge| match self.wires.ends.remove(&(edge, id)) {
+            Some(End::Dma(ask, answers)) => Wire { from: scope.receiver(answers), to: scope.sender(ask) },
+            _ => unreachable!("both ends of every edge are in place"),
+        });
+        let engine = HostDma::new(&gpus, process, spec, self.plan.channels.clone(), wires.collect(), scope);
+        scope.serve("control", |cx| engine.run(cx));
+    }
+
+    pub(super) fn dma_port(&mut self, id: Id, channel: usize, timed: bool, scope: &Scope) {
+        let edge = self.edge(id, Freight::Bytes);
+        let Some(End::DmaPort(answer, asked)) = self.wires.ends.remove(&(edge, id)) else {
+            unreachable!("both ends of every edge are in place")
+        };
+        let wire = Wire { from: scope.receiver(asked), to: scope.sender(answer) };
+        let shares = self.plan.channels.shares();
+        let (_, share) = shares[channel].clone();
+        let (store, reporter) = (self.stores[channel].clone(), self.reporter(id, 0, scope));
+        let port = DmaPort { wire, store, share, reporter, timed };
+        scope.serve("control", |cx| port.run(cx));
+    }
+}

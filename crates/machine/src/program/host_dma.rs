@@ -1,0 +1,246 @@
+//! The DMA engine of a host outside: it moves bytes between the host's memory and the devices'.
+//!
+//! Here the machine has no model of the wire to the host: a transfer takes what `[host]` says, and its bytes go to and from the
+//! channels of memory in messages, past the caches, which kernels have flushed and which forget what has been written ([`super::FrontEnd`]).
+//! It does one transfer after the other.
+
+use super::{ModelGpus, OutsideProcess, dma};
+use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Scope, Time};
+use interconnect::{HEADER, Reporter, Wire};
+use mem::{Block, Bytes, Interleave, LINE, LineAddr, PhysAddr, Seen, Share, Zone};
+use os::opencl::gpu::{Piece, Transfer};
+
+/// What transfers take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostDmaSpec {
+    /// Bytes a second between the host and devices, and within device memory; none: any number.
+    pub bandwidth: Option<Bytes>,
+    pub copy_engine: Option<Bytes>,
+}
+
+/// What a channel of memory is asked: bytes in one piece of it.
+pub enum ToChannel {
+    Write(PhysAddr, Box<[u8]>),
+    Read(PhysAddr, usize),
+}
+
+/// The bytes that were read; nothing for what was written.
+pub struct FromChannel(Box<[u8]>);
+
+/// A channel of memory, as the engine reaches it: its bytes, past all that is modelled of it.
+pub struct DmaPort {
+    pub wire: Wire<ToChannel, FromChannel>,
+    pub store: dram::Store,
+    pub share: Share,
+    pub reporter: Option<Reporter>,
+    /// Whether logical time orders accesses, to which those of a host do not belong.
+    pub timed: bool,
+}
+
+impl DmaPort {
+    pub async fn run(self, _: Context) {
+        loop {
+            let answer: Box<[u8]> = match self.wire.from.recv(Lane::Request).await {
+                ToChannel::Write(at, bytes) => {
+                    self.store.lock().write(self.share.inside(at), &bytes);
+                    self.tell(at, &bytes, |block| [Seen::Wrote(block), Seen::Landed(block)]);
+                    Box::default()
+                }
+                ToChannel::Read(at, count) => {
+                    let mut bytes = vec![0; count];
+                    self.store.lock().read(self.share.inside(at), &mut bytes);
+                    match self.timed {
+                        true => self.tell(at, &bytes, |block| [Seen::Fetched(block)]),
+                        false => self.tell(at, &bytes, |block| [Seen::Read(block)]),
+                    }
+                    bytes.into()
+                }
+            };
+            let size = HEADER + answer.len() as u64;
+            self.wire.to.send(Lane::Reply, FromChannel(answer), size).await;
+        }
+    }
+
+    fn tell<const N: usize>(&self, at: PhysAddr, bytes: &[u8], seen: impl Fn(Block<LINE>) -> [Seen; N]) {
+        let Some(reporter) = &self.reporter else { return };
+        let mut done = 0;
+        while done < bytes.len() {
+            let place = at.0 + done as u64;
+            let inside = (place % LINE as u64) as usize;
+            let count = (LINE - inside).min(bytes.len() - done);
+            let block = Block::at(inside, &bytes[done..done + count]);
+            seen(block).into_iter().for_each(|seen| reporter.tell(LineAddr(place - inside as u64), seen));
+            done += count;
+        }
+    }
+}
+
+/// Bytes on their way: where they go to, as the driver names it, and the channel that has been asked for them, or the bytes.
+struct Chunk {
+    to: PhysAddr,
+    source: Source,
+}
+
+enum Source {
+    Channel(usize),
+    Bytes(Vec<u8>),
+}
+
+/// Pieces that are moved together.
+const BATCH: usize = 256;
+
+/// The engine.
+pub struct HostDma {
+    gpus: ModelGpus,
+    process: OutsideProcess,
+    spec: HostDmaSpec,
+    channels: Interleave<usize>,
+    /// Bytes that lie in one channel in one piece.
+    run: u64,
+    replies: Vec<Inlet<FromChannel>>,
+    requests: Vec<Outlet<ToChannel>>,
+    bell: EventCount,
+    copies: Counter,
+    bytes: Counter,
+}
+
+impl HostDma {
+    pub fn new(
+        gpus: &ModelGpus,
+        process: OutsideProcess,
+        spec: HostDmaSpec,
+        channels: Interleave<usize>,
+        wires: Vec<Wire<FromChannel, ToChannel>>,
+        scope: &Scope,
+    ) -> Self {
+        let bell = scope.eventcount("work");
+        gpus.transfers_to(bell.clone());
+        let run = channels.shares().iter().filter_map(|(_, share)| share.run()).min().unwrap_or(mem::PAGE);
+        let (replies, requests) = wires.into_iter().map(|wire| (wire.from, wire.to)).unzip();
+        Self {
+            gpus: gpus.clone(),
+            process,
+            spec,
+            channels,
+            run,
+            replies,
+            requests,
+            bell,
+            copies: scope.counter("copies"),
+            bytes: scope.counter("bytes"),
+        }
+    }
+
+    pub async fn run(self, cx: Context) {
+        loop {
+            let Some(dma::Order { number, transfer }) = self.gpus.next_transfer() else {
+                self.bell.next().await;
+                continue;
+            };
+            let start = cx.time();
+            let until = start + self.length(&transfer);
+            let pieces = self.cut(&transfer);
+            for batch in pieces.chunks(BATCH) {
+                self.carry(batch, transfer.pattern.as_deref()).await;
+                cx.progress();
+            }
+            let cycles = cx.cycle_at(until).0.saturating_sub(cx.now().0);
+            if cycles > 0 {
+                cx.pause(cycles).await;
+            }
+            self.copies.increment();
+            self.bytes.add(transfer.bytes().0);
+            self.gpus.end(number, start, cx.time());
+        }
+    }
+
+    /// How long a transfer takes.
+    fn length(&self, transfer: &Transfer) -> Time {
+        let is_device = |place| Zone::of(place) != Zone::Host;
+        let (mut within, mut across) = (0, 0);
+        for piece in &transfer.pieces {
+            match (is_device(piece.to), transfer.pattern.is_some() || is_device(piece.from)) {
+                (true, true) => within += piece.bytes,
+                (false, false) => {}
+                _ => across += piece.bytes,
+            }
+        }
+        let time = |bytes: u64, rate: Option<Bytes>| match rate {
+            Some(Bytes(rate)) => Time((u128::from(bytes) * u128::from(SECOND.0)).div_ceil(rate.into()) as u64),
+            None => Time::ZERO,
+        };
+        time(within, self.spec.copy_engine) + time(across, self.spec.bandwidth)
+    }
+
+    /// Pieces that lie in one channel each, at either end.
+    fn cut(&self, transfer: &Transfer) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for piece in &transfer.pieces {
+            let mut done = 0;
+            while done < piece.bytes {
+                let (to, from) = (PhysAddr(piece.to.0 + done), PhysAddr(piece.from.0 + done));
+                let left = |at: PhysAddr| self.run - at.0 % self.run;
+                let bytes = left(to).min(left(from)).min(piece.bytes - done);
+                pieces.push(Piece { to, from, bytes });
+                done += bytes;
+            }
+        }
+        pieces
+    }
+
+    /// Moves pieces: all are read before the first is written.
+    async fn carry(&self, pieces: &[Piece], pattern: Option<&[u8]>) {
+        let mut chunks = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let source = match (pattern, Zone::of(piece.from)) {
+                (Some(pattern), _) => {
+                    let skip = (piece.from.0 % pattern.len().max(1) as u64) as usize;
+                    Source::Bytes(pattern.iter().copied().cycle().skip(skip).take(piece.bytes as usize).collect())
+                }
+                (None, Zone::Host) => {
+                    let mut bytes = vec![0; piece.bytes as usize];
+                    self.process.read(piece.from, &mut bytes);
+                    Source::Bytes(bytes)
+                }
+                (None, Zone::Gpu(_)) => {
+                    let (channel, at) = self.channel(piece.from);
+                    let ask = ToChannel::Read(at, piece.bytes as usize);
+                    self.requests[channel].send(Lane::Request, ask, HEADER).await;
+                    Source::Channel(channel)
+                }
+            };
+            chunks.push(Chunk { to: piece.to, source });
+        }
+        let mut written = Vec::new();
+        for Chunk { to, source } in chunks {
+            let bytes: Box<[u8]> = match source {
+                Source::Bytes(bytes) => bytes.into(),
+                Source::Channel(channel) => self.replies[channel].recv(Lane::Reply).await.0,
+            };
+            match Zone::of(to) {
+                Zone::Host => self.process.write(to, &bytes),
+                Zone::Gpu(_) => written.push((to, bytes)),
+            }
+        }
+        let mut asked = vec![0; self.requests.len()];
+        for (to, bytes) in written {
+            let (channel, at) = self.channel(to);
+            let size = HEADER + bytes.len() as u64;
+            self.requests[channel].send(Lane::Request, ToChannel::Write(at, bytes), size).await;
+            asked[channel] += 1;
+        }
+        for (channel, asked) in asked.into_iter().enumerate() {
+            for _ in 0..asked {
+                self.replies[channel].recv(Lane::Reply).await;
+            }
+        }
+    }
+
+    /// The channel of a place in device memory, and the place as the machine knows it.
+    fn channel(&self, place: PhysAddr) -> (usize, PhysAddr) {
+        let at = self.gpus.address(place);
+        (*self.channels.of(at.0), at)
+    }
+}
+
+const SECOND: Time = Time::nanos(1_000_000_000);

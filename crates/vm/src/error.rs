@@ -39,11 +39,6 @@ pub enum Mistranslation {
     )]
     Untold { asid: Asid, virt: VirtAddr },
     #[error(
-        "the page of {virt} of address space {} was taken away while it was looked up, and the request has no physical address",
-        asid.0
-    )]
-    Gone { asid: Asid, virt: VirtAddr },
-    #[error(
         "pages {virt} and {leading} of address space {} are both the page {frame} of memory: caches by virtual address would hold \
          its lines twice, which needs a forward-backward table",
         asid.0

@@ -7,12 +7,14 @@
 //!
 //! - an [`Mmu`] stands between requesters and their caches, has a first-level [`Tlb`] for each, and asks below on a miss;
 //! - a [`SharedTlb`] answers many: the second level of a core, or the TLB of an IOMMU with its limited bandwidth;
-//! - [`walkers`] read the page tables, which lie in simulated memory, through whatever cache they are wired to.
+//! - [`walkers`] read the page tables, which lie in simulated memory, through whatever cache they are wired to, or look into
+//!   [tables of a driver](DriverTables), where a page that is not there is a fault.
 //!
 //! An [`iommu`] is the last two behind one door. How long
 //! a look-up or a way takes is in the latency of the wires. [`Shootdowns`] make all of them forget a page and wait until all have.
 #![forbid(unsafe_code)]
 
+mod driver_tables;
 mod entry;
 mod error;
 mod iommu;
@@ -26,6 +28,7 @@ mod shootdown;
 mod tlb;
 mod walker;
 
+pub use driver_tables::{DriverTables, Fault};
 pub use error::{Mistranslation, ShapeError};
 pub use iommu::{IommuSpec, iommu};
 pub use message::{Translate, Translated, TranslationId};

@@ -13,8 +13,17 @@ pub(crate) struct Miss {
     pub page: VirtAddr,
     /// It was asked for in order to write.
     pub write: bool,
-    /// It has been shot down meanwhile: what comes must not be remembered.
+    /// Whether the requester knows where it is, and goes by that. Else what comes is all that it will know.
+    pub placed: bool,
+    /// It has been shot down meanwhile. What comes must not be remembered; for a requester that goes by it, it is asked for again.
     pub void: bool,
+}
+
+impl Miss {
+    /// Whether what comes is to be asked for again.
+    pub fn is_stale(&self) -> bool {
+        self.void && !self.placed
+    }
 }
 
 /// What is known about a page.
@@ -52,7 +61,7 @@ impl Misses {
         let page = address.align_down(PageSize::Small.bytes());
         let same = |miss: &Miss| miss.page == page && miss.asid == asid;
         match self.slots.iter().position(|slot| slot.as_ref().is_some_and(same)) {
-            Some(slot) if self.slots[slot].is_some_and(|miss| miss.void) => Search::Void,
+            Some(slot) if self.slots[slot].is_some_and(|miss| miss.void && miss.placed) => Search::Void,
             Some(slot) => Search::UnderWay(id(slot)),
             None => Search::Nothing,
         }
@@ -62,7 +71,7 @@ impl Misses {
     pub fn open(&mut self, asid: Asid, address: VirtAddr, phys: Option<PhysAddr>, write: bool) -> Option<Translate> {
         let free = self.slots.iter().position(Option::is_none)?;
         let page = address.align_down(PageSize::Small.bytes());
-        self.slots[free] = Some(Miss { asid, page, write, void: false });
+        self.slots[free] = Some(Miss { asid, page, write, placed: phys.is_some(), void: false });
         self.under_way.rise();
         let phys = phys.map(|phys| phys.align_down(PageSize::Small.bytes()));
         Some(Translate { id: id(free), asid, virt: page, phys, write })
@@ -78,6 +87,13 @@ impl Misses {
         let miss = self.slots[id.0 as usize].as_mut().expect("what is answered was asked");
         miss.write = true;
         Translate { id, asid: miss.asid, virt: miss.page, phys, write: true }
+    }
+
+    /// The page was taken away while it was looked up: what to ask for those who still want it. What comes now is newer.
+    pub fn ask_again(&mut self, id: TranslationId, write: bool) -> Translate {
+        let miss = self.slots[id.0 as usize].as_mut().expect("what is answered was asked");
+        (miss.write, miss.void) = (write, false);
+        Translate { id, asid: miss.asid, virt: miss.page, phys: None, write }
     }
 
     /// All who waited have their answer.
@@ -100,9 +116,10 @@ impl Misses {
             .for_each(|miss| miss.void = true);
     }
 
-    /// Whether something that was shot down has not come.
+    /// Whether something that was shot down has not come, and will be gone by. What will be asked for again may take as long as a driver
+    /// takes, who may wait for the end of the shootdown.
     pub fn has_void(&self) -> bool {
-        self.slots.iter().flatten().any(|miss| miss.void)
+        self.slots.iter().flatten().any(|miss| miss.void && miss.placed)
     }
 }
 

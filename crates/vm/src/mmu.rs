@@ -265,13 +265,16 @@ impl Mmu {
         // While its tables change, a request may be older or newer than what was found.
         let may_differ =
             miss.void || self.orders.cover(miss.asid, miss.page) || self.roots.may_differ(miss.asid, miss.page);
+        let found = answer.found.filter(|_| !miss.is_stale());
         let mut writer = None;
+        // Requests without a place whose page was taken away while it was looked up: whether one of them writes.
+        let mut again: Option<bool> = None;
         for port in &self.ports {
             let port = &mut *port.borrow_mut();
             let mut remember = None;
             for queue in &mut port.lanes {
                 for waiting in queue.waiting.iter_mut().filter(|waiting| waiting.page == Some(answer.id)) {
-                    match answer.found.map(|found| (found, found.admits(&waiting.request))) {
+                    match found.map(|found| (found, found.admits(&waiting.request))) {
                         Some((found, Ok(()))) => {
                             waiting.request.phys = Some(found.place(waiting.request.virt));
                             remember = Some(found);
@@ -282,7 +285,8 @@ impl Mmu {
                         }
                         Some((_, Err(wrong))) if !may_differ => return Err(wrong),
                         None if waiting.request.phys.is_none() => {
-                            return Err(Mistranslation::Gone { asid: miss.asid, virt: waiting.request.virt });
+                            again = Some(again.unwrap_or(false) || writes(&waiting.request));
+                            continue;
                         }
                         Some((_, Err(_))) | None => {}
                     }
@@ -296,12 +300,16 @@ impl Mmu {
             }
             port.release(now);
         }
-        match writer {
-            Some(phys) => {
+        match (writer, again) {
+            (Some(phys), _) => {
                 let ask = self.misses.ask_to_write(answer.id, phys);
                 self.below.send(Lane::Request, ask, Translate::BYTES);
             }
-            None => self.misses.close(answer.id),
+            (None, Some(write)) => {
+                let ask = self.misses.ask_again(answer.id, write);
+                self.below.send(Lane::Request, ask, Translate::BYTES);
+            }
+            (None, None) => self.misses.close(answer.id),
         }
         Ok(())
     }

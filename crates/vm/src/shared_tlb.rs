@@ -202,7 +202,8 @@ impl SharedTlb {
     /// A page has come: who asked for it gets it.
     fn answered(&mut self, answer: &Translated, now: u64) {
         let miss = self.misses.get(answer.id);
-        let read_only = answer.found.is_some_and(|found| !found.rights.write);
+        let found = answer.found.filter(|_| !miss.is_stale());
+        let read_only = found.is_some_and(|found| !found.rights.write);
         let mut writer: Option<Option<PhysAddr>> = None;
         self.waiting.retain(|waiting| {
             if waiting.page != answer.id {
@@ -212,12 +213,12 @@ impl SharedTlb {
                 writer = Some(waiting.question.phys);
                 return true;
             }
-            let reply = Translated { id: waiting.question.id, found: answer.found };
+            let reply = Translated { id: waiting.question.id, found };
             self.askers[waiting.asker].to.send(Lane::Reply, reply, Translated::BYTES);
             self.miss_cycles.record(now - waiting.since);
             false
         });
-        if let Some(found) = answer.found.filter(|_| !miss.void)
+        if let Some(found) = found.filter(|_| !miss.void)
             && self.tlb.insert(miss.asid, found)
         {
             self.evictions.increment();

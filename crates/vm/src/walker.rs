@@ -5,7 +5,7 @@
 //! flat time, as in the first paper, and answers what the asker knows.
 
 use crate::{
-    Mistranslation, PageSize, Rights, Roots, Shootdown, TlbSpec, Translate, Translated, Translation,
+    DriverTables, Mistranslation, PageSize, Rights, Roots, Shootdown, TlbSpec, Translate, Translated, Translation,
     entry::{Entry, TOP_LEVEL, entry_at, prefix, size},
     shootdown::{Control, Orders},
 };
@@ -34,6 +34,8 @@ pub struct WalkersSpec {
 pub enum Walk {
     /// It takes a fixed time and finds what the asker knows, in pages of 4 KiB.
     Flat { latency: Cycles },
+    /// It takes a fixed time and looks into tables that a driver keeps.
+    Driver { latency: Cycles, tables: DriverTables },
     /// The tables are read by way of `memory`.
     Tables { memory: Wire<Reply, Request>, page_walk_cache: Option<TlbSpec> },
 }
@@ -56,6 +58,7 @@ pub fn walkers(
     scope.serve("accept", |cx| accept(from, questions, bell, of_walks, cx));
     let method = match walk {
         Walk::Flat { latency } => Method::Flat(latency),
+        Walk::Driver { latency, tables } => Method::Driver(latency, Faults::new(tables, scope)),
         Walk::Tables { memory, page_walk_cache } => {
             Method::Tables(Tables::new(spec.walkers, memory, page_walk_cache, scope))
         }
@@ -74,6 +77,10 @@ pub fn walkers(
     for number in 0..spec.walkers {
         let walker = Walker { number, shared: Rc::clone(&shared) };
         scope.serve(("walker", number), |cx| walker.run(cx));
+    }
+    if let Method::Driver(_, faults) = &shared.method {
+        let (bell, own) = (faults.bell.clone(), Rc::clone(&shared));
+        scope.serve("faults", |cx| own.answer_faults(bell, cx));
     }
     if control.is_some() {
         let bell = scope.eventcount("orders");
@@ -139,8 +146,37 @@ impl UnderWay {
     }
 }
 
+/// Questions that wait for the driver.
+struct Faults {
+    tables: DriverTables,
+    parked: RefCell<Vec<Question>>,
+    bell: EventCount,
+    faults: Counter,
+}
+
+impl Faults {
+    fn new(tables: DriverTables, scope: &Scope) -> Self {
+        let bell = scope.eventcount("answered");
+        tables.answered_at(&bell);
+        Self { tables, parked: RefCell::default(), bell, faults: scope.counter("faults") }
+    }
+
+    /// Puts a question aside, until the driver has answered.
+    fn park(&self, (asker, question): Question) {
+        self.faults.increment();
+        self.parked.borrow_mut().push((asker, question));
+        self.tables.fault(question.asid, question.virt, question.write);
+    }
+
+    /// Takes out what waits and meets a condition, in order.
+    fn take(&self, which: impl Fn(&Translate) -> bool) -> Vec<Question> {
+        self.parked.borrow_mut().extract_if(.., |(_, question)| which(question)).collect()
+    }
+}
+
 enum Method {
     Flat(Cycles),
+    Driver(Cycles, Faults),
     Tables(Tables),
 }
 
@@ -159,6 +195,18 @@ impl Walker {
                 Method::Flat(latency) => {
                     cx.pause(*latency).await;
                     told(&question)
+                }
+                Method::Driver(latency, faults) => {
+                    cx.pause(*latency).await;
+                    match faults.tables.find(question.asid, question.virt, question.write) {
+                        Some(found) => Ok(found),
+                        None => {
+                            faults.park((asker, question));
+                            self.shared.walk_cycles.record(cx.now().0 - since);
+                            self.end();
+                            continue;
+                        }
+                    }
                 }
                 Method::Tables(tables) => self.walk(tables, &question, &cx).await,
             };
@@ -352,9 +400,34 @@ async fn forget(shared: Rc<Shared>, mut orders: Orders, bell: EventCount, cost: 
 }
 
 impl Shared {
+    async fn answer(&self, (asker, question): Question, found: Option<Translation>) {
+        let answer = Translated { id: question.id, found };
+        self.askers[asker].send(Lane::Reply, answer, Translated::BYTES).await;
+    }
+
+    /// Answers questions for which the driver has done something.
+    async fn answer_faults(self: Rc<Self>, bell: EventCount, cx: Context) {
+        let Method::Driver(_, faults) = &self.method else { return };
+        loop {
+            let seen = bell.count();
+            while let Some((asid, page, answer)) = faults.tables.next_answer() {
+                if let Err(why) = answer {
+                    return cx.fail(why);
+                }
+                for question in faults.take(|question| question.asid == asid && question.virt == page) {
+                    match faults.tables.find(asid, page, question.1.write) {
+                        Some(found) => self.answer(question, Some(found)).await,
+                        None => faults.park(question),
+                    }
+                }
+            }
+            bell.wait(seen + 1).await;
+        }
+    }
+
     fn forget(&self, what: &Shootdown) -> usize {
         match &self.method {
-            Method::Flat(_) => 0,
+            Method::Flat(_) | Method::Driver(..) => 0,
             Method::Tables(tables) => tables.forget(what),
         }
     }

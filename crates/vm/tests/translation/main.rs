@@ -1,6 +1,7 @@
 //! Translation in time, over a memory that answers after a fixed time.
 
 mod cut;
+mod faults;
 mod iommu;
 mod mmu;
 mod random;

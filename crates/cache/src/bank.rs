@@ -26,7 +26,7 @@ use waiting::slots;
 
 use crate::array::{Array, Way};
 use engine::{Counter, Level, Matrix, Scope};
-use interconnect::WHOLE;
+use interconnect::is_order;
 use mem::{Block, LINE, LineAddr, WaitingRoom};
 use protocol::{Access, Cell, Impossible, Kind, Lane, Line, Log, Msg, Place, Table, look, perform};
 use rustc_hash::FxHashMap;
@@ -314,7 +314,7 @@ impl Bank {
 
     /// `needs_register`: what it starts takes a miss register and, if its line goes there, a place in the write-back queue.
     fn attempt_with(&mut self, msg: &Msg<LINE>, needs_register: bool) -> Result<Result<(), Wait>, Box<Impossible>> {
-        debug_assert!(msg.line != WHOLE, "orders for all lines are swept");
+        debug_assert!(!is_order(msg.line), "orders for many lines are swept");
         if self.locked == Some(msg.line) && msg.lane() == Lane::Coherence {
             return Ok(Err(Wait::Line));
         }

@@ -20,7 +20,9 @@ use crate::{
     front::{self, Front},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Ready, RoundRobin, Scope};
-use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, lane, name_of};
+use interconnect::{
+    HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, is_order, lane, name_of, whole_page,
+};
 use mem::{Access, Block, Interleave, LINE, Reply, Request, Seen, stamp_of};
 use orders::OrderDesk;
 use owned::Owned;
@@ -355,7 +357,7 @@ impl Cache {
             let inlet = &self.from[number];
             // What comes back from above does not wait behind what those below want: that may wait for it.
             if let Some(msg) = inlet.front(Lane::Coherence).map(|packet| packet.msg)
-                && msg.line != WHOLE
+                && !is_order(msg.line)
                 && (self.top.is_none() && self.bank.at_once(&msg)? || self.bank.offer(msg)? == Offer::Taken)
             {
                 inlet.try_recv(Lane::Coherence);
@@ -381,7 +383,7 @@ impl Cache {
             self.start_anew(msg.from)?;
             return Ok(true);
         }
-        if msg.line == WHOLE {
+        if is_order(msg.line) {
             self.heard(msg)?;
             return Ok(true);
         }
@@ -433,7 +435,8 @@ impl Cache {
             Access::Invalidate | Access::Flush => {
                 let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
                 let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
-                let order = Msg { scope: request.scope, ..Msg::new(*node, self.me, kind, WHOLE, Block::EMPTY) };
+                let subject = request.phys.map_or(WHOLE, whole_page);
+                let order = Msg { scope: request.scope, ..Msg::new(*node, self.me, kind, subject, Block::EMPTY) };
                 let taken = self.take_request(port, &order, reply)?;
                 if taken && let Some(top) = &self.top {
                     top.wires[port].1.try_recv(Lane::Request);
@@ -455,7 +458,7 @@ impl Cache {
         let Some(msg) = coherence.or_else(|| from.front(Lane::Request).map(|packet| self.of_our_time(&packet))) else {
             return Ok(false);
         };
-        if coherence.is_some() && msg.line == WHOLE {
+        if coherence.is_some() && is_order(msg.line) {
             let taken = self.order(&msg)?;
             if taken {
                 self.from[port].try_recv(Lane::Coherence);

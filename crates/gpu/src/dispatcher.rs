@@ -14,10 +14,11 @@ use engine::{
     Queue, Scope,
 };
 use interconnect::{HEADER, Wire};
-use mem::Access;
+use mem::{Access, PhysAddr};
 use rustc_hash::FxHashMap;
 use std::{
     cell::{Cell, RefCell},
+    collections::VecDeque,
     rc::Rc,
     sync::Arc,
 };
@@ -80,12 +81,19 @@ impl Progress {
     }
 }
 
+/// Pages that the caches are to write back and forget.
+struct Recalls {
+    pages: RefCell<VecDeque<Vec<PhysAddr>>>,
+    progress: Progress,
+}
+
 /// The command processor of a GPU, as those see it that give it work. Clones are the same.
 #[derive(Clone)]
 pub struct CommandProcessor {
     /// One for each kernel that can run at a time.
     slots: Rc<[Slot]>,
     flushes: Rc<Progress>,
+    recalls: Rc<Recalls>,
 }
 
 /// A piece of work that a GPU has been given.
@@ -112,7 +120,11 @@ impl CommandProcessor {
             };
             Slot { launches, progress: Progress::new(&scope.scope(("slot", number))) }
         };
-        Self { slots: (0..kernels).map(slot).collect(), flushes: Rc::new(Progress::new(&scope.scope("flushes"))) }
+        Self {
+            slots: (0..kernels).map(slot).collect(),
+            flushes: Rc::new(Progress::new(&scope.scope("flushes"))),
+            recalls: Rc::new(Recalls { pages: RefCell::default(), progress: Progress::new(&scope.scope("recalls")) }),
+        }
     }
 
     /// How many kernels can run at a time.
@@ -140,6 +152,12 @@ impl CommandProcessor {
     /// Has the shared caches write back what they hold: every GPU that had a share of a kernel has come to its end.
     pub fn flush(&self) -> Ticket {
         self.flushes.give()
+    }
+
+    /// Has all caches write back and forget what they hold of these pages, which nothing accesses any longer.
+    pub fn recall(&self, pages: Vec<PhysAddr>) -> Ticket {
+        self.recalls.pages.borrow_mut().push_back(pages);
+        self.recalls.progress.give()
     }
 }
 
@@ -226,8 +244,10 @@ impl Dispatcher {
                 _ => scope.serve(("control", slot), run),
             }
         }
-        let flushes = Rc::clone(&processor.flushes);
-        scope.serve("flush", |cx| async move { own.flush(&flushes, cx).await });
+        let (flushing, flushes) = (Rc::clone(&own), Rc::clone(&processor.flushes));
+        scope.serve("flush", |cx| async move { flushing.flush(&flushes, cx).await });
+        let recalls = Rc::clone(&processor.recalls);
+        scope.serve("recall", |cx| async move { own.recall(&recalls, cx).await });
         processor
     }
 
@@ -248,8 +268,26 @@ impl Dispatcher {
         cx.provides(done);
         loop {
             given.wait(done.count() + 1).await;
-            self.order_below(Access::Flush, &cx).await;
+            self.order_below(Access::Flush, None, &cx).await;
             done.advance();
+        }
+    }
+
+    /// Has pages recalled as they are asked for: stores to them are performed, the first caches forget them, and then the shared ones
+    /// write them back and forget them.
+    async fn recall(&self, Recalls { pages, progress }: &Recalls, cx: Context) {
+        cx.provides(&progress.done);
+        loop {
+            progress.given.wait(progress.done.count() + 1).await;
+            let next = pages.borrow_mut().pop_front();
+            for page in next.into_iter().flatten() {
+                let page = Some(page);
+                self.order(Access::Flush, mem::Scope::Device, page, &cx).await;
+                self.order(Access::Invalidate, mem::Scope::Device, page, &cx).await;
+                self.order_below(Access::Flush, page, &cx).await;
+                self.order_below(Access::Invalidate, page, &cx).await;
+            }
+            progress.done.advance();
         }
     }
 
@@ -261,19 +299,19 @@ impl Dispatcher {
         self.tell_all(Command::Launch).await;
         cx.pause(if grid == 0 { self.spec.first_launch } else { self.spec.launch }).await;
         if self.spec.invalidate {
-            self.order(Access::Invalidate, mem::Scope::Device, cx).await;
+            self.order(Access::Invalidate, mem::Scope::Device, None, cx).await;
             match launch.forget {
                 Forget::Nothing => {}
-                Forget::Shared => self.order_below(Access::Invalidate, cx).await,
-                Forget::Everything => self.order(Access::Invalidate, mem::Scope::System, cx).await,
+                Forget::Shared => self.order_below(Access::Invalidate, None, cx).await,
+                Forget::Everything => self.order(Access::Invalidate, mem::Scope::System, None, cx).await,
             }
         }
         self.tell_all(Command::Launched).await;
         self.deal(&running, launch.share, cx).await?;
         // Everything must have left the first caches before the shared ones below are told.
-        self.order(Access::Flush, mem::Scope::Device, cx).await;
+        self.order(Access::Flush, mem::Scope::Device, None, cx).await;
         if launch.share.1 == 1 {
-            self.order_below(Access::Flush, cx).await;
+            self.order_below(Access::Flush, None, cx).await;
         }
         self.kernel_cycles.record(cx.now().0 - start);
         Ok(())
@@ -368,16 +406,16 @@ impl Dispatcher {
     }
 
     /// Has every unit tell its caches, and waits until all have done it.
-    async fn order(&self, access: Access, scope: mem::Scope, cx: &Context) {
+    async fn order(&self, access: Access, scope: mem::Scope, page: Option<PhysAddr>, cx: &Context) {
         self.begin_order(self.commands.len()).await;
-        self.tell_all(Command::Order { access, scope }).await;
+        self.tell_all(Command::Order { access, scope, page }).await;
         self.await_orders(cx).await;
     }
 
     /// Has the shared caches told, by way of one unit.
-    async fn order_below(&self, access: Access, cx: &Context) {
+    async fn order_below(&self, access: Access, page: Option<PhysAddr>, cx: &Context) {
         self.begin_order(1).await;
-        let order = Command::Order { access, scope: mem::Scope::System };
+        let order = Command::Order { access, scope: mem::Scope::System, page };
         self.commands[0].send(Lane::Request, order, HEADER).await;
         self.await_orders(cx).await;
     }

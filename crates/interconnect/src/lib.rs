@@ -16,6 +16,6 @@ pub use deal::deal;
 pub use flit_link::{FlitLinkSpec, flit_link};
 pub use freight::{Freight, NetworkError, Station};
 pub use network::{NetworkSpec, Topology, network};
-pub use protocol::WHOLE;
+pub use protocol::{WHOLE, is_order, whole_page};
 pub use reporter::Reporter;
 pub use wire::{HEADER, PATIENCE, Packet, Pending, Router, Sender, Side, Wire, bytes, lane, name_of};

@@ -37,7 +37,7 @@ pub mod wt_l2;
 pub use capabilities::{Capabilities, Labels, absent};
 pub use mem::{Block, Mask};
 pub use message::{Kind, Lane, Msg, Node, Row};
-pub use orders::WHOLE;
+pub use orders::{WHOLE, concerns, is_order, whole_page};
 pub use roster::Roster;
 pub use sharers::Sharers;
 pub use stamps::{FIRST, Stamp, Stamps};

@@ -3,7 +3,7 @@
 //! All protocols share one vocabulary, so that queues, networks and traces need not know which protocol runs. A controller
 //! that gets a message its protocol has no event for fails loudly (see [`Impossible`](crate::Impossible)).
 
-use crate::{Block, Stamps, WHOLE};
+use crate::{Block, Stamps, WHOLE, is_order};
 use mem::{LineAddr, Scope};
 use std::fmt;
 
@@ -180,6 +180,7 @@ impl<const N: usize> fmt::Display for Msg<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             WHOLE => write!(f, "{:?} all lines", self.kind)?,
+            page if is_order(page) => write!(f, "{:?} the lines of page {:#x}", self.kind, page.0 - 1)?,
             line => write!(f, "{:?} {line}", self.kind)?,
         }
         if !self.data.mask().is_empty() {

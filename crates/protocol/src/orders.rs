@@ -3,7 +3,8 @@
 //! An order is a message about [`WHOLE`], and a cache has one more record for it, with a table of its own. The table says in which
 //! sequence an order is carried out: on all lines here, by the level below, by peers. It knows no line. A message about [`WHOLE`] that
 //! a controller sends to itself is shown to each of its lines (a *sweep*), and a `Done` from itself comes back when every line has
-//! answered. The components that run controllers, and the checker, do just that: so an order is only what its table says.
+//! answered. The components that run controllers, and the checker, do just that: so an order is only what its table says. An order
+//! may be about the lines of one page ([`whole_page`]): components name the page in whatever the table sends, and sweep no other line.
 //!
 //! `Acquire` and `Release` are those of a device or less; `...Wide` those of the system. In `Sweep` all lines are being told; in
 //! `Forgetting` and `Flushing` as well, and then those below; in `Below` and `Peers` others are carrying it out; in `Ask` those below are
@@ -12,11 +13,26 @@
 //! it carries.
 
 use crate::{Block, Controller, Kind, Line, Msg, Node, Place, Stamps, Table, Work, protocol};
-use mem::{LineAddr, Scope};
+use mem::{LineAddr, PAGE, PhysAddr, Scope};
 use orders_l1::{Action, Event};
 
 /// Stands for all lines in messages that concern every one of them.
 pub const WHOLE: LineAddr = LineAddr(u64::MAX);
+
+/// Stands for all lines of a page in messages that concern every one of these: its first address, and one. No line has an odd address.
+pub const fn whole_page(page: PhysAddr) -> LineAddr {
+    LineAddr(page.0 / PAGE * PAGE | 1)
+}
+
+/// Whether a message concerns many lines: all, or those of a page.
+pub const fn is_order(line: LineAddr) -> bool {
+    line.0 & 1 == 1
+}
+
+/// Whether an order concerns a line.
+pub const fn concerns(order: LineAddr, line: LineAddr) -> bool {
+    order.0 == WHOLE.0 || order.0 / PAGE == line.0 / PAGE
+}
 
 protocol! {
  /// A first-level cache that forgets what it holds on an acquire.

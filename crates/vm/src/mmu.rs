@@ -215,8 +215,17 @@ impl Mmu {
         }
         let (asid, virt, phys, write) = (front.asid, front.virt, front.phys, writes(&front));
         if matches!(front.access, Access::Invalidate | Access::Flush) {
-            // It is about all requests before it, and has no page.
             drop(front);
+            if phys.is_some() {
+                // It is about a page that has been shot down: nothing that waits here means it, and what does has gone on before.
+                let requests = &port.lanes[Lane::Request as usize];
+                let goes_on = requests.pending.is_clear();
+                if goes_on {
+                    port.from.try_recv(lane).into_iter().for_each(|order| requests.send(order, Lane::Request));
+                }
+                return Ok(goes_on);
+            }
+            // It is about all requests before it, and has no page.
             if queue.waiting.is_empty() {
                 port.from.try_recv(lane).into_iter().for_each(|order| queue.send(order, lane));
                 return Ok(true);

@@ -2,13 +2,14 @@
 
 use super::Bank;
 use mem::{Block, LineAddr};
-use protocol::{Impossible, Kind, Msg, Node, Stamp, Stamps};
+use protocol::{Impossible, Kind, Msg, Node, Stamp, Stamps, concerns};
 
 impl Bank {
-    /// Starts to flush or invalidate every line; [`is_swept`](Bank::is_swept) says when that is done. What has nothing to
-    /// write back and nothing under way goes at once. `time`: what time it is at least, in protocols that have one.
-    pub fn sweep(&mut self, kind: Kind, time: Stamp) -> Result<(), Box<Impossible>> {
-        let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
+    /// Starts to flush or invalidate every line that an order concerns; [`is_swept`](Bank::is_swept) says when that is done. What has
+    /// nothing to write back and nothing under way goes at once. `time`: what time it is at least, in protocols that have one.
+    pub fn sweep(&mut self, order: LineAddr, kind: Kind, time: Stamp) -> Result<(), Box<Impossible>> {
+        let lines = self.array.tags().chain(self.aside.keys().copied());
+        let mut lines: Vec<LineAddr> = lines.filter(|line| concerns(order, *line)).collect();
         lines.sort_unstable();
         if lines.is_empty() && self.keeps_time {
             // Even a cache that holds nothing has to know the time.

@@ -1,4 +1,4 @@
-//! Orders for all lines: a kernel starts or ends, a compute unit acquires or releases, or a cache above has been told so.
+//! Orders for all lines, or those of a page: a kernel starts or ends, a compute unit acquires or releases, or a cache above has been told so.
 //!
 //! What an order consists of, and in which sequence, is the affair of its table ([`protocol::orders`]). The cache keeps the table's
 //! record, has its lines told when the record sends it a message about all of them, and tells the record when every line has answered.
@@ -6,9 +6,9 @@
 use super::Cache;
 use engine::Lane;
 use interconnect::HEADER;
-use mem::{Block, LINE, Reply, stamp_of};
+use mem::{Block, LINE, LineAddr, Reply, stamp_of};
 use protocol::{
-    Controller, Impossible, Kind, Line, Log, Msg, Node, Place, Stamps, Step, Table, WHOLE,
+    Controller, Impossible, Kind, Line, Log, Msg, Node, Place, Stamps, Step, Table, WHOLE, concerns,
     orders::{Markers, Orders},
     step,
 };
@@ -18,6 +18,8 @@ use std::collections::VecDeque;
 pub(super) struct OrderDesk {
     controller: Orders,
     line: Line<LINE>,
+    /// The lines that the order is about, as its messages name them.
+    subject: LineAddr,
     log: Log,
     /// Whether lines are being told.
     sweeping: bool,
@@ -38,6 +40,7 @@ impl OrderDesk {
         Self {
             controller: Orders { table, below, peers },
             line: Line::new(0),
+            subject: WHOLE,
             log: Log::new(table, history),
             sweeping: false,
             heard: VecDeque::new(),
@@ -113,7 +116,11 @@ impl Cache {
         let (place, desk) = (Place::new(self.me, self.me), &mut self.orders);
         let done = step(&desk.controller, desk.controller.table, place, &mut desk.line, msg, &mut desk.log)?;
         let Step::Sends(sends) = done else { return Ok(false) };
-        for send in sends {
+        if msg.kind != Kind::Done {
+            desk.subject = msg.line;
+        }
+        let subject = desk.subject;
+        for send in sends.into_iter().map(|send| Msg { line: subject, ..send }) {
             if send.to == self.me {
                 self.sweep(&send)?;
             } else if self.to.leads_to(send.to) {
@@ -132,10 +139,11 @@ impl Cache {
     fn sweep(&mut self, order: &Msg<LINE>) -> Result<(), Box<Impossible>> {
         self.orders.sweeping = true;
         if order.kind == Kind::Evict {
-            self.bank.empty(|line| self.recalled.as_ref().is_none_or(|recalled| recalled(line)));
+            let recalled = |line| self.recalled.as_ref().is_none_or(|recalled| recalled(line));
+            self.bank.empty(|line| concerns(order.line, line) && recalled(line));
             return Ok(());
         }
-        self.bank.sweep(order.kind, order.stamps.cts)
+        self.bank.sweep(order.line, order.kind, order.stamps.cts)
     }
 
     /// One step of the table of markers.

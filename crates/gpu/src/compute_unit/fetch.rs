@@ -3,7 +3,7 @@
 use super::{Ends, Unit, wave::Waits};
 use engine::Lane;
 use interconnect::HEADER;
-use mem::{Access, Asid, Block, LINE, Mask, Reply, Request, RequestId, Scope, VirtAddr};
+use mem::{Access, Block, LINE, Mask, Reply, Request, RequestId, Scope, VirtAddr};
 
 const LINE_BYTES: u64 = LINE as u64;
 /// Slots that can be told apart in the number of a request.
@@ -27,13 +27,13 @@ impl Unit {
                 self.slots.looked_at(slot);
                 continue;
             };
-            let phys = Some(self.place(slot, line));
+            let (asid, phys) = self.locate(slot, line);
             let wave = self.waves[slot].as_mut().expect("it wants code");
             let request = Request {
                 id: RequestId(wave.number * SLOTS + slot as u64),
                 access: Access::Load,
                 scope: Scope::Group,
-                asid: Asid::default(),
+                asid,
                 virt: VirtAddr(line),
                 phys,
                 data: Block::of([0; LINE], Mask::first(LINE)),

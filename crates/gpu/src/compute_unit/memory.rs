@@ -25,9 +25,9 @@ fn asked(id: RequestId) -> (usize, usize) {
 const DISPATCHER: RequestId = RequestId(u64::MAX);
 
 /// The request by which a cache is told what the dispatcher ordered.
-pub fn dispatcher_order(access: Access, scope: Scope) -> Request {
-    let (asid, virt, phys) = (Asid::default(), VirtAddr(0), None);
-    Request { id: DISPATCHER, access, scope, asid, virt, phys, data: Block::EMPTY, stamp: 0, lanes: 1 }
+pub fn dispatcher_order(access: Access, scope: Scope, page: Option<PhysAddr>) -> Request {
+    let (asid, virt) = (Asid::default(), VirtAddr(0));
+    Request { id: DISPATCHER, access, scope, asid, virt, phys: page, data: Block::EMPTY, stamp: 0, lanes: 1 }
 }
 
 /// An access that has not been answered.
@@ -235,15 +235,15 @@ impl Unit {
 
     fn request(&self, number: usize, ask: usize) -> Request {
         let access = self.accesses[number].as_ref().expect("it is under way");
-        let asid = Asid::default();
         let Some(op) = &access.op else {
             let (id, scope, data) = (RequestId(number as u64 * PARTS), Scope::Device, Block::EMPTY);
-            let (access, virt, stamp) = (Access::Invalidate, VirtAddr(0), self.time);
+            let (access, asid, virt, stamp) = (Access::Invalidate, Asid::default(), VirtAddr(0), self.time);
             return Request { id, access, scope, asid, virt, phys: None, data, stamp, lanes: 1 };
         };
         let Ask { part, mask, lanes } = access.ask(ask).expect("only what an access consists of is asked for");
         let Part { line, bytes, atomic, .. } = access.parts[part];
         let store = op.is_store();
+        let (asid, phys) = self.locate(access.wave, line.0);
         Request {
             id: RequestId(number as u64 * PARTS + ask as u64),
             access: match atomic {
@@ -254,17 +254,18 @@ impl Unit {
             scope: if op.is_coherent() { Scope::Device } else { Scope::Group },
             asid,
             virt: VirtAddr(line.0),
-            phys: Some(self.place(access.wave, line.0)),
+            phys,
             data: if store || atomic.is_some() { Block::of(bytes, mask) } else { Block::zeros(mask) },
             stamp: self.time,
             lanes,
         }
     }
 
-    /// The address by which memory knows one of a wavefront's.
-    pub fn place(&self, slot: usize, address: u64) -> PhysAddr {
+    /// The address space of a wavefront, and the address by which memory knows one of it, if that is known.
+    pub fn locate(&self, slot: usize, address: u64) -> (Asid, Option<PhysAddr>) {
         let group = self.waves[slot].as_ref().and_then(|wave| self.groups[wave.group].as_ref());
-        group.map_or(PhysAddr(address), |group| group.running.map.place(VirtAddr(address)))
+        let group = group.expect("a wavefront belongs to a workgroup");
+        group.running.map.locate(VirtAddr(address))
     }
 
     /// An answer has come.

@@ -26,7 +26,7 @@ use account::Account;
 use engine::{Context, Counter, Cycles, EventCount, Inlet, Lane, Outlet, Reason, Scope, Series};
 use gcn3::error::ExecError;
 use interconnect::{HEADER, PATIENCE, Wire};
-use mem::{Access, Reply, Request};
+use mem::{Access, PhysAddr, Reply, Request};
 use memory::{AccessUnderWay, Transaction};
 use slots::{NEVER, Slots};
 use std::{collections::VecDeque, sync::Arc};
@@ -104,8 +104,8 @@ pub(crate) enum Command {
     Launch,
     /// From now on its workgroups are dealt, to this unit or to others.
     Launched,
-    /// Tell the caches, and report when they have done it.
-    Order { access: Access, scope: mem::Scope },
+    /// Tell the caches, and report when they have done it: with all that they hold, or with a page.
+    Order { access: Access, scope: mem::Scope, page: Option<PhysAddr> },
     /// Start this workgroup, its wavefronts on these SIMDs.
     Start { running: Arc<Running>, index: u64, simds: Simds },
 }
@@ -411,15 +411,17 @@ impl Unit {
             Command::Start { running, index, simds } => {
                 self.start(&running, index, &simds, now)?;
             }
-            Command::Order { access, scope } => {
+            Command::Order { access, scope, page } => {
                 // One cache is enough to have those below told to write back.
                 let mut to = vec![&ends.vector.1];
                 if self.leader && (scope < mem::Scope::System || access == Access::Invalidate) {
                     to.extend([&ends.scalar.1, &ends.code.1]);
                 }
                 self.orders = to.len();
+                // What is about a page must not wait behind orders that wait for other pages.
+                let lane = if page.is_some() { Lane::Coherence } else { Lane::Request };
                 for cache in to {
-                    cache.send(Lane::Request, memory::dispatcher_order(access, scope), HEADER).await;
+                    cache.send(lane, memory::dispatcher_order(access, scope, page), HEADER).await;
                 }
             }
         }

@@ -270,9 +270,12 @@ impl Host {
         let mut launched = 0;
         while let Ok(Command { launch, written, forget }) = self.commands.recv() {
             wait_until(launch.at, &cx).await;
-            for (line, block) in written {
-                self.tell(line, Seen::Wrote(block));
-                self.tell(line, Seen::Landed(block));
+            if !written.is_empty() {
+                for (line, block) in written {
+                    self.tell(line, Seen::Wrote(block));
+                    self.tell(line, Seen::Landed(block));
+                }
+                self.tell(LineAddr(0), Seen::Synchronised);
             }
             let Launch { kernel, map, gpu, warm_up, .. } = launch;
             let (over, ended) = (self.over.clone(), Rc::new(Cell::new(None)));

@@ -404,7 +404,9 @@ impl Tester {
         let bytes = HEADER + data.mask().len() as u64;
         let by_lane = self.port == (Port::Unit { by_lane: true }) && matches!(access, Access::Load | Access::Store);
         let lanes = if by_lane && self.one_in(4) { 1 + self.below(63) as u8 } else { 1 };
-        let request = Request { id, access, scope, asid, virt, phys: Some(line), data, stamp: self.time, lanes };
+        // An order is about all lines.
+        let phys = (!matches!(access, Access::Invalidate | Access::Flush)).then_some(line);
+        let request = Request { id, access, scope, asid, virt, phys, data, stamp: self.time, lanes };
         let store = access == Access::Lock || access == Access::Store && !data.mask().is_empty();
         let lane = if self.port == Port::Data && store { Lane::Coherence } else { Lane::Request };
         // The cache may be unable to take it before its answers are taken.

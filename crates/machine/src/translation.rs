@@ -20,6 +20,9 @@ pub enum Pages {
     Tables { page_walk_cache: Option<TlbSpec> },
     /// It takes so long.
     Flat(Cycles),
+    /// It takes so long to look into tables that the driver of the GPUs keeps, one for each of them; a page that is not there is a fault,
+    /// which the driver answers.
+    Driver(Cycles),
 }
 
 /// Of a core. Without one, translation takes no time.
@@ -53,6 +56,11 @@ pub struct Iommu {
 }
 
 impl Iommu {
+    /// Whether a page that is not there is a fault, which the driver answers.
+    pub fn faults(&self) -> bool {
+        matches!(self.pages, Pages::Driver(_))
+    }
+
     /// Whether it reads memory, as a core does.
     pub fn reads(&self) -> bool {
         matches!(self.pages, Pages::Tables { .. })
@@ -85,11 +93,12 @@ impl Choice for Kind {
 enum IommuKind {
     Tables,
     Flat,
+    Driver,
 }
 
 impl Choice for IommuKind {
     fn words() -> Vec<(&'static str, Self)> {
-        vec![("tables", Self::Tables), ("flat", Self::Flat)]
+        vec![("tables", Self::Tables), ("flat", Self::Flat), ("driver", Self::Driver)]
     }
 }
 
@@ -214,7 +223,7 @@ pub fn without_cpu(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
     }
     let mmu = of_gpus(file)?;
     if mmu.is_some_and(|mmu| mmu.iommu.reads()) {
-        let reason = "page tables are those of a CPU's kernel, and this machine has no CPU: it must be flat";
+        let reason = "page tables are those of a CPU's kernel, and this machine has no CPU: it must be flat or driver";
         return Err(file.wrong("system.iommu", Some("kind"), reason));
     }
     if file.has("system") {
@@ -226,8 +235,8 @@ pub fn without_cpu(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
 fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
     let (path, cache_path) = ("system.iommu", "system.iommu.cache");
     if file.has(path) {
-        let flat = file.key::<OneOf<IommuKind>>(path, "kind")?.0 == IommuKind::Flat;
-        idle_pages(file, path, flat);
+        let tables = file.key::<OneOf<IommuKind>>(path, "kind")?.0 == IommuKind::Tables;
+        idle_pages(file, path, !tables);
         if file.key::<Number>(path, "entries")?.get() == 0 {
             let why = Because::new("system.iommu.entries", "system.iommu.entries is 0: it has no TLB of its own");
             for key in ["ways", "lookups", "misses"] {
@@ -238,11 +247,13 @@ fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
     let of: IommuFile = file.section(path)?;
     let pages = match of.kind.0 {
         IommuKind::Flat => Pages::Flat(of.flat.cycles()),
+        IommuKind::Driver => Pages::Driver(of.flat.cycles()),
         IommuKind::Tables => tables(file, path, of.page_walk_cache.count())?,
     };
     let cache = match of.kind.0 {
-        IommuKind::Flat => {
-            let why = Because::value("system.iommu.kind", "flat", &["tables"]);
+        IommuKind::Flat | IommuKind::Driver => {
+            let kind = if of.kind.0 == IommuKind::Flat { "flat" } else { "driver" };
+            let why = Because::value("system.iommu.kind", kind, &["tables"]);
             file.idle_section::<CacheFile>(cache_path, &why)?;
             no_cache()
         }

@@ -57,9 +57,9 @@ impl DriverTables {
         self.0.pages.borrow_mut().insert((asid, page), translation);
     }
 
-    /// Takes a page out. Those who remember it are to be told before its frame is used otherwise.
-    pub fn remove(&self, asid: Asid, page: VirtAddr) {
-        self.0.pages.borrow_mut().remove(&(asid, page));
+    /// Takes a page out; says where it was. Those who remember it are to be told before its frame is used otherwise.
+    pub fn remove(&self, asid: Asid, page: VirtAddr) -> Option<PhysAddr> {
+        self.0.pages.borrow_mut().remove(&(asid, page)).map(|found| found.frame)
     }
 
     /// The faults of which the driver has not heard, in their order.

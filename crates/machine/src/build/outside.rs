@@ -8,13 +8,13 @@ use super::{
 };
 use crate::{
     plan::{EdgeId, Freight, Id},
-    program::{DmaPort, GpusSpec, HostDma, HostDmaSpec, ModelGpus, Outside, OutsideProcess},
+    program::{DmaPort, FrontEnd, GpusSpec, HostDma, HostDmaSpec, ModelGpus, Outside, OutsideProcess, PageRecall},
     run::PROGRAM,
 };
 use engine::Scope;
 use interconnect::Wire;
 use os::forward::Forward;
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 impl Builder<'_> {
     /// Starts the process: what its devices have in memory goes into the channels.
@@ -24,7 +24,8 @@ impl Builder<'_> {
         };
         let loader = self.reporter(id, 0, scope);
         let forward = start.forward.map(Forward::new);
-        let inside = ModelGpus::forwarded(gpus, forward.clone());
+        let inside = ModelGpus::forwarded(gpus, self.translators.tables.clone(), forward.clone());
+        self.take_pages_away(&inside, &front_end, scope);
         inside.launch_by(front_end);
         let finish = Arc::clone(&start.finish);
         let Some((mut process, usage)) = start.process(&inside) else { return Err(Refused) };
@@ -37,6 +38,14 @@ impl Builder<'_> {
         scope.spawn(PROGRAM, |cx| host.run(cx));
         self.outside = Some((process, inside));
         Ok(())
+    }
+
+    /// Pages may be taken away from these GPUs, if anything can make them forget where they were.
+    pub(super) fn take_pages_away(&self, gpus: &ModelGpus, front_end: &FrontEnd, scope: &Scope) {
+        if let Some(shootdowns) = &self.translators.shootdowns {
+            let recall = PageRecall::new(gpus, front_end.clone(), Rc::clone(shootdowns), scope);
+            scope.serve("recall", |cx| recall.run(cx));
+        }
     }
 
     pub(super) fn host_dma(&mut self, id: Id, spec: HostDmaSpec, scope: &Scope) {

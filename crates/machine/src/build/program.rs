@@ -36,7 +36,7 @@ impl Builder<'_> {
         };
         let loader = self.reporter(id, 0, scope);
         let forward = start.forward.map(Forward::new);
-        let inside = ModelGpus::forwarded(plan.gpus, forward.clone());
+        let inside = ModelGpus::forwarded(plan.gpus, self.translators.tables.clone(), forward.clone());
         let finish = Arc::clone(&start.finish);
         let Some((mut process, usage)) = start.process(&inside) else { return Err(Refused) };
         if let Some(forward) = &forward {
@@ -93,7 +93,10 @@ impl Builder<'_> {
         let observer = self.reporter(id, 0, scope).filter(|_| !self.plan.element(id).reports.is_empty());
         let front_end = FrontEnd::build(plan.spec, std::mem::take(&mut self.dispatchers), caches, observer, scope);
         match &self.running {
-            Some(Running { inside, .. }) => inside.launch_by(front_end),
+            Some(Running { inside, .. }) => {
+                self.take_pages_away(inside, &front_end, scope);
+                inside.launch_by(front_end);
+            }
             None => self.front_end = Some(front_end),
         }
     }

@@ -22,7 +22,7 @@ use std::{
     collections::VecDeque,
     rc::Rc,
 };
-use vm::{Forgotten, IommuSpec, PageSize, Roots, Shootdown, Shootdowns, Translate, Translated, Walk};
+use vm::{DriverTables, Forgotten, IommuSpec, PageSize, Roots, Shootdown, Shootdowns, Translate, Translated, Walk};
 
 /// One end of a link between one who translates and one who is asked, or who is told what to forget.
 pub enum TranslationEnds {
@@ -56,6 +56,9 @@ pub struct Translators {
     pub roots: Roots,
     /// Who makes them forget, until the kernel has it.
     pub shooter: Option<Rc<Shooter>>,
+    /// How all are made to forget, and the tables that a driver keeps.
+    pub shootdowns: Option<Rc<Shootdowns>>,
+    pub tables: DriverTables,
 }
 
 impl Builder<'_> {
@@ -64,6 +67,7 @@ impl Builder<'_> {
         let walk = match (plan.pages, memory) {
             (Pages::Tables { page_walk_cache }, Some(memory)) => Walk::Tables { memory, page_walk_cache },
             (Pages::Flat(latency), _) => Walk::Flat { latency },
+            (Pages::Driver(latency), _) => Walk::Driver { latency, tables: self.translators.tables.clone() },
             (Pages::Tables { .. }, None) => unreachable!("walkers that read tables have a cache"),
         };
         let asked: Vec<EdgeId> = self.plan.edges_of(id, Freight::Translations).collect();
@@ -90,7 +94,9 @@ impl Builder<'_> {
             stages[usize::from(!asked)].push(wire);
         }
         let shooter = Shooter::new(&self.translators.roots, scope);
-        let (all, own) = (Shootdowns::new(stages.into(), &self.translators.roots, scope), Rc::clone(&shooter));
+        let all = Rc::new(Shootdowns::new(stages.into(), &self.translators.roots, scope));
+        self.translators.shootdowns = Some(Rc::clone(&all));
+        let own = Rc::clone(&shooter);
         scope.serve("shooter", |cx| own.run(all, cx));
         self.translators.shooter = Some(shooter);
     }
@@ -120,7 +126,7 @@ impl Shooter {
     }
 
     /// `all`: those whom others ask in stages before these.
-    pub async fn run(self: Rc<Self>, all: Shootdowns, _: Context) {
+    pub async fn run(self: Rc<Self>, all: Rc<Shootdowns>, _: Context) {
         loop {
             let seen = self.work.count();
             let Some(ranges) = self.ranges.borrow_mut().pop_front() else {

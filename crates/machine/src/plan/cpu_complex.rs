@@ -215,7 +215,7 @@ impl Lowering<'_> {
     /// Testers have no tables.
     fn pages(&self, pages: Pages) -> Pages {
         match (pages, self.population) {
-            (Pages::Tables { .. }, Population::Testers) => Pages::Flat(UNTOLD),
+            (Pages::Tables { .. } | Pages::Driver(_), Population::Testers) => Pages::Flat(UNTOLD),
             (pages, _) => pages,
         }
     }
@@ -237,15 +237,23 @@ impl Lowering<'_> {
         (caches, Some(iommu))
     }
 
-    /// Whom compute units ask where there is no CPU, whose kernel would have tables.
-    pub(super) fn lone_iommu(&mut self, mmu: GpuMmu) -> Id {
+    /// Whom compute units ask where there is no CPU, whose kernel would have tables, and who makes them forget, if pages can be taken
+    /// away from them.
+    pub(super) fn lone_translators(&mut self, mmu: GpuMmu) -> (Id, Option<Id>) {
         let plan = WalkersPlan {
             walkers: mmu.iommu.walkers,
             pages: self.pages(mmu.iommu.pages),
             tlb: mmu.iommu.tlb,
             iommu: true,
         };
-        self.plan.add(Path::to("iommu"), (self.gpu_clock, PART), None, What::Walkers(plan))
+        let place = (self.gpu_clock, PART);
+        let iommu = self.plan.add(Path::to("iommu"), place, None, What::Walkers(plan));
+        let takes_away = mmu.iommu.faults() && self.population == Population::Program;
+        let shooter = takes_away.then(|| self.plan.add(Path::to("kernel"), place, None, What::Shooter));
+        if let Some(shooter) = shooter {
+            self.shoots(shooter, iommu);
+        }
+        (iommu, shooter)
     }
 
     fn slice(&mut self, cpu: &CpuComplex, slice: usize, clocks: Clocks) -> Id {
@@ -293,7 +301,7 @@ impl Lowering<'_> {
         let gpus = GpusSpec {
             wavefronts: self.machine.wavefronts(),
             coherent: cpu.join == Join::LastLevel && cpu.shared,
-            memories: Memories::ONE,
+            memories: Memories { faults: cpu.gpu_mmu.is_some_and(|mmu| mmu.iommu.faults()), ..Memories::ONE },
             apart: false,
         };
         let plan = ProgramPlan { gpus, cores: cpu.cores, threads: cpu.threads, kernel: cpu.kernel, slice: cpu.slice };

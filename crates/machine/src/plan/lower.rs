@@ -59,8 +59,8 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     let levels = lowering.levels();
     let memory_clock = machine.memory.clock().map(|clock| lowering.clock(clock));
     let complex = machine.cpu.as_ref().map(|cpu| lowering.complex(cpu, memory_clock));
-    let iommu = match &complex {
-        None => machine.gpu_mmu.map(|mmu| lowering.lone_iommu(mmu)),
+    let lone = match &complex {
+        None => machine.gpu_mmu.map(|mmu| lowering.lone_translators(mmu)),
         Some(_) => None,
     };
     let memories = match (&complex, levels.is_empty()) {
@@ -75,7 +75,7 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     for (number, gpu) in gpus.iter().enumerate() {
         let translators = match &complex {
             Some(complex) => complex.iommu.map(|iommu| (iommu, complex.shooter)),
-            None => iommu.map(|iommu| (iommu, None)),
+            None => lone,
         };
         lowering.connect_gpu(number, gpu, leaders[number], translators);
         let wire = Wire::Link(machine.cpu.as_ref().map_or(machine.wires.l2_memory, |complex| complex.hub));
@@ -142,7 +142,8 @@ impl Lowering<'_> {
     /// GPUs, as the driver of a process on a host outside sees them.
     fn outside_gpus(&self) -> GpusSpec {
         let device = DeviceMemory::Common { size: AMPLE };
-        let memories = Memories { device, reach_host: false, reach_peers: true, faults: false };
+        let faults = self.machine.gpu_mmu.is_some_and(|mmu| mmu.iommu.faults());
+        let memories = Memories { device, reach_host: false, reach_peers: true, faults };
         GpusSpec { wavefronts: self.machine.wavefronts(), coherent: false, memories, apart: true }
     }
 

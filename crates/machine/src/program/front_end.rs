@@ -125,6 +125,11 @@ impl FrontEnd {
         own
     }
 
+    /// Has the caches of all GPUs write back and forget these pages of memory.
+    pub fn recall(&self, pages: &[PhysAddr]) -> Vec<Ticket> {
+        self.0.gpus.iter().map(|gpu| gpu.recall(pages.to_vec())).collect()
+    }
+
     /// Has a kernel run as soon as its GPU can.
     pub fn submit(&self, job: Job) {
         let mut books = self.0.books.borrow_mut();

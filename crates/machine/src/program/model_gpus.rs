@@ -4,17 +4,17 @@
 //! ([`gpu::AddressMap`]). Nothing is copied behind the program's back; copies that a policy asks for are done by the library in
 //! the program's own code, or by a [DMA engine](super::Dma) if the machine has one. Kernels go to the [front end](super::FrontEnd).
 
-use super::{FrontEnd, Job, dma};
+use super::{FrontEnd, Job, dma, page_recall::Recall};
 use engine::{EventCount, Time};
 use gcn3::{dispatch::Dispatch, functional::Plan};
 use gpu::{AddressMap, Kernel};
-use mem::{Bytes, PAGE, PhysAddr, VirtAddr, ZONE, Zone};
+use mem::{Asid, Bytes, PAGE, PhysAddr, VirtAddr, ZONE, Zone};
 use os::{
     forward::Forward,
     guest::GuestMemory,
     opencl::{
         Forwarding,
-        gpu::{Broken, Done, Ended, Gpus, Memories, Page, Ready, Transfer},
+        gpu::{Broken, DeviceFault, Done, Ended, Gpus, Memories, Page, Ready, Transfer},
     },
 };
 use rustc_hash::FxHashSet;
@@ -24,6 +24,7 @@ use std::{
     rc::Rc,
     sync::Arc,
 };
+use vm::{DriverTables, Fault};
 
 /// GPUs, as their driver sees them.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +74,15 @@ impl Moved {
     }
 }
 
+/// The address space of a GPU: the host's is the first.
+fn space_of(gpu: usize) -> Asid {
+    Asid(gpu as u16 + 1)
+}
+
+fn gpu_of(asid: Asid) -> usize {
+    usize::from(asid.0) - 1
+}
+
 /// What is to be done for the driver.
 enum Order {
     Kernel(Box<Job>),
@@ -91,6 +101,10 @@ struct Books {
     under_way: Cell<usize>,
     attention: Cell<bool>,
     front_end: RefCell<Option<FrontEnd>>,
+    /// The tables of GPUs whose pages may be taken away, the pages that are, and who sees to it.
+    tables: DriverTables,
+    recalls: RefCell<VecDeque<Recall>>,
+    recall: RefCell<Option<EventCount>>,
     /// The DMA engine's, as soon as there is one.
     transfer: RefCell<Option<EventCount>>,
     bells: RefCell<Vec<EventCount>>,
@@ -105,12 +119,12 @@ pub struct ModelGpus(Rc<Books>);
 
 impl ModelGpus {
     pub fn new(spec: GpusSpec) -> Self {
-        Self::forwarded(spec, None)
+        Self::forwarded(spec, DriverTables::default(), None)
     }
 
-    /// GPUs of a program that may be fast-forwarded.
-    pub fn forwarded(spec: GpusSpec, forward: Option<Forward>) -> Self {
-        Self(Rc::new(Books {
+    /// GPUs of a program that may be fast-forwarded. Their IOMMU looks into these tables, if pages can be taken away from them.
+    pub fn forwarded(spec: GpusSpec, tables: DriverTables, forward: Option<Forward>) -> Self {
+        let own = Self(Rc::new(Books {
             spec,
             transfers: RefCell::default(),
             held: RefCell::default(),
@@ -119,11 +133,17 @@ impl ModelGpus {
             under_way: Cell::new(0),
             attention: Cell::new(false),
             front_end: RefCell::new(None),
+            tables: tables.clone(),
+            recalls: RefCell::default(),
+            recall: RefCell::new(None),
             transfer: RefCell::new(None),
             bells: RefCell::default(),
             forward,
             begun: Cell::new(Time::ZERO),
-        }))
+        }));
+        let books = Rc::downgrade(&own.0);
+        tables.listen(move || books.upgrade().into_iter().for_each(|books| Self(books).call()));
+        own
     }
 
     /// What the driver is given; of a program that is fast-forwarded, kernels run without time at first.
@@ -201,8 +221,7 @@ impl ModelGpus {
     pub(super) fn end(&self, launch: u64, start: Time, end: Time) {
         let [start, end] = [start, end].map(|time| self.0.begun.get() + time);
         self.0.ended.borrow_mut().push(Ended { launch, start, end, error: None });
-        self.0.attention.set(true);
-        self.0.bells.borrow().iter().for_each(EventCount::advance);
+        self.call();
     }
 
     fn hold(&self, order: Order) {
@@ -213,6 +232,56 @@ impl ModelGpus {
     /// Whether something has ended since the last call.
     pub(super) fn take_attention(&self) -> bool {
         self.0.attention.take()
+    }
+
+    /// Pages are taken away by one who listens to this bell.
+    pub(super) fn recalls_to(&self, bell: EventCount) {
+        *self.0.recall.borrow_mut() = Some(bell);
+    }
+
+    pub(super) fn next_recall(&self) -> Option<Recall> {
+        self.0.recalls.borrow_mut().pop_front()
+    }
+
+    fn job(&self, launch: u64, kernel: Kernel, maps: Vec<Arc<AddressMap>>, others_wrote: bool, ready: &Ready) -> Job {
+        let own = self.clone();
+        Job {
+            kernel,
+            maps,
+            gpu: ready.gpu,
+            others_wrote,
+            touched: Vec::new(),
+            reached: Vec::new(),
+            warm_up: ready.warm_up,
+            over: Box::new(move |start, end| own.end(launch, start, end)),
+        }
+    }
+
+    /// Starts a kernel whose pages may come and go while it runs: what it finds at first goes into the tables.
+    fn start_with_faults(&self, launch: u64, kernel: Kernel, ready: Ready) -> Result<(), Broken> {
+        let scratch = (ready.places.scratch, Bytes(ready.places.scratch_size));
+        let mut maps = Vec::new();
+        let mut moved = self.0.moved.borrow_mut();
+        let others_wrote = moved.take_changed();
+        for (number, pages) in ready.pages.iter().enumerate() {
+            let asid = space_of(ready.gpu.unwrap_or(number));
+            for page in pages.iter() {
+                let place = self.0.spec.address(page.place);
+                self.0.tables.insert(asid, page.at, place, page.writable);
+                moved.reach(place);
+            }
+            let regions = ready.reach.iter().copied().chain([scratch]).map(|(base, size)| (base, size, true));
+            maps.push(Arc::new(AddressMap::of_space(asid, regions)));
+        }
+        drop(moved);
+        self.hold(Order::Kernel(Box::new(self.job(launch, kernel, maps, others_wrote, &ready))));
+        Ok(())
+    }
+
+    /// The driver's attention is wanted.
+    fn call(&self) {
+        self.0.attention.set(true);
+        self.0.bells.borrow().iter().for_each(EventCount::advance);
     }
 
     /// Kernels go to this front end.
@@ -232,11 +301,14 @@ impl Gpus for ModelGpus {
 
     fn start(&mut self, launch: u64, ready: Ready, _: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
         let code = ready.program.code_of(ready.dispatch.kernel()).map_err(|error| Broken(error.to_string()))?;
-        let kernel = Kernel { dispatch: ready.dispatch, places: ready.places, code: Arc::clone(code) };
+        let kernel = Kernel { dispatch: ready.dispatch.clone(), places: ready.places, code: Arc::clone(code) };
         let is_touched = |page: VirtAddr| {
             let behind = ready.touched.partition_point(|(base, _)| *base <= page);
             behind.checked_sub(1).map(|at| ready.touched[at]).is_some_and(|(base, size)| page < base + size)
         };
+        if self.0.spec.memories.faults {
+            return self.start_with_faults(launch, kernel, ready);
+        }
         let mut tables: Vec<&Arc<Vec<Page>>> = Vec::new();
         let (mut maps, mut touched, mut reached) = (Vec::<Arc<AddressMap>>::new(), Vec::new(), Vec::new());
         for pages in &ready.pages {
@@ -256,10 +328,8 @@ impl Gpus for ModelGpus {
         let others_wrote = moved.take_changed();
         reached.iter().for_each(|page| moved.reach(*page));
         drop(moved);
-        let own = self.clone();
-        let over = Box::new(move |start, end| own.end(launch, start, end));
-        let (gpu, warm_up) = (ready.gpu, ready.warm_up);
-        self.hold(Order::Kernel(Box::new(Job { kernel, maps, gpu, others_wrote, touched, reached, warm_up, over })));
+        let job = Job { touched, reached, ..self.job(launch, kernel, maps, others_wrote, &ready) };
+        self.hold(Order::Kernel(Box::new(job)));
         Ok(())
     }
 
@@ -278,7 +348,33 @@ impl Gpus for ModelGpus {
     fn work(&mut self, _: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
         let ended = self.0.ended.take();
         self.0.under_way.set(self.0.under_way.get() - ended.len());
-        Done { ended, ..Done::default() }
+        let faults = self.0.tables.take_faults().into_iter();
+        let faults = faults.map(|Fault { asid, page, write }| DeviceFault { gpu: gpu_of(asid), page, write }).collect();
+        Done { ended, faults, ..Done::default() }
+    }
+
+    fn resolve(&mut self, gpu: usize, page: VirtAddr, answer: Result<Page, String>) {
+        let asid = space_of(gpu);
+        let answer = answer.map(|found| {
+            let place = self.0.spec.address(found.place);
+            self.0.moved.borrow_mut().reach(place);
+            self.0.tables.insert(asid, page, place, found.writable);
+        });
+        self.0.tables.answer(asid, page, answer);
+    }
+
+    fn shoot(&mut self, number: u64, gpus: &[usize], ranges: &[(VirtAddr, Bytes)]) {
+        let mut pages = Vec::new();
+        for &gpu in gpus {
+            let asid = space_of(gpu);
+            for (base, size) in ranges {
+                let all = (base.0 / PAGE * PAGE..base.0 + size.0).step_by(PAGE as usize).map(VirtAddr);
+                pages.extend(all.filter_map(|page| Some((asid, page, self.0.tables.remove(asid, page)?))));
+            }
+        }
+        self.0.under_way.set(self.0.under_way.get() + 1);
+        self.0.recalls.borrow_mut().push_back(Recall { number, pages });
+        self.0.recall.borrow().iter().for_each(EventCount::advance);
     }
 
     fn is_fine_grained(&self) -> bool {

@@ -97,7 +97,7 @@ pub fn run(program: &'static [u8], arguments: &[&str], how: Run) -> Ran {
         options.cpus = how.cores as u32;
         options.max_instructions = 50_000_000;
         let forward = how.forward.map(Forward::new);
-        let inside = how.inside.then(|| ModelGpus::forwarded(GPUS, forward.clone()));
+        let inside = how.inside.then(|| ModelGpus::forwarded(GPUS, vm::DriverTables::default(), forward.clone()));
         let mut usage = Rc::default();
         if let Some(policy) = how.policy {
             let settings = Settings { policy, ..Settings::default() };

@@ -133,7 +133,7 @@ impl Lowering<'_> {
     }
 
     /// The kernel tells an element what to forget.
-    fn shoots(&mut self, shooter: Id, id: Id) {
+    pub(in crate::plan) fn shoots(&mut self, shooter: Id, id: Id) {
         let way = PortSpec { capacity: 1, latency: Cycles(1), bytes_per_cycle: None };
         let name = format!("to_{}", self.plan.element(id).path.to_string().replace('.', "_"));
         let wire = ports((&name, way), ("forgotten", way));

@@ -35,6 +35,16 @@ pub struct DispatcherSpec {
     pub invalidate: bool,
     /// How many kernels can run at a time.
     pub kernels: usize,
+    pub placement: Placement,
+}
+
+/// Which compute unit a workgroup goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// The next in turn that has room.
+    Free,
+    /// The one of its number among this GPU's workgroups, in turn; it waits until that has room.
+    Bound,
 }
 
 /// A kernel, or a GPU's share of one.
@@ -331,7 +341,7 @@ impl Dispatcher {
             loop {
                 cx.did(self.hear());
                 let seen = self.bell.count();
-                let Some((unit, simds)) = self.take(turn, needs) else {
+                let Some((unit, simds)) = self.take(turn, &needs) else {
                     self.rest(seen + 1, cx).await;
                     continue;
                 };
@@ -356,10 +366,11 @@ impl Dispatcher {
     }
 
     /// Finds a unit that has room for a workgroup, from `turn` on, and takes that room.
-    fn take(&self, turn: usize, needs: Needs) -> Option<(usize, Simds)> {
+    fn take(&self, turn: usize, needs: &Needs) -> Option<(usize, Simds)> {
         let mut units = self.units.borrow_mut();
         let count = units.len();
-        (0..count).map(|n| (turn + n) % count).find_map(|unit| Some((unit, units[unit].books.take(&needs)?)))
+        let candidates = if self.spec.placement == Placement::Bound { 1 } else { count };
+        (0..candidates).map(|n| (turn + n) % count).find_map(|unit| Some((unit, units[unit].books.take(needs)?)))
     }
 
     /// Waits for reports of compute units.

@@ -11,7 +11,7 @@ use crate::{
 };
 use ::cache::Replacement;
 use engine::{Cycles, Hertz};
-use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec};
+use gpu::{Coalescer, ComputeUnitSpec, DispatcherSpec, Placement};
 use interconnect::NetworkSpec;
 use mem::{Bytes, LINE};
 use serde::{Deserialize, Deserializer, de};
@@ -50,6 +50,7 @@ struct DispatcherFile {
     interval: Positive,
     invalidate: bool,
     kernels: Positive<64>,
+    placement: OneOf<Placement>,
 }
 
 #[derive(Deserialize)]
@@ -88,6 +89,12 @@ impl<'de> Deserialize<'de> for InstructionBuffer {
             size => return Ok(Self(size)),
         };
         Err(de::Error::custom(reason))
+    }
+}
+
+impl Choice for Placement {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("free", Self::Free), ("bound", Self::Bound)]
     }
 }
 
@@ -133,6 +140,7 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
             interval: dispatcher.interval.cycles(),
             invalidate: dispatcher.invalidate,
             kernels: dispatcher.kernels.count(),
+            placement: dispatcher.placement.0,
         },
         compute_unit,
         l1v,

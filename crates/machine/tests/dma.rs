@@ -45,7 +45,7 @@ fn workloads_are_right_and_every_byte_is_counted() {
         for (program, size) in programs {
             let words = [program, "--size", size, "--copies", "explicit"];
             let (_, run) = good(&machine(name, "dma"), WORKLOADS, &words, 1);
-            let (copies, bytes) = (count(&run, "dma.copies"), count(&run, "dma.bytes"));
+            let (copies, bytes) = (count(&run, "dma.copies"), count(&run, "dma.moved.copy"));
             assert!(copies > 1 && bytes > 256, "{name} {program}: {copies} copies of {bytes} bytes");
         }
     }

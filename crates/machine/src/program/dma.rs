@@ -7,7 +7,7 @@
 //! one transfer after the other; of one, as many requests are under way as it has buffers. A write brings its line like any store.
 //! What it is handed are physical addresses: the driver has translated them.
 
-use super::ModelGpus;
+use super::{ModelGpus, moved::MovedBytes};
 use engine::{Context, Counter, EventCount, Histogram, Inlet, Lane, Phases, Scope};
 use interconnect::{HEADER, Pending, Sender, Wire};
 use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, VirtAddr};
@@ -112,7 +112,7 @@ pub struct Dma {
     free: Vec<usize>,
     loaded: VecDeque<(usize, PhysAddr, Block<LINE>)>,
     copies: Counter,
-    bytes: Counter,
+    moved: MovedBytes,
     cycles: Phases,
     copy_cycles: Histogram,
 }
@@ -133,7 +133,7 @@ impl Dma {
             free: (0..buffers).rev().collect(),
             loaded: VecDeque::new(),
             copies: scope.counter("copies"),
-            bytes: scope.counter("bytes"),
+            moved: MovedBytes::new(scope),
             cycles: scope.scope("cycles").phases(&["idle", "busy"]),
             copy_cycles: scope.histogram("copy_cycles"),
         }
@@ -151,7 +151,7 @@ impl Dma {
             self.carry(&cx, order.pieces()).await;
             self.cycles.enter(IDLE);
             self.copies.increment();
-            self.bytes.add(order.transfer.bytes().0);
+            self.moved.add(&order.transfer);
             self.copy_cycles.record(cx.now().0 - begun.0);
             self.inside.end(order.number, start, cx.time());
         }

@@ -4,7 +4,7 @@
 //! channels of memory in messages, past the caches, which kernels have flushed and which forget what has been written ([`super::FrontEnd`]).
 //! It does one transfer after the other.
 
-use super::{ModelGpus, OutsideProcess, dma};
+use super::{ModelGpus, OutsideProcess, dma, moved::MovedBytes};
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Scope, Time};
 use interconnect::{HEADER, Reporter, Wire};
 use mem::{Block, Bytes, Interleave, LINE, LineAddr, PhysAddr, Seen, Share, Zone};
@@ -101,7 +101,7 @@ pub struct HostDma {
     requests: Vec<Outlet<ToChannel>>,
     bell: EventCount,
     copies: Counter,
-    bytes: Counter,
+    moved: MovedBytes,
 }
 
 impl HostDma {
@@ -127,7 +127,7 @@ impl HostDma {
             requests,
             bell,
             copies: scope.counter("copies"),
-            bytes: scope.counter("bytes"),
+            moved: MovedBytes::new(scope),
         }
     }
 
@@ -149,7 +149,7 @@ impl HostDma {
                 cx.pause(cycles).await;
             }
             self.copies.increment();
-            self.bytes.add(transfer.bytes().0);
+            self.moved.add(&transfer);
             self.gpus.end(number, start, cx.time());
         }
     }

@@ -11,6 +11,7 @@ mod front_end;
 mod guest;
 mod host_dma;
 mod model_gpus;
+mod moved;
 mod outside;
 mod page_recall;
 mod schedule;

@@ -6,6 +6,7 @@
 //! own pages; a [`FrontEnd`] hands kernels to them, and a [`Dma`] engine may move bytes. An
 //! [`Outside`] host executes a process without cores, and [`HostDma`] moves its bytes. What a core has executed is performed later, when its first-level cache says so ([`Software::perform`]).
 
+mod direct;
 mod dma;
 mod front_end;
 mod guest;
@@ -18,6 +19,7 @@ mod schedule;
 mod software;
 mod timekeeper;
 
+pub use direct::Direct;
 pub use dma::Dma;
 pub use front_end::{Caches, Coherent, FrontEnd, FrontEndSpec, Job};
 pub use guest::Guest;

@@ -1,0 +1,118 @@
+//! A way to memory past all caches: a DMA engine's requests become messages to the homes of lines.
+//!
+//! Where GPUs have flushed what they wrote, and forget what they hold when others have written, that is all a transfer needs.
+
+use engine::{Context, EventCount, Inlet, Lane, Scope};
+use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, Wire, name_of};
+use mem::{Access, Interleave, LINE, LineAddr, Mask, Reply, Request, RequestId, Seen};
+use protocol::{Kind, Msg, Node};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// What is asked of a line, in order.
+type Asked = VecDeque<(RequestId, Mask)>;
+
+pub struct Direct {
+    me: Node,
+    homes: Interleave<Node>,
+    requests: Inlet<Request>,
+    replies: Sender<Reply>,
+    messages: Vec<Inlet<Packet>>,
+    to: Router<Packet>,
+    pending: Pending,
+    /// Looked up, never walked.
+    reads: FxHashMap<LineAddr, Asked>,
+    writes: FxHashMap<LineAddr, Asked>,
+    bell: EventCount,
+    reporter: Option<Reporter>,
+}
+
+impl Direct {
+    /// `reporter`: who tells the golden image what is read and written, where it is not memory that says what was written when.
+    pub fn new(
+        (me, homes): (Node, Interleave<Node>),
+        above: Wire<Request, Reply>,
+        below: Side<Packet>,
+        reporter: Option<Reporter>,
+        scope: &Scope,
+    ) -> Self {
+        let (bell, pending) = (scope.eventcount("work"), Pending::default());
+        above.from.ring(&bell);
+        below.from.iter().for_each(|inlet| inlet.ring(&bell));
+        Self {
+            me,
+            homes,
+            requests: above.from,
+            replies: Sender::new(above.to, &pending, &scope.scope("above"), &bell),
+            messages: below.from,
+            to: Router::new(below.to, &pending, &scope.scope("neighbours"), &bell),
+            pending,
+            reads: FxHashMap::default(),
+            writes: FxHashMap::default(),
+            bell,
+            reporter,
+        }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        cx.known_as(name_of(self.me));
+        loop {
+            let seen = self.bell.count();
+            match self.answer() || self.ask() {
+                true => cx.pause(1).await,
+                false => {
+                    while self.bell.rest(seen + 1).await {
+                        self.to.explain(&cx);
+                        self.replies.explain(&cx);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes an answer of a home, if one has come.
+    fn answer(&mut self) -> bool {
+        let Some(packet) = self.messages.iter().find_map(|inlet| inlet.try_recv(Lane::Reply)) else { return false };
+        let Msg { kind, line, data, .. } = packet.msg;
+        let of = if kind == Kind::Data { &mut self.reads } else { &mut self.writes };
+        let asked = of.get_mut(&line).expect("what is answered was asked");
+        let place = match kind {
+            Kind::Data => 0,
+            // Channels may answer writes out of their order.
+            _ => asked.iter().position(|(_, mask)| *mask == data.mask()).unwrap_or(0),
+        };
+        let (id, mask) = asked.remove(place).expect("what is answered was asked");
+        if asked.is_empty() {
+            of.remove(&line);
+        }
+        let data = if kind == Kind::Data { data.only(mask) } else { mem::Block::EMPTY };
+        if let Some(reporter) = self.reporter.as_ref().filter(|_| kind == Kind::Data) {
+            reporter.tell(line, Seen::Read(data));
+        }
+        self.replies.send(Lane::Reply, Reply { id, data, stamp: 0 }, HEADER + data.mask().len() as u64);
+        true
+    }
+
+    /// Passes a request on, if one has come and what was sent before has gone out.
+    fn ask(&mut self) -> bool {
+        if !self.pending.is_clear() {
+            return false;
+        }
+        let Some(request) = self.requests.try_recv(Lane::Request) else { return false };
+        let (line, home) = (request.line(), *self.homes.of(request.line().0));
+        let asked = (request.id, request.data.mask());
+        let msg = match request.access {
+            Access::Store => {
+                self.writes.entry(line).or_default().push_back(asked);
+                self.reporter.iter().for_each(|reporter| reporter.tell(line, Seen::Wrote(request.data)));
+                Msg::new(self.me, home, Kind::Write, line, request.data)
+            }
+            _ => {
+                self.reads.entry(line).or_default().push_back(asked);
+                Msg::new(self.me, home, Kind::Read, line, mem::Block::<LINE>::EMPTY)
+            }
+        };
+        self.to.send(msg.into());
+        true
+    }
+}

@@ -5,7 +5,7 @@
 //! again after each step of that line; an answer is never made to wait.
 
 use crate::{
-    Store,
+    Backing,
     room::{Room, RoomSpec},
 };
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Share, WaitingRoom};
@@ -47,7 +47,7 @@ pub struct Home {
     above: Arc<Roster>,
     /// The addresses that belong here.
     share: Share,
-    store: Store,
+    store: Backing,
     /// Lines of which something is known, without their bytes; only looked up.
     known: FxHashMap<LineAddr, Line<LINE>>,
     /// `None`: any number can be known. `forgotten` counts lines that were forgotten to make room.
@@ -65,7 +65,13 @@ pub struct Home {
 
 impl Home {
     /// `history`: how many steps are kept to be told if the protocol turns out to have a hole.
-    pub fn new(controller: Seat, (me, above): (Node, Arc<Roster>), share: Share, store: Store, history: usize) -> Self {
+    pub fn new(
+        controller: Seat,
+        (me, above): (Node, Arc<Roster>),
+        share: Share,
+        store: Backing,
+        history: usize,
+    ) -> Self {
         let table = controller.table();
         Self {
             controller,
@@ -169,7 +175,7 @@ impl Home {
     fn line(&self, address: LineAddr) -> Line<LINE> {
         let mut line = self.known.get(&address).copied().unwrap_or(Line::new(0));
         let mut bytes = [0; LINE];
-        self.store.lock().read(self.inside(address), &mut bytes);
+        self.store.read(self.inside(address), &mut bytes);
         line.data = Block::full(bytes);
         line.stamps.cts = self.cts;
         line
@@ -198,7 +204,7 @@ impl Home {
             () => Touched::Nothing,
         };
         if touched == Touched::Written {
-            self.store.lock().write(self.inside(msg.line), line.data.bytes());
+            self.store.write(self.inside(msg.line), line.data.bytes());
         }
         self.keep(msg.line, &before, line);
         self.latest = sends.iter().map(|send| send.stamps.wts).fold(self.latest, Stamp::max);
@@ -250,7 +256,7 @@ mod tests {
 
     fn home(controller: impl Controller<LINE> + 'static) -> Home {
         let above = Arc::new(Roster::row(Node(0), 9));
-        Home::new(Arc::new(controller), (ME, above), Share::ALL, Store::default(), 8)
+        Home::new(Arc::new(controller), (ME, above), Share::ALL, crate::Store::default().into(), 8)
     }
 
     fn say(home: &mut Home, from: u16, kind: Kind, line: LineAddr, data: Block<LINE>) -> Option<Served> {
@@ -270,7 +276,7 @@ mod tests {
         assert_eq!((read.touched, read.sends[0].data.get(3)), (Touched::Read, Some(7)));
         assert!(home.known.is_empty());
         let mut byte = [0];
-        home.store.lock().read(PhysAddr(LINE as u64 + 3), &mut byte);
+        home.store.read(PhysAddr(LINE as u64 + 3), &mut byte);
         assert_eq!(byte, [7], "whoever shares the store sees it");
     }
 

@@ -23,4 +23,4 @@ pub use memory::{Beside, FixedSpec, Memory, MemorySpec, Sides, Timing, Watcher};
 pub use room::RoomSpec;
 pub use scheduler::{MOST_BANKS, Scheduler, Tally};
 pub use standard::{Standard, Timings};
-pub use store::Store;
+pub use store::{Backing, HostBytes, Store};

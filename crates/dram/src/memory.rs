@@ -9,7 +9,7 @@ use crate::{
     dram::{Dram, DramSpec},
     home::{Changed, Home, Served, Touched},
     room::RoomSpec,
-    store::Store,
+    store::Backing,
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
 use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, lane, name_of};
@@ -132,7 +132,14 @@ pub struct Memory {
 impl Memory {
     /// Builds the memory at `scope`, with its bytes in `store`, and starts the context that sends its answers.
     /// `observer` tells the golden image what is written here, and when in logical time.
-    pub fn new(spec: MemorySpec, above: Side<Packet>, store: Store, observer: Option<Reporter>, scope: &Scope) -> Self {
+    pub fn new(
+        spec: MemorySpec,
+        above: Side<Packet>,
+        store: impl Into<Backing>,
+        observer: Option<Reporter>,
+        scope: &Scope,
+    ) -> Self {
+        let store = store.into();
         let Port { port, pace } = Port::of(&spec.timing);
         let (under_way, done) = scope.port("under_way", port, scope);
         let bell = scope.eventcount("work");

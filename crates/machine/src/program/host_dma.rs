@@ -5,6 +5,7 @@
 //! It does one transfer after the other.
 
 use super::{ModelGpus, OutsideProcess, dma, moved::MovedBytes};
+use dram::HostBytes;
 use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Scope, Time};
 use interconnect::{HEADER, Reporter, Wire};
 use mem::{Block, Bytes, Interleave, LINE, LineAddr, PhysAddr, Seen, Share, Zone};

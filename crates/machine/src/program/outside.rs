@@ -6,6 +6,7 @@
 
 use super::{Finish, ModelGpus};
 use crate::session::WARM_UP;
+use dram::HostBytes;
 use engine::{Context, EventCount, Time};
 use mem::PhysAddr;
 use os::{
@@ -53,19 +54,20 @@ impl OutsideProcess {
         Self(Rc::new(RefCell::new(State { process, usage, finish })))
     }
 
-    /// Copies bytes out of the host's memory.
-    pub fn read(&self, at: PhysAddr, bytes: &mut [u8]) {
-        self.with(|process| process.space.frames().read(at, bytes));
-    }
-
-    /// Copies bytes into it.
-    pub fn write(&self, at: PhysAddr, bytes: &[u8]) {
-        self.with(|process| process.space.frames_mut().write(at, bytes));
-    }
-
     /// Looks at the process.
     pub fn with<T>(&self, look: impl FnOnce(&mut Process) -> T) -> T {
         look(&mut self.0.borrow_mut().process)
+    }
+}
+
+/// The host's memory.
+impl HostBytes for OutsideProcess {
+    fn read(&self, at: PhysAddr, bytes: &mut [u8]) {
+        self.with(|process| process.space.frames().read(at, bytes));
+    }
+
+    fn write(&self, at: PhysAddr, bytes: &[u8]) {
+        self.with(|process| process.space.frames_mut().write(at, bytes));
     }
 }
 

@@ -1,84 +1,180 @@
-//! Runs the programs of M2S-CGM (`[giles chapter 4]`) on its four systems, every read checked, in one thread and in
-//! two: is every result right, and are the statistics the same byte for byte?
+//! Runs programs on many systems, every read checked, in one thread and in two: is every result right, and are the statistics equal byte for
+//! byte?
+//!
+//! The systems are M2S-CGM's four (`[giles chapter 4]`) with its programs, and machines of 1, 2 and 4 GPUs, with a host outside and with
+//! cores, under every memory policy, with every workload. With `--quick` so many of the latter are run that every two choices have been
+//! tried together, and none of the former. What has been right once is noted in a file (`--state`) and not run again with the same command,
+//! so that a run which was interrupted goes on.
 
-use crate::guests::Scratch;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
+use crate::{
+    cover::{self, Combination},
+    diff_programs,
+    guests::Scratch,
+    limited,
+};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 const SYSTEMS: [&str; 4] = ["apu-c-l3", "apu-c-mc", "apu-nc-l3", "apu-nc-mc"];
-
 const GPU: [&str; 6] = ["backprop", "lud", "kmeans", "hotspot", "needleman-wunsch", "bfs"];
 const OPENMP: [&str; 6] = ["backprop-omp", "lud-omp", "kmeans-omp", "hotspot-omp", "needleman-wunsch-omp", "bfs-omp"];
 const COLLABORATIVE: [&str; 5] = ["backprop", "matmul", "edge", "knn", "write"];
 
-const USAGE: &str = "usage: cargo xtask check-systems [--cohesim PATH] [--size SIZE]";
+const POLICIES: [&str; 5] = ["memcpy", "zero-copy", "managed-eager", "managed-fault", "adsm-rolling"];
+const GPUS: [&str; 3] = ["1", "2", "4"];
+const MACHINES: [&str; 2] = ["multi-pcie", "multi-pcie-cores"];
 
-/// `check-systems [--cohesim PATH] [--size SIZE]`.
+const USAGE: &str = "usage: cargo xtask check-systems [--quick] [--cohesim PATH] [--state FILE] [--only TEXT]";
+
+/// The most that a run may take: processor time, and time.
+const MOST: Duration = Duration::from_secs(600);
+
+/// A run: what it is called, and the arguments of the command before and behind `--`.
+struct Case {
+    name: String,
+    before: Vec<String>,
+    behind: Vec<String>,
+}
+
+/// `check-systems [--quick] [--cohesim PATH] [--state FILE] [--only TEXT]`.
 pub fn run(arguments: &[String]) -> Result<String, String> {
-    let (mut cohesim, mut size) = (None, "small");
-    for pair in arguments.chunks(2) {
-        match pair {
-            [flag, path] if flag == "--cohesim" => cohesim = Some(PathBuf::from(path)),
-            [flag, word] if flag == "--size" => size = word,
+    let (mut quick, mut cohesim, mut state, mut only) = (false, None, None, "");
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--quick" => quick = true,
+            "--cohesim" => cohesim = Some(PathBuf::from(rest.next().ok_or(USAGE)?)),
+            "--state" => state = Some(PathBuf::from(rest.next().ok_or(USAGE)?)),
+            "--only" => only = rest.next().ok_or(USAGE)?,
             _ => return Err(USAGE.to_owned()),
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
-    let cohesim = cohesim.map_or_else(|| crate::diff_programs::build(root), Ok)?;
-    let scratch = Scratch::new("systems")?;
-    let (mut count, mut wrong) = (0, Vec::new());
-    for system in SYSTEMS {
-        for (program, more) in programs() {
-            let name = [&[program], more].concat().join(" ");
-            let start = Instant::now();
-            let of = |threads| statistics(&cohesim, system, (program, more, size), threads, &scratch.0);
-            let told = match (of("1"), of("2")) {
-                (Ok(one), Ok(two)) if one == two => "right, and the same in two threads",
-                (Ok(_), Ok(_)) => "right, but not the same in two threads",
-                (Err(error), _) | (_, Err(error)) => {
-                    eprintln!("{error}");
-                    "wrong"
-                }
-            };
-            count += 1;
-            println!("{system} {name}: {told} ({:.1} s)", start.elapsed().as_secs_f64());
-            if told != "right, and the same in two threads" {
-                wrong.push(format!("{system} {name}: {told}"));
+    let cohesim = cohesim.map_or_else(|| diff_programs::build(root), Ok)?;
+    let cohesim = cohesim.canonicalize().map_err(|error| format!("{}: {error}", cohesim.display()))?;
+    let mut cases = multi_gpu_cases(quick);
+    if !quick {
+        cases.extend(paper_cases());
+    }
+    cases.retain(|case| case.name.contains(only));
+    let count = cases.len();
+    let done = Done::open(state.as_deref(), &cohesim)?;
+    cases.retain(|case| !done.known.contains(&case.name));
+    let (scratch, left, at) = (Scratch::new("systems")?, cases.len(), AtomicUsize::new(0));
+    let wrong = cover::each(&cases, |case| {
+        let of = |threads| statistics(&cohesim, case, threads, &scratch.0);
+        let error = match (of("1"), of("2")) {
+            (Ok(one), Ok(two)) if one == two => None,
+            (Ok(_), Ok(_)) => Some("statistics of one thread and of two differ".to_owned()),
+            (Err(error), _) | (_, Err(error)) => Some(error),
+        };
+        let number = at.fetch_add(1, Ordering::Relaxed) + 1;
+        match &error {
+            None => {
+                println!("{number} of {left}: {}: right", case.name);
+                done.note(&case.name);
+                None
+            }
+            Some(error) => {
+                println!("{number} of {left}: {}: wrong", case.name);
+                Some(format!("{}: {error}", case.name))
             }
         }
-    }
+    });
     match wrong.is_empty() {
-        true => Ok(format!("systems: {count} runs of {} programs are right, and the same in two threads", count / 4)),
+        true => {
+            Ok(format!("systems: {count} runs are right, every read checked, and equal with one thread and with two"))
+        }
         false => Err(format!("{} of {count} runs:\n{}", wrong.len(), wrong.join("\n"))),
     }
 }
 
-/// Every program, and its arguments beside the size.
-fn programs() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+/// What has been right before, with one executable.
+struct Done {
+    known: BTreeSet<String>,
+    file: Option<Mutex<fs::File>>,
+}
+
+impl Done {
+    fn open(path: Option<&Path>, cohesim: &Path) -> Result<Self, String> {
+        let Some(path) = path else { return Ok(Self { known: BTreeSet::new(), file: None }) };
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let program = fs::read(cohesim).map_err(|error| format!("{}: {error}", cohesim.display()))?;
+        let digest: String = Sha256::digest(&program).iter().map(|byte| format!("{byte:02x}")).collect();
+        let kept = fs::read_to_string(path).unwrap_or_default();
+        let mut lines = kept.lines();
+        let same = lines.next() == Some(digest.as_str());
+        let known = if same { lines.map(str::to_owned).collect() } else { BTreeSet::new() };
+        if !same {
+            fs::write(path, format!("{digest}\n")).map_err(failed)?;
+        }
+        let file = fs::OpenOptions::new().append(true).open(path).map_err(failed)?;
+        Ok(Self { known, file: Some(Mutex::new(file)) })
+    }
+
+    fn note(&self, name: &str) {
+        if let Some(file) = &self.file {
+            // What can't be noted is run again.
+            _ = writeln!(file.lock().unwrap_or_else(PoisonError::into_inner), "{name}");
+        }
+    }
+}
+
+fn multi_gpu_cases(quick: bool) -> Vec<Case> {
+    let workloads: Vec<&str> = workloads::ALL.iter().map(|workload| workload.name).collect();
+    let all = cover::combinations(&[workloads.len(), POLICIES.len(), GPUS.len(), MACHINES.len()]);
+    let chosen = if quick { cover::pairwise(&all) } else { all };
+    let case = |combination: Combination| {
+        let [workload, policy, gpus, machine] = combination[..] else { unreachable!("there are four dimensions") };
+        let (workload, policy, gpus, machine) = (workloads[workload], POLICIES[policy], GPUS[gpus], MACHINES[machine]);
+        let set = format!("gpus={gpus}");
+        let before = [workload, "--system", machine, "--set", &set, "--memory-policy", policy];
+        Case {
+            name: format!("{machine} {gpus} {policy} {workload}"),
+            before: before.map(str::to_owned).to_vec(),
+            behind: ["--size", "tiny"].map(str::to_owned).to_vec(),
+        }
+    };
+    chosen.into_iter().map(case).collect()
+}
+
+/// The programs of M2S-CGM on its machines.
+fn paper_cases() -> Vec<Case> {
     let plain = GPU.map(|name| (name, &[][..]));
     let shared_out = OPENMP.map(|name| (name, &["--threads", "4"][..]));
     let together = COLLABORATIVE.map(|name| (name, &["--cpu-share", "50", "--threads", "4"][..]));
-    plain.into_iter().chain(shared_out).chain(together)
+    let programs: Vec<(&str, &[&str])> = plain.into_iter().chain(shared_out).chain(together).collect();
+    let case = |system: &str, (program, more): (&str, &[&str])| Case {
+        name: [&[system, program], more].concat().join(" "),
+        before: [program, "--system", system].map(str::to_owned).to_vec(),
+        behind: [&["--size", "small"], more].concat().into_iter().map(str::to_owned).collect(),
+    };
+    SYSTEMS.iter().flat_map(|system| programs.iter().map(move |program| case(system, *program))).collect()
 }
 
 /// The statistics of a run whose result and every read were right.
-fn statistics(
-    cohesim: &Path,
-    system: &str,
-    (program, more, size): (&str, &[&str], &str),
-    threads: &str,
-    folder: &Path,
-) -> Result<Vec<u8>, String> {
-    let out = folder.join(format!("{system}-{program}{}-{threads}", more.concat()));
+fn statistics(cohesim: &Path, case: &Case, threads: &str, folder: &Path) -> Result<Vec<u8>, String> {
+    let out = folder.join(format!("{}-{threads}", case.name.replace([' ', '/'], "_")));
     let mut run = Command::new(cohesim);
-    run.args(["run", program, "--system", system, "--check", "--threads", threads, "--out"]).arg(&out);
-    run.args(["--", "--size", size]).args(more);
-    let ran = run.output().map_err(|error| format!("{} can't be started: {error}", cohesim.display()))?;
-    if !ran.status.success() {
-        let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-        return Err(format!("{system} {program} in {threads} threads: {}\n{out}{err}", ran.status));
+    run.arg("run").args(&case.before).args(["--check", "--threads", threads, "--out"]).arg(&out);
+    run.arg("--").args(&case.behind).current_dir(folder);
+    let ended = limited::run(&mut run, MOST, 4 * MOST).map_err(|error| format!("{run:?}: {error}"))?;
+    if ended.code != Some(0) {
+        return Err(format!("{run:?}: {}", ended.told()));
     }
     let path = out.join("stats.json");
-    std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
+    let statistics = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    _ = fs::remove_dir_all(&out);
+    Ok(statistics)
 }

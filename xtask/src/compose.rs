@@ -4,24 +4,23 @@
 //! and queues, every read checked, and run a tiny program, with one thread and with two, whose statistics must be equal. Without
 //! `--all` so many of those are run that every two choices that go together have been tried together.
 
-use crate::{diff_programs, guests::Scratch};
+use crate::{
+    cover::{self, Combination, pairwise},
+    diff_programs,
+    guests::Scratch,
+};
 use machine::Machine;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
 };
 
 const USAGE: &str = "usage: cargo xtask compose [--all] [--update] [--cohesim PATH] [--only TEXT]";
 
 /// What is chosen, and from what.
-const DIMENSIONS: &[(&str, &[&str])] = &[
+const DIMENSIONS: [(&str, &[&str]); 6] = [
     ("host", &["outside", "l3", "memory"]),
     ("gpus", &["1", "2", "3"]),
     ("memory", &["fixed-100", "hbm", "levels"]),
@@ -29,9 +28,6 @@ const DIMENSIONS: &[(&str, &[&str])] = &[
     ("protocol", &["wb_nc", "wt_nc", "halcone", "gtsc", "hmg", "mesi", "nmoesi", "nmoesi_wb"]),
     ("translation", &["none", "iommu"]),
 ];
-
-/// One choice of each dimension, by number.
-type Combination = Vec<usize>;
 
 /// `compose [--all] [--update] [--cohesim PATH] [--only TEXT]`.
 pub fn run(arguments: &[String]) -> Result<String, String> {
@@ -48,7 +44,7 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let (mut legal, mut refused) = (Vec::new(), BTreeMap::new());
-    let combinations = combinations();
+    let combinations = cover::combinations(&DIMENSIONS.map(|(_, choices)| choices.len()));
     let count = combinations.len();
     let scratch = Scratch::new("compose")?;
     for combination in combinations {
@@ -65,21 +61,14 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     chosen.retain(|combination| named(combination).contains(only));
     let cohesim = cohesim.map_or_else(|| diff_programs::build(root), Ok)?;
     let cohesim = cohesim.canonicalize().map_err(|error| format!("{}: {error}", cohesim.display()))?;
-    try_all(&cohesim, &chosen, &scratch.0)?;
+    let wrong = cover::each(&chosen, |combination| try_one(&cohesim, combination, &scratch.0).err());
+    if !wrong.is_empty() {
+        return Err(format!("{} machines do not work:\n{}", wrong.len(), wrong.join("\n")));
+    }
     let tried = chosen.len();
     Ok(format!(
         "compose: of {count} combinations {kinds} are refused, with an error that names a key, and {of} are legal; {tried} of these were stressed, every read checked, and ran a program, with one thread and with two alike"
     ))
-}
-
-fn combinations() -> Vec<Combination> {
-    let mut all = vec![Vec::new()];
-    for (_, choices) in DIMENSIONS {
-        let more =
-            |begun: Combination| (0..choices.len()).map(move |choice| begun.iter().copied().chain([choice]).collect());
-        all = all.into_iter().flat_map(more).collect();
-    }
-    all
 }
 
 fn choice(combination: &[usize], dimension: &str) -> &'static str {
@@ -176,25 +165,6 @@ memory = "shared"
     text
 }
 
-/// So many of these that every two choices of different dimensions that stand together in any of them stand together in one chosen.
-fn pairwise(legal: &[Combination]) -> Vec<Combination> {
-    let pairs = |combination: &Combination| -> Vec<(usize, usize, usize, usize)> {
-        let choices: Vec<(usize, usize)> = combination.iter().copied().enumerate().collect();
-        let firsts = choices.iter().enumerate();
-        firsts.flat_map(|(at, a)| choices[at + 1..].iter().map(|b| (a.0, a.1, b.0, b.1))).collect()
-    };
-    let mut missing: BTreeSet<_> = legal.iter().flat_map(pairs).collect();
-    let mut chosen = Vec::new();
-    while !missing.is_empty() {
-        let new = |combination: &&Combination| pairs(combination).iter().filter(|pair| missing.contains(*pair)).count();
-        // Of equally good ones, the first.
-        let Some(best) = legal.iter().rev().max_by_key(new) else { break };
-        pairs(best).iter().for_each(|pair| _ = missing.remove(pair));
-        chosen.push(best.clone());
-    }
-    chosen
-}
-
 /// Compares the errors with those that are kept, or keeps them.
 fn compare(file: &Path, refused: &BTreeMap<String, String>, update: bool) -> Result<(), String> {
     let one_line = |error: &String| error.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -216,23 +186,6 @@ fn compare(file: &Path, refused: &BTreeMap<String, String>, update: bool) -> Res
         true => Ok(()),
         false => Err(format!("other combinations are refused, or for other reasons:\n{}", different.join("\n"))),
     }
-}
-
-/// Tries machines, as many at a time as there are processors.
-fn try_all(cohesim: &Path, chosen: &[Combination], scratch: &Path) -> Result<(), String> {
-    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || {
-        while let Some(combination) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(message) = try_one(cohesim, combination, scratch) {
-                wrong.lock().unwrap_or_else(PoisonError::into_inner).push(message);
-            }
-        }
-    };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| (0..workers).for_each(|_| _ = scope.spawn(work)));
-    let mut wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
-    wrong.sort();
-    if wrong.is_empty() { Ok(()) } else { Err(format!("{} machines do not work:\n{}", wrong.len(), wrong.join("\n"))) }
 }
 
 fn try_one(cohesim: &Path, combination: &Combination, scratch: &Path) -> Result<(), String> {
@@ -261,22 +214,5 @@ fn try_one(cohesim: &Path, combination: &Combination, scratch: &Path) -> Result<
     match program("1")? == program("2")? {
         true => Ok(()),
         false => Err(format!("{name}: statistics of a program differ between one thread and two")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pairwise_cover_has_every_pair_that_any_combination_has() {
-        let legal = vec![vec![0, 0, 0], vec![0, 1, 1], vec![1, 0, 1], vec![1, 1, 0], vec![1, 1, 1]];
-        let chosen = pairwise(&legal);
-        assert!(chosen.len() < legal.len(), "{chosen:?}");
-        for first in 0..2 {
-            for second in 0..2 {
-                assert!(chosen.iter().any(|combination| combination[0] == first && combination[1] == second));
-            }
-        }
     }
 }

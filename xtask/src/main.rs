@@ -4,6 +4,7 @@ mod baseline;
 mod check_systems;
 mod clang;
 mod compose;
+mod cover;
 mod diff_kernels;
 mod diff_programs;
 mod diff_x86;
@@ -27,8 +28,9 @@ Usage: cargo xtask TASK
 Tasks:
   baseline [--update] [--cohesim PATH] [--only TEXT]
                             compare the statistics of every shipped machine with the digests in tests/baseline.txt
-  check-systems [--cohesim PATH] [--size SIZE]
-                            run the programs of M2S-CGM on its four systems, every read checked, in one thread and in two
+  check-systems [--quick] [--cohesim PATH] [--state FILE] [--only TEXT]
+                            run all workloads on machines of 1, 2 and 4 GPUs under every memory policy, and the programs of M2S-CGM
+                            on its four systems, every read checked, in one thread and in two
   compose [--all] [--update] [--cohesim PATH] [--only TEXT]
                             every combination of host, GPUs, memory, fabric, protocol and translation: refused with a clear
                             error, or right under random accesses and a program? Without --all, every pair of choices

@@ -90,7 +90,7 @@ impl System {
         let (threads, check) = (self.threads.get(), self.check);
         let trace = self.trace.map(|events| TraceSpec { events, sample: self.trace_sample });
         let (forward, until) = (self.forward()?, guest.max_time);
-        let options = Options { threads, check, until, trace, forward, monitor: monitor.clone() };
+        let options = Options { threads, check, until, trace, forward, monitor: monitor.clone(), scaling: Vec::new() };
         let what = format!("{} on {}", guest.name(), machine.name);
         let progress = Progress::start(&what, &monitor, Some(machine.clock), ui);
         let mut ran = guest.run(On::Machine(machine, &options), output, &monitor, &progress)?;

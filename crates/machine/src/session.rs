@@ -44,6 +44,8 @@ pub struct Options {
     pub forward: Option<FastForward>,
     /// To watch and stop the run from outside.
     pub monitor: Monitor,
+    /// Numbers of threads of which the run is to tell how much faster than one they could be at most.
+    pub scaling: Vec<usize>,
 }
 
 /// A kernel that is to run.
@@ -121,6 +123,7 @@ pub(crate) fn run_options(options: &Options) -> RunOptions {
         until: options.until.unwrap_or(Time::NEVER),
         trace: options.trace,
         monitor: options.monitor.clone(),
+        scaling: options.scaling.clone(),
         ..RunOptions::default()
     }
 }

@@ -9,7 +9,12 @@ use gpu::{AddressMap, Kernel};
 use machine::{Ended, Launch, Machine, Options, Session};
 use mem::{Bytes, PhysAddr};
 use rustix::time::{ClockId, clock_gettime};
-use std::{collections::BTreeSet, num::NonZero, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    num::NonZero,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// A machine with one code object, which lives from the first launch to the last.
 pub struct Timed {
@@ -21,6 +26,7 @@ pub struct Timed {
     /// The regions of `staging` that the machine's memory has.
     placed: BTreeSet<u64>,
     cpu_time: Duration,
+    wall_time: Duration,
     last: Option<Ended>,
 }
 
@@ -36,8 +42,13 @@ impl Timed {
         let staging = Functional::new(object, NonZero::<usize>::MIN)?;
         let start = cpu_time();
         let session = Session::start(machine, options);
-        let waves = machine.wavefronts();
-        Ok(Self { staging, session, waves, placed: BTreeSet::new(), cpu_time: cpu_time() - start, last: None })
+        let (waves, placed, cpu_time) = (machine.wavefronts(), BTreeSet::new(), cpu_time() - start);
+        Ok(Self { staging, session, waves, placed, cpu_time, wall_time: Duration::ZERO, last: None })
+    }
+
+    /// How long kernels have taken on this computer so far.
+    pub fn wall_time(&self) -> Duration {
+        self.wall_time
     }
 
     /// Processor time that the simulation has taken on this computer so far.
@@ -94,11 +105,12 @@ impl Gpu for Timed {
         let code = Arc::clone(program.code_of(dispatch.kernel())?);
         let map = Arc::new(AddressMap::new(gpu.memory.regions()));
         self.place()?;
-        let start = cpu_time();
+        let (start, begun) = (cpu_time(), Instant::now());
         let launch =
             Launch { kernel: Kernel { dispatch, places, code }, map, gpu: None, at: Time::ZERO, warm_up: false };
         self.last = Some(self.session.launch(launch)?);
         self.cpu_time += cpu_time() - start;
+        self.wall_time += begun.elapsed();
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use machine::{Machine, Options};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use std::{fs, num::NonZero};
+use std::{fs, num::NonZero, thread};
 use workloads::{Size, Timed, Workload};
 
 /// Measure how fast a machine is simulated, on built-in workloads.
@@ -35,6 +35,33 @@ pub struct Sim {
     /// How much to compute: tiny, default, or usual: what other simulators were measured with.
     #[arg(long, default_value = "usual")]
     size: Size,
+    /// How much faster more threads are: the bound that work in each partition and window sets, and, as far as this computer has
+    /// processors, what is measured: the median of seven pairs of runs with one thread and with several, in turn.
+    #[arg(long, conflicts_with = "threads")]
+    scaling: bool,
+}
+
+/// Numbers of threads for which bounds are told.
+const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
+/// Pairs of runs, one thread against several.
+const PAIRS: usize = 7;
+
+#[derive(Serialize)]
+struct Scaled {
+    workload: String,
+    machine: String,
+    threads: usize,
+    /// How many times as fast as one thread so many could be at most.
+    bound: f64,
+    /// How many times as fast they were; none where this computer has too few processors.
+    measured: Option<f64>,
+    /// The least and the most of the pairs.
+    spread: Option<[f64; 2]>,
+}
+
+#[derive(Serialize)]
+struct ScalingResults {
+    results: Vec<Scaled>,
 }
 
 /// Programs for a machine with a CPU: one busy core, four, and cores and GPU at the same work, with much for one or for the other.
@@ -71,6 +98,9 @@ struct Results {
 
 impl Sim {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
+        if self.scaling {
+            return self.scale(ui);
+        }
         ui.print(&format!(
             "{:>11} {:>12} {:>9} {:>10} {:>10} {:>8}  {}\n",
             "cycles", "instructions", "cpu s", "waves' a s", "x86 a s", "peak MB", "workload"
@@ -97,6 +127,60 @@ impl Sim {
             results.push(measured);
         }
         ui.report(&Results { results })
+    }
+
+    fn scale(&self, ui: &Ui) -> miette::Result<()> {
+        ui.print(&format!("{:>7} {:>6} {:>9} {:>13}  {}\n", "threads", "bound", "measured", "spread", "workload"))?;
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let mut results = Vec::new();
+        for workload in self.chosen()? {
+            let scaling = self.wall(workload, 1, &THREADS)?.1;
+            for scaling in scaling {
+                let threads = scaling.threads;
+                let measured =
+                    (threads > 1 && threads <= processors).then(|| self.pairs(workload, threads)).transpose()?;
+                let (measured, spread) = measured.unzip();
+                let shown = measured.map_or("-".to_owned(), |times| format!("{times:.2}"));
+                let between = spread.map_or("-".to_owned(), |[least, most]| format!("{least:.2} to {most:.2}"));
+                ui.print(&format!(
+                    "{threads:7} {:6.2} {shown:>9} {between:>13}  {}\n",
+                    scaling.bound(),
+                    workload.name
+                ))?;
+                let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?.name;
+                let (workload, bound) = (workload.name.to_owned(), scaling.bound());
+                results.push(Scaled { workload, machine, threads, bound, measured, spread });
+            }
+        }
+        ui.report(&ScalingResults { results })
+    }
+
+    /// How many times as fast so many threads are as one: the median of several pairs, and the least and the most.
+    fn pairs(&self, workload: &'static Workload, threads: usize) -> miette::Result<(f64, [f64; 2])> {
+        let mut ratios = Vec::new();
+        for _ in 0..PAIRS {
+            let (one, several) = (self.wall(workload, 1, &[])?.0, self.wall(workload, threads, &[])?.0);
+            ratios.push(one / several.max(f64::MIN_POSITIVE));
+        }
+        ratios.sort_by(f64::total_cmp);
+        Ok((ratios[PAIRS / 2], [ratios[0], ratios[PAIRS - 1]]))
+    }
+
+    /// How long the simulation of a workload takes, in seconds on the wall, and bounds for these numbers of threads.
+    fn wall(
+        &self,
+        workload: &'static Workload,
+        threads: usize,
+        scaling: &[usize],
+    ) -> miette::Result<(f64, Vec<engine::Scaling>)> {
+        let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
+        let options = Options { threads, scaling: scaling.to_vec(), ..Options::default() };
+        let mut gpu = Timed::new(workload.object, &machine, &options).map_err(|error| miette!("{error}"))?;
+        (workload.run)(self.size, &mut gpu)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("workload {}", workload.name))?;
+        let wall = gpu.wall_time().as_secs_f64();
+        Ok((wall, gpu.finish().map_err(|error| miette!("{error}"))?.scaling))
     }
 
     fn chosen(&self) -> miette::Result<Vec<&'static Workload>> {

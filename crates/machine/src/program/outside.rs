@@ -5,7 +5,6 @@
 //! threads wait, the host waits for the next timer or for the GPUs.
 
 use super::{Finish, ModelGpus};
-use crate::session::WARM_UP;
 use dram::HostBytes;
 use engine::{Context, EventCount, Time};
 use mem::PhysAddr;
@@ -88,9 +87,6 @@ impl Outside {
 
     pub async fn run(self, cx: Context) {
         let begun = self.process.with(|process| process.now());
-        if self.process.with(|process| process.is_warming_up()) {
-            cx.region(WARM_UP);
-        }
         loop {
             let seen = self.bell.count();
             let (now, attention) = (begun + cx.time(), self.gpus.take_attention());

@@ -4,7 +4,7 @@
 //! waits, ends, or when a timer is due.
 
 use super::{End, Process, State, What};
-use crate::{calls::Flow, forward::Stage};
+use crate::calls::Flow;
 use engine::Time;
 use x86::{Exit, Reg};
 
@@ -66,11 +66,6 @@ impl Process {
     /// What the program's clock shows.
     pub fn now(&self) -> Time {
         self.clock.now()
-    }
-
-    /// Whether what runs now only warms caches ([`crate::forward`]).
-    pub fn is_warming_up(&self) -> bool {
-        self.forward.as_ref().is_some_and(|forward| forward.stage() == Stage::WarmUp)
     }
 
     /// Runs to the end.

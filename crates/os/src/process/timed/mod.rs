@@ -13,6 +13,7 @@ pub use kernel::SystemSpec;
 use super::{End, Process, State};
 use crate::{
     Tid,
+    forward::Stage,
     memory::{Line, Touch},
 };
 use engine::Time;
@@ -122,7 +123,7 @@ impl TimedProcess {
 
     /// Whether what runs now only warms caches ([`crate::forward`]).
     pub fn is_warming_up(&self) -> bool {
-        self.process.is_warming_up()
+        self.process.forward.as_ref().is_some_and(|forward| forward.stage() == Stage::WarmUp)
     }
 
     /// When something happens by itself, by the machine's clock.

@@ -31,7 +31,7 @@ use protocol::{
     roles::{Atomics, Sees},
 };
 use retry::RetryQueue;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Atomic accesses that may wait at a cache.
 const ATOMICS: usize = 64;
@@ -111,7 +111,8 @@ impl Cache {
         let me = spec.bank.me;
         let (bell, pending) = (scope.eventcount("work"), Pending::default());
         let homes = spec.bank.below.clone();
-        let below: Vec<Node> = homes.owners().copied().collect();
+        let mut known = BTreeSet::new();
+        let below: Vec<Node> = homes.owners().copied().filter(|home| known.insert(*home)).collect();
         let nodes = neighbours.to.iter().flat_map(|(nodes, _)| nodes.iter().copied());
         let is_above = |node: &Node| !below.contains(node) && !spec.bank.peers.contains(node);
         let caches_above = nodes.filter(is_above).collect();
@@ -141,7 +142,8 @@ impl Cache {
         let mut to = Router::with(neighbours.to, count, &scope.scope("neighbours"), &bell);
         to.lifts_requests = spec.lifts_requests;
         let retries = RetryQueue::new(spec.bank.controller.table(), me, &bell, scope);
-        let orders = OrderDesk::new(spec.orders, below.clone(), peers.clone(), spec.history);
+        let orders =
+            OrderDesk::new(spec.orders, spec.ordered.unwrap_or_else(|| below.clone()), peers.clone(), spec.history);
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         // Where accesses have logical times, it is memory that says what was written when.
         let tells = spec.sees == Sees::UntilSynchronised;

@@ -63,6 +63,16 @@ const SMALL: &[&str] = &[
     "wires.l2_memory.capacity=1",
 ];
 
+/// The same for a fabric, and for memories of GPUs beside the host's.
+const SMALL_FABRIC: &[&str] = &["fabric.credits=1"];
+const SMALL_GPU_MEMORY: &[&str] = &[
+    "gpu.memory.fixed.outstanding=2",
+    "gpu.memory.dram.read_queue=2",
+    "gpu.memory.dram.write_queue=2",
+    "gpu.memory.dram.drain_from=2",
+    "gpu.memory.dram.drain_to=1",
+];
+
 /// The same for a CPU, whose last-level cache can't hold what those above it could.
 const SMALL_CPU: &[&str] = &[
     "cpu.l1d.size=512",
@@ -153,6 +163,8 @@ impl Stress {
             let cpu = machine.cpu.as_ref();
             let parts = [
                 (SMALL, true),
+                (SMALL_FABRIC, machine.fabric.is_some()),
+                (SMALL_GPU_MEMORY, machine.zones.len() > 1),
                 (SMALL_CPU, cpu.is_some()),
                 (SMALL_DMA, cpu.is_some_and(|cpu| cpu.dma.is_some())),
                 (SMALL_MMU, cpu.is_some_and(|cpu| cpu.core_mmu.is_some())),

@@ -1,7 +1,11 @@
 //! What a network carries: it knows where it goes and what it weighs, nothing else.
 
-use crate::{Packet, Wire, bytes};
-use protocol::Node;
+use crate::{Packet, Wire, bytes, lane};
+use engine::Lane;
+use protocol::{Kind, Node};
+
+/// The nodes of DMA engines, which ask memories past all caches.
+pub const ENGINES: std::ops::Range<u16> = 4608..4672;
 
 /// Something that travels over a network.
 pub trait Freight: 'static {
@@ -9,6 +13,30 @@ pub trait Freight: 'static {
     fn to(&self) -> Node;
     /// The bytes that it puts on a wire.
     fn bytes(&self) -> u64;
+    /// What it travels for.
+    fn cause(&self) -> Cause {
+        Cause::Line
+    }
+}
+
+/// What a message between chips travels for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A line is asked for, or comes.
+    Line,
+    /// Bytes are written, and it is told that they have been.
+    Write,
+    /// An atomic access is performed elsewhere.
+    Atomic,
+    /// Caches are kept coherent.
+    Coherence,
+    /// A DMA engine copies.
+    Copy,
+}
+
+impl Cause {
+    /// By number.
+    pub const NAMES: &[&str] = &["line", "write", "atomic", "coherence", "copy"];
 }
 
 impl Freight for Packet {
@@ -18,6 +46,16 @@ impl Freight for Packet {
 
     fn bytes(&self) -> u64 {
         bytes(&self.msg)
+    }
+
+    fn cause(&self) -> Cause {
+        match self.msg.kind {
+            _ if [self.msg.from, self.msg.to].iter().any(|node| ENGINES.contains(&node.0)) => Cause::Copy,
+            _ if self.atomic.is_some() => Cause::Atomic,
+            Kind::Write | Kind::Ack | Kind::WriteBack | Kind::WriteBackAck => Cause::Write,
+            _ if lane(&self.msg) == Lane::Coherence => Cause::Coherence,
+            _ => Cause::Line,
+        }
     }
 }
 
@@ -45,9 +83,13 @@ const NOWHERE: u16 = u16::MAX;
 
 impl Directory {
     pub(crate) fn new<T>(stations: &[Station<T>]) -> Result<Self, NetworkError> {
-        let nodes = stations.iter().flat_map(|station| &station.nodes);
+        Self::of(stations.iter())
+    }
+
+    pub(crate) fn of<'a, T: 'a>(stations: impl Iterator<Item = &'a Station<T>> + Clone) -> Result<Self, NetworkError> {
+        let nodes = stations.clone().flat_map(|station| &station.nodes);
         let mut directory = vec![NOWHERE; nodes.map(|node| usize::from(node.0) + 1).max().unwrap_or(0)];
-        for (number, station) in stations.iter().enumerate() {
+        for (number, station) in stations.enumerate() {
             for node in &station.nodes {
                 let entry = &mut directory[usize::from(node.0)];
                 if *entry != NOWHERE {

@@ -3,7 +3,7 @@
 
 mod bus;
 mod deal;
-mod flit_link;
+mod fabric;
 mod freight;
 mod mesh;
 mod network;
@@ -13,8 +13,8 @@ mod switch;
 mod wire;
 
 pub use deal::deal;
-pub use flit_link::{FlitLinkSpec, flit_link};
-pub use freight::{Freight, NetworkError, Station};
+pub use fabric::{ChannelSpec, FabricWire, fabric};
+pub use freight::{Cause, ENGINES, Freight, NetworkError, Station};
 pub use network::{NetworkSpec, Topology, network};
 pub use protocol::{WHOLE, is_order, whole_page};
 pub use reporter::Reporter;

@@ -2,6 +2,7 @@
 
 use crate::{
     cpu_complex::Join,
+    fabric::MOST_ENDS,
     file::{File, MachineError},
     plan::{MOST, Numbers},
     spec::{CacheSpec, Machine},
@@ -140,6 +141,12 @@ fn neighbours(machine: &Machine, file: &File) -> Result<(), MachineError> {
         ),
         ("gpu.l2", "banks", ways(banks.count), "an array is wired to each bank of the L2"),
         ("", "gpus", gpus, "a channel of memory is wired to each GPU"),
+        (
+            "gpu.l2",
+            "banks",
+            if machine.fabric.is_some() { arrays + 3 * banks.count + 2 * MOST_ENDS } else { 0 },
+            "an end of a fabric is wired to arrays, banks of the L2 and channels of memory (gpu.arrays, gpu.l2.banks)",
+        ),
     ];
     for (path, key, count, why) in neighbours {
         if count > NEIGHBOURS {
@@ -170,7 +177,7 @@ fn directories(machine: &Machine, file: &File) -> Result<(), MachineError> {
             format!("a home knows {DIRECTORY} banks of second-level caches at most, those of all GPUs together (gpus)");
         return Err(file.wrong("gpu.l2", Some("banks"), reason));
     }
-    let Some(complex) = &machine.cpu else { return Ok(()) };
+    let Some(complex) = machine.cpu.as_ref().filter(|_| machine.fabric.is_none()) else { return Ok(()) };
     let hub = NetworkSpec { topology: Topology::Crossbar, ..complex.network };
     let reason = |error| format!("the hub joins the {banks} banks of all GPUs' L2 with the network: {error}");
     hub.fits(banks + 1).map_err(|error| file.wrong("", Some("gpus"), reason(error)))?;

@@ -3,15 +3,15 @@
 
 use crate::{
     caches::{WireFile, wire},
-    file::{Because, File, MachineError},
-    memory,
+    file::{Because, File, MachineError, join},
+    memory::{self, Layout, Stacks},
     spec::Banks,
     units::Size,
-    values::{OneOf, Positive, WIDE},
+    values::{Choice, Interleaving, OneOf, Positive, WIDE},
 };
 use dram::{RoomSpec, Timing};
 use engine::LinkSpec;
-use mem::LINE;
+use mem::{Bytes, LINE};
 use protocol::{catalogue::Choice as Protocol, roles::Role};
 use serde::{Deserialize, Deserializer, de};
 
@@ -58,11 +58,107 @@ struct GpuMemoryFile {
     /// Needed where there are several GPUs.
     peer_transfer: Option<bool>,
     kind: OneOf<memory::Kind>,
+    #[serde(rename = "role")]
+    _role: Option<OneOf<GpuMemoryRole>>,
+    #[serde(rename = "stacks")]
+    _stacks: Option<Stacks>,
+    #[serde(rename = "channels")]
+    _channels: Option<Positive<WIDE>>,
+    #[serde(rename = "interleave")]
+    _interleave: Option<Interleaving>,
+}
+
+/// What memories of GPUs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GpuMemoryRole {
+    /// Levels above the host's.
+    Level,
+    /// Each GPU's own.
+    Local,
+    /// One that all GPUs have in common, in stacks on the fabric.
+    Shared,
+}
+
+impl Choice for GpuMemoryRole {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("level", Self::Level), ("local", Self::Local), ("shared", Self::Shared)]
+    }
+}
+
+/// What memories of GPUs are, where the file says so.
+pub fn role(file: &File) -> Result<Option<GpuMemoryRole>, MachineError> {
+    match file.says("gpu.memory", "role") {
+        true => file.key::<OneOf<GpuMemoryRole>>("gpu.memory", "role").map(|role| Some(role.0)),
+        false => Ok(None),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnFile {
+    #[serde(rename = "role")]
+    _role: OneOf<GpuMemoryRole>,
+    kind: OneOf<memory::Kind>,
+    size: Size,
+    stacks: Option<Stacks>,
+    channels: Option<Positive<WIDE>>,
+    interleave: Option<Interleaving>,
+    #[serde(rename = "ways")]
+    _ways: Option<Positive<WIDE>>,
+    #[serde(rename = "block")]
+    _block: Option<Size>,
+    #[serde(rename = "peer_transfer")]
+    _peer_transfer: Option<bool>,
+}
+
+/// Memory of GPUs that is no level of another: how much there is, of each GPU or of all together.
+pub struct OwnMemory {
+    pub timing: Timing,
+    pub size: Bytes,
+    pub layout: Layout,
+}
+
+pub fn own_memory(file: &mut File, role: GpuMemoryRole) -> Result<OwnMemory, MachineError> {
+    let path = "gpu.memory";
+    let word = GpuMemoryRole::words().into_iter().find(|(_, other)| *other == role).map_or("", |(word, _)| word);
+    let of_levels = Because::value("gpu.memory.role", word, &["level"]);
+    for key in ["ways", "block", "peer_transfer"] {
+        file.idle(&join(path, key), &of_levels);
+    }
+    file.idle_section::<WireFile>("wires.gpu_host", &of_levels)?;
+    if role == GpuMemoryRole::Local {
+        let behind = Because::value("gpu.memory.role", word, &["shared"]);
+        for key in ["stacks", "channels", "interleave"] {
+            file.idle(&join(path, key), &behind);
+        }
+    }
+    let OwnFile { kind, size, stacks, channels, interleave, .. } = file.section(path)?;
+    if size.0.0 > mem::ZONE || size.0.0 == 0 {
+        return Err(file.wrong(path, Some("size"), "must be more than nothing"));
+    }
+    let timing = memory::of_kind(file, path, kind.0)?;
+    Ok(OwnMemory { timing, size: size.0, layout: Layout { stacks, channels, interleave } })
 }
 
 /// Of each GPU; lines are dealt over `banks`. `None` if memories of GPUs are no levels in this protocol.
 pub fn levels(file: &mut File, protocol: Protocol, gpus: usize, banks: Banks) -> Result<Option<Levels>, MachineError> {
     let (path, to_host) = ("gpu.memory", "wires.gpu_host");
+    match role(file)? {
+        Some(GpuMemoryRole::Local | GpuMemoryRole::Shared) if protocol.has(Role::GpuMemory) => {
+            let reason =
+                format!("{} makes memories of GPUs levels above the host's: set it to \"level\"", protocol.name);
+            return Err(file.wrong(path, Some("role"), reason));
+        }
+        Some(GpuMemoryRole::Local | GpuMemoryRole::Shared) => return Ok(None),
+        Some(GpuMemoryRole::Level) | None => {}
+    }
+    for key in ["stacks", "channels", "interleave"] {
+        let why = Because::new(
+            "gpu.memory.role",
+            "this memory has a part behind each bank of the L2; set gpu.memory.role to shared",
+        );
+        file.idle(&join(path, key), &why);
+    }
     if !protocol.has(Role::GpuMemory) {
         let why = "memories of GPUs are no levels above the host's in this protocol; set protocol to nmoesi, nmoesi_wb";
         let why = Because::new("protocol", why);
@@ -80,7 +176,7 @@ pub fn levels(file: &mut File, protocol: Protocol, gpus: usize, banks: Banks) ->
         );
         return Err(file.wrong("", Some("protocol"), reason));
     }
-    let GpuMemoryFile { size, ways, block: Block(block), peer_transfer, kind } = file.section(path)?;
+    let GpuMemoryFile { size, ways, block: Block(block), peer_transfer, kind, .. } = file.section(path)?;
     let Some(peer_transfer) = peer_transfer.or((gpus == 1).then_some(false)) else {
         return Err(file.lacks(path, "peer_transfer"));
     };

@@ -4,18 +4,78 @@
 use crate::{
     file::{Because, File, MachineError, join},
     spec::Banks,
-    values::{Choice, Number, OneOf, Positive, WIDE},
+    values::{Choice, Interleaving, Number, OneOf, Positive, WIDE},
 };
 use dram::{BadMapping, DramSpec, FixedSpec, MOST_BANKS, Mapping, Order, Page, RoomSpec, Standard, Timing, standards};
 use mem::LINE;
 use protocol::{catalogue::Choice as Protocol, roles::Role};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
+use toml::Value;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MemoryFile {
     kind: OneOf<Kind>,
     time_bits: Option<Number>,
+    #[serde(rename = "behind")]
+    _behind: Option<OneOf<Behind>>,
+    stacks: Option<Stacks>,
+    channels: Option<Positive<WIDE>>,
+    interleave: Option<Interleaving>,
+}
+
+/// What `[memory]` says of a machine's memory.
+pub struct Described {
+    pub timing: Timing,
+    pub time_bits: Option<usize>,
+    pub layout: Layout,
+}
+
+/// How the channels of a memory on a fabric are arranged, where a file says so.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    pub stacks: Option<Stacks>,
+    pub channels: Option<Positive<WIDE>>,
+    pub interleave: Option<Interleaving>,
+}
+
+/// Behind what `[memory]` lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// The banks of GPUs' L2s.
+    L2,
+    /// A fabric, in stacks.
+    Fabric,
+    /// The host's end of a fabric.
+    Host,
+    /// The system agent of a CPU.
+    Agent,
+}
+
+impl Choice for Behind {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("l2", Self::L2), ("fabric", Self::Fabric), ("host", Self::Host), ("agent", Self::Agent)]
+    }
+}
+
+/// A number of stacks, or "gpus": as many as there are GPUs.
+#[derive(Clone, Copy)]
+pub struct Stacks(Option<usize>);
+
+impl Stacks {
+    pub fn count(self, gpus: usize) -> usize {
+        self.0.unwrap_or(gpus)
+    }
+}
+
+impl<'de> Deserialize<'de> for Stacks {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match Value::deserialize(from)? {
+            Value::String(word) if word == "gpus" => Ok(Self(None)),
+            Value::Integer(number) if (1..=32).contains(&number) => Ok(Self(Some(number as usize))),
+            _ => Err(de::Error::custom("must be a number from 1 to 32, or \"gpus\": a stack for each")),
+        }
+    }
 }
 
 /// What a memory is made of.
@@ -96,10 +156,22 @@ pub fn tsu(file: &mut File, protocol: Protocol, banks: Banks) -> Result<Option<R
     Ok(Some(RoomSpec { sets, ways, block: LINE as u64, share: banks.share(0) }))
 }
 
-/// The memory, and how many bits logical times have, if that is said.
-pub fn timing(file: &mut File) -> Result<(Timing, Option<usize>), MachineError> {
-    let MemoryFile { kind, time_bits } = file.section("memory")?;
-    Ok((of_kind(file, "memory", kind.0)?, time_bits.map(Number::count)))
+/// The memory, which lies behind this.
+pub fn described(file: &mut File, behind: Behind) -> Result<Described, MachineError> {
+    let word = Behind::words().into_iter().find(|(_, other)| *other == behind).map_or("", |(word, _)| word);
+    let (not_on_fabric, no_stacks) = (!matches!(behind, Behind::Fabric | Behind::Host), behind != Behind::Fabric);
+    for (key, idle, others) in [
+        ("stacks", no_stacks, &["fabric"][..]),
+        ("channels", not_on_fabric, &["fabric", "host"]),
+        ("interleave", not_on_fabric, &["fabric", "host"]),
+    ] {
+        if idle {
+            file.idle(&join("memory", key), &Because::value("memory.behind", word, others));
+        }
+    }
+    let MemoryFile { kind, time_bits, stacks, channels, interleave, .. } = file.section("memory")?;
+    let timing = of_kind(file, "memory", kind.0)?;
+    Ok(Described { timing, time_bits: time_bits.map(Number::count), layout: Layout { stacks, channels, interleave } })
 }
 
 /// The memory of a section whose kind is known; what belongs to the other kinds has no effect.

@@ -5,12 +5,15 @@ use crate::{
     caches::{WireFile, wire},
     cpu_complex::{self, CpuComplex},
     device::{self, Device},
+    fabric::{self, Fabric, Remote},
     file::{Because, File, Idle, MachineError},
     levels::{self, Levels},
     memory,
+    organisation::{Around, Organisation, organisation},
     translation::{self, GpuMmu},
     units::{Duration, Rate},
     values::{Choice, Number, OneOf, Positive},
+    zones::MemoryZone,
 };
 use cache::Shape;
 use dram::{RoomSpec, Timing};
@@ -33,7 +36,7 @@ pub struct Machine {
     pub resolved: String,
     pub clock: Hertz,
     pub protocol: Protocol,
-    /// How many GPUs there are, all alike, over one memory.
+    /// How many GPUs there are, all alike.
     pub gpus: usize,
     /// Of each GPU.
     pub arrays: usize,
@@ -48,8 +51,14 @@ pub struct Machine {
     pub banks: Banks,
     /// Between the arrays of a GPU and the banks of its L2; none: a wire for each pair.
     pub network: Option<NetworkSpec>,
-    /// Of each channel; there are as many as banks of the L2.
+    /// Of each channel of the first memory.
     pub memory: Timing,
+    /// Every memory, the host's (or the only one) first, and which channels it has.
+    pub zones: Vec<MemoryZone>,
+    /// Between GPUs, stacks of memory and the host, if they are joined by one.
+    pub fabric: Option<Fabric>,
+    /// Who asks for lines in another GPU's memory, where GPUs have memories of their own.
+    pub remote: Option<Remote>,
     pub wires: Wires,
     pub partitions: Partitions,
     /// What the host takes for calls and transfers.
@@ -108,7 +117,7 @@ pub struct Wires {
 }
 
 /// How many partitions there are for arrays, and for banks with their channels, beside the one of the dispatcher. None: they
-/// are in that one.
+/// are in that one. Where GPUs are joined by a fabric: of each GPU, and none: all of a GPU is in one.
 #[derive(Clone, Copy, Debug)]
 pub struct Partitions {
     pub arrays: usize,
@@ -173,7 +182,6 @@ impl Machine {
         let root: Root = file.section("")?;
         let (OneOf(protocol), gpus) = (root.protocol, root.gpus.count());
         let gpu = device::device(file)?;
-        let (memory, time_bits) = memory::timing(file)?;
         let partitions: PartitionsFile = file.section("partitions")?;
         let complex = cpu_complex::complex(file)?;
         let gpu_mmu = match &complex {
@@ -181,9 +189,12 @@ impl Machine {
             None => translation::without_cpu(file)?,
         };
         let host = host(file, complex.is_some())?;
+        let fabric = fabric::fabric(file)?;
+        let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
+        let Organisation { timing: memory, time_bits, zones, remote } = organisation(file, &around)?;
         let tsu = memory::tsu(file, protocol, gpu.banks)?;
         let levels = levels::levels(file, protocol, gpus, gpu.banks)?;
-        let wires = wires(file, complex.as_ref())?;
+        let wires = wires(file, complex.as_ref().filter(|_| fabric.is_none()))?;
         let mut protocol = timed(file, protocol, time_bits, gpu.banks)?;
         protocol.parameters.peers = gpus > 1;
         protocol.parameters.recalls = complex.as_ref().is_some_and(CpuComplex::flushes);
@@ -211,6 +222,9 @@ impl Machine {
             banks: gpu.banks,
             network: gpu.network,
             memory,
+            zones,
+            fabric,
+            remote,
             wires,
             partitions: Partitions { arrays: partitions.arrays.count(), l2: partitions.l2.count() },
             host,
@@ -231,7 +245,7 @@ impl Machine {
 
     /// Bytes that all channels of memory can move in a second at most.
     pub fn memory_peak(&self) -> f64 {
-        self.memory.peak(self.clock) * self.channels().count as f64
+        self.zones.iter().map(|zone| zone.timing.peak(self.clock) * zone.count() as f64).sum()
     }
 
     /// The cycles, of compute units, that a read takes in a memory with nothing else to do; of DRAM, one of a row that another
@@ -248,9 +262,9 @@ impl Machine {
         }
     }
 
-    /// How addresses are dealt over the channels of memory: with the banks of the L2, unless a CPU is there too.
-    pub fn channels(&self) -> Banks {
-        self.cpu.as_ref().map_or(self.banks, |complex| complex.channels)
+    /// The channels of all memories.
+    pub fn channels(&self) -> usize {
+        self.zones.iter().map(MemoryZone::count).sum()
     }
 
     /// Of each GPU.

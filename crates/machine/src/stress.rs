@@ -248,6 +248,8 @@ pub enum Port {
 pub(crate) struct Tester {
     stress: Stress,
     port: Port,
+    /// The first addresses of the memories that it accesses; lines are dealt over them.
+    zones: Vec<u64>,
     random: Pcg64Mcg,
     cache: Wire<Reply, Request>,
     commands: Inlet<Command>,
@@ -267,6 +269,7 @@ impl Tester {
     /// `number` is its own among all testers.
     pub fn new(
         (stress, port): (Stress, Port),
+        zones: Vec<u64>,
         number: u64,
         end: TesterEnd,
         cache: Wire<Reply, Request>,
@@ -275,6 +278,7 @@ impl Tester {
         Self {
             stress,
             port,
+            zones,
             random: Pcg64Mcg::seed_from_u64(stress.seed ^ number << 32),
             cache,
             commands: scope.receiver(end.1),
@@ -340,7 +344,7 @@ impl Tester {
 
     /// One access to one of the lines.
     async fn access(&mut self) {
-        let line = PhysAddr(u64::from(self.below(self.stress.lines as u32)) * LINE as u64);
+        let line = self.any_line();
         let kind = match self.port {
             Port::Code => 0,
             Port::Engine => self.below(15),
@@ -380,14 +384,14 @@ impl Tester {
         let (first, lines) = (u64::from(self.below(self.stress.lines as u32)), self.stress.lines);
         for number in first..first + CLEARED {
             self.stores.increment();
-            self.ask(Access::Store, mem::Scope::Group, PhysAddr(number % lines * LINE as u64), Block::full([0; LINE]))
-                .await;
+            let line = self.line(number % lines);
+            self.ask(Access::Store, mem::Scope::Group, line, Block::full([0; LINE])).await;
         }
     }
 
     /// Changes bytes of a line as one step.
     async fn change(&mut self) {
-        let line = PhysAddr(u64::from(self.below(self.stress.lines as u32)) * LINE as u64);
+        let line = self.any_line();
         let bytes = Mask::range(self.below(LINE as u32) as usize / 8 * 8, 8);
         self.atomics.increment();
         self.ask(Access::Lock, mem::Scope::Group, line, Block::of([0; LINE], bytes)).await;
@@ -415,6 +419,17 @@ impl Tester {
         }
         self.cache.to.send(lane, request, bytes).await;
         self.under_way += 1;
+    }
+
+    fn any_line(&mut self) -> PhysAddr {
+        let number = self.below(self.stress.lines as u32);
+        self.line(number.into())
+    }
+
+    /// The line of this number.
+    fn line(&self, number: u64) -> PhysAddr {
+        let zones = self.zones.len() as u64;
+        PhysAddr(self.zones[(number % zones) as usize] + number / zones * LINE as u64)
     }
 
     fn block(&mut self) -> Block<LINE> {

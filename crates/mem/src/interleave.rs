@@ -3,14 +3,22 @@
 //! "A page to each GPU in turn, and within a GPU a line to each bank in turn" is a deal of pages over deals of lines. The inner deal
 //! sees the addresses of its GPU packed, as if there were no other GPU.
 
-use crate::PhysAddr;
+use crate::{PhysAddr, ZONE};
 
 /// The owners of addresses: one for all of them, or several that are given `stride` bytes in turn, each of which may deal its share
 /// over owners of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interleave<T> {
     One(T),
-    Deal { stride: Stride, over: Vec<Interleave<T>> },
+    Deal {
+        stride: Stride,
+        over: Vec<Interleave<T>>,
+    },
+    /// Chosen as in a deal, but those chosen see the address as it is: for those who must find what others have dealt.
+    Choice {
+        stride: Stride,
+        over: Vec<Interleave<T>>,
+    },
 }
 
 /// Bytes that go to one owner before it is the next one's turn: a power of two.
@@ -49,6 +57,11 @@ impl<T> Interleave<T> {
         if over.len() == 1 { over.remove(0) } else { Self::Deal { stride, over } }
     }
 
+    /// One for each memory that has addresses of its own ([`Zone`](crate::Zone)).
+    pub fn of_zones(mut zones: Vec<Self>) -> Self {
+        if zones.len() == 1 { zones.remove(0) } else { Self::Deal { stride: Stride::of(ZONE), over: zones } }
+    }
+
     /// The owner of an address.
     #[inline]
     pub fn of(&self, address: u64) -> &T {
@@ -60,11 +73,19 @@ impl<T> Interleave<T> {
                     let (packed, number) = stride.split(address, over.len() as u64);
                     (all, address) = (&over[number as usize], packed);
                 }
+                Self::Choice { stride, over } => {
+                    let (_, number) = stride.split(address, over.len() as u64);
+                    all = &over[number as usize];
+                }
             }
         }
     }
 
     /// Every owner with its share, in the order in which they are given addresses.
+    ///
+    /// # Panics
+    ///
+    /// If there is a choice: it says whom to ask, not who has what.
     pub fn shares(&self) -> Vec<(&T, Share)> {
         match self {
             Self::One(owner) => vec![(owner, Share::ALL)],
@@ -76,12 +97,33 @@ impl<T> Interleave<T> {
                 }
                 shares
             }
+            Self::Choice { .. } => unreachable!("a choice deals nothing out"),
         }
     }
 
-    /// Every owner.
+    /// Every owner, in the order in which they are given addresses; one that is there several times comes as often.
     pub fn owners(&self) -> impl Iterator<Item = &T> {
-        self.shares().into_iter().map(|(owner, _)| owner)
+        fn add<'a, T>(from: &'a Interleave<T>, owners: &mut Vec<&'a T>) {
+            match from {
+                Interleave::One(owner) => owners.push(owner),
+                Interleave::Deal { over, .. } | Interleave::Choice { over, .. } => {
+                    over.iter().for_each(|inner| add(inner, owners));
+                }
+            }
+        }
+        let mut owners = Vec::new();
+        add(self, &mut owners);
+        owners.into_iter()
+    }
+
+    /// The same deal over others.
+    pub fn map<U>(&self, owner: &impl Fn(&T) -> U) -> Interleave<U> {
+        let inner = |over: &[Self]| over.iter().map(|inner| inner.map(owner)).collect();
+        match self {
+            Self::One(own) => Interleave::One(owner(own)),
+            Self::Deal { stride, over } => Interleave::Deal { stride: *stride, over: inner(over) },
+            Self::Choice { stride, over } => Interleave::Choice { stride: *stride, over: inner(over) },
+        }
     }
 }
 
@@ -189,6 +231,19 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn zones_are_dealt_apart_and_a_choice_does_not_pack() {
+        let zone = |zone: u32, channels: u32| Interleave::deal(Stride::of(64), (0..channels).map(move |n| (zone, n)));
+        let all = Interleave::of_zones(vec![zone(0, 3), zone(1, 2)]);
+        assert_eq!((*all.of(4 * 64), *all.of(ZONE + 4 * 64), *all.of(ZONE + 64)), ((0, 1), (1, 0), (1, 1)));
+        assert_eq!(all.shares()[4].1.inside(PhysAddr(ZONE + 64 * 3)), PhysAddr(64));
+        let channels = || zone(0, 4);
+        let of_gpus = Interleave::Choice { stride: Stride::of(64), over: vec![channels(), Interleave::One((9, 9))] };
+        assert_eq!((*of_gpus.of(64), *of_gpus.of(2 * 64), *of_gpus.of(4 * 64)), ((9, 9), (0, 2), (0, 0)));
+        assert_eq!(of_gpus.owners().count(), 5);
+        assert_eq!(all.map(&|(zone, n)| zone * 10 + n).owners().copied().collect::<Vec<_>>(), [0, 1, 2, 10, 11]);
     }
 
     #[test]

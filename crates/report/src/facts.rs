@@ -19,8 +19,7 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) fn of(machine: &Machine) -> Self {
-        let (channels, clock) = (machine.channels().count as f64, machine.clock);
-        let per_channel = machine.memory.peak(clock);
+        let clock = machine.clock;
         let cpu_clock = machine.cpu.as_ref().map_or(clock, |complex| complex.clock);
         let network_clock = machine.cpu.as_ref().map_or(clock, |complex| complex.system_clock);
         Self {
@@ -28,7 +27,7 @@ impl Facts {
             cpu_clock,
             network_clock,
             wave_slots: machine.compute_unit.wavefronts() as u64,
-            memory_peak: channels * per_channel,
+            memory_peak: machine.memory_peak(),
         }
     }
 

@@ -20,6 +20,8 @@ pub struct CacheSpec {
     pub atomics: Atomics,
     /// The table of its orders: what acquires and releases consist of.
     pub orders: &'static Table,
+    /// Those below whom its orders concern; none: all of them.
+    pub ordered: Option<Vec<Node>>,
     /// What those who read are promised: says when a store counts as performed, where the run is checked.
     pub sees: Sees,
     /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and

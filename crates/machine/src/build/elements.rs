@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     plan::{
-        CachePlan, EdgeId, Element, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan, Routes, TesterPlan, UnitPlan,
-        View, What,
+        CachePlan, EdgeId, Element, FabricPlan, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan, Routes, TesterPlan,
+        UnitPlan, View, What,
     },
     program::{FrontEnd, ModelGpus, OutsideProcess},
     session::Host,
@@ -20,7 +20,7 @@ use cache::Cache;
 use dram::{Level, Memory, Sides, Store};
 use engine::{Lane, Scope};
 use gpu::{Caches, CommandProcessor, ComputeUnit, Dispatcher, DispatcherSpec};
-use interconnect::{Packet, Reporter, Side, Station, Wire, deal, network};
+use interconnect::{FabricWire, Packet, Reporter, Side, Station, Wire, deal, fabric, network};
 use mem::{Reply, Request};
 use protocol::Node;
 use std::rc::Rc;
@@ -107,6 +107,7 @@ impl<'a> Builder<'a> {
                 let built = network::<Packet>(*spec, stations, &scope);
                 built.expect("the machine file was checked: such a network can be built");
             }
+            What::Fabric(plan) => self.fabric(id, plan, &scope),
             What::Junction => self.junction(id, &scope),
             What::Agent => self.agent(id, &scope),
             What::Dispatcher(spec, unit) => self.dispatcher(id, (*spec, *unit), &scope),
@@ -217,7 +218,7 @@ impl<'a> Builder<'a> {
         let reporter = |number| if reports > 0 { self.reporter(id, number, scope) } else { None };
         // With logical time it is memory that says what was written when.
         let observer = if plan.timed { reporter(0) } else { None };
-        let first = if plan.timed && reports == 1 { None } else { reporter(0) };
+        let first = if plan.timed && self.plan.domains.len() == 1 { None } else { reporter(0) };
         let second = || self.observers.of(id, 1).map(|(observer, _)| observer);
         let sides = first.map(|first| match second().filter(|_| reports > 1) {
             Some(second) => Sides { second: first.on_behalf_of(second), first },
@@ -245,6 +246,18 @@ impl<'a> Builder<'a> {
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Messages).collect();
         let station = |edge| Station { nodes: self.routes.beyond(id, edge).to_vec(), wire: self.wires.take(edge, id) };
         edges.into_iter().map(station).collect()
+    }
+
+    fn fabric(&mut self, id: Id, plan: &FabricPlan, scope: &Scope) {
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Messages).collect();
+        let stations = edges.iter().copied().zip(self.stations(id));
+        let wires = stations.map(|(edge, station)| {
+            let channel = plan.paced.iter().find(|(paced, _)| *paced == edge).map(|(_, channel)| *channel);
+            FabricWire { station, channel }
+        });
+        let (wires, clock) = (wires.collect(), self.plan.clocks[self.plan.element(id).clock]);
+        let built = fabric(&plan.channels, clock, wires, scope);
+        built.expect("routes lead to each element by one way");
     }
 
     fn junction(&mut self, id: Id, scope: &Scope) {
@@ -332,7 +345,9 @@ impl<'a> Builder<'a> {
             Port::Code => own.scope("code"),
             Port::Unit { .. } | Port::Engine => own.clone(),
         };
-        let tester = Tester::new((self.stress, plan.port), plan.number, end, wire, &scope);
+        // Cores reach the host's memory only.
+        let zones = if let Port::Unit { .. } = plan.port { self.plan.zones.clone() } else { vec![self.plan.zones[0]] };
+        let tester = Tester::new((self.stress, plan.port), zones, plan.number, end, wire, &scope);
         scope.serve("control", |cx| tester.run(cx));
     }
 

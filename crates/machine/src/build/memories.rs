@@ -1,37 +1,37 @@
 //! The bytes of a machine's memory, as the host sees them: one piece, whatever the channels.
 
-use crate::spec::{Banks, Machine};
+use crate::{spec::Machine, zones};
 use dram::Store;
 use interconnect::Reporter;
-use mem::{Block, Frames, Interleave, LINE, LineAddr, PhysAddr, Seen, Share};
+use mem::{Block, Frames, Interleave, LINE, LineAddr, PAGE, PhysAddr, Seen, Share};
 
 /// The bytes of every channel.
 pub struct Memories {
     pub stores: Vec<Store>,
-    channels: Banks,
+    channels: Interleave<usize>,
+    /// The addresses of each.
+    shares: Vec<Share>,
+    /// How many bytes lie one behind the other in a channel as they do outside.
+    run: u64,
 }
 
 impl Memories {
     pub fn new(machine: &Machine) -> Self {
-        let channels = machine.channels();
-        Self { stores: (0..channels.count).map(|_| Store::default()).collect(), channels }
-    }
-
-    /// The addresses of a channel.
-    pub fn share(&self, number: usize) -> Share {
-        self.channels.share(number)
+        let shares = zones::shares(&machine.zones);
+        let run = machine.zones.iter().map(|zone| zone.interleave.bytes()).min().unwrap_or(PAGE);
+        let stores = shares.iter().map(|_| Store::default()).collect();
+        Self { stores, channels: zones::deal(&machine.zones), shares, run }
     }
 
     /// `count` bytes from `address` on, cut where another channel follows: the channel of each piece, where it lies there, and which
     /// of the bytes it has.
     fn pieces(&self, address: PhysAddr, count: usize) -> Vec<(usize, PhysAddr, std::ops::Range<usize>)> {
-        let (homes, stride) = (self.channels.deal(|channel| channel), self.channels.interleave.bytes());
         let (mut pieces, mut done) = (Vec::new(), 0);
         while done < count {
             let at = PhysAddr(address.0 + done as u64);
-            let end = count.min(done + (stride - at.0 % stride) as usize);
-            let home = *homes.of(at.0);
-            pieces.push((home, self.share(home).inside(at), done..end));
+            let end = count.min(done + (self.run - at.0 % self.run) as usize);
+            let home = *self.channels.of(at.0);
+            pieces.push((home, self.shares[home].inside(at), done..end));
             done = end;
         }
         pieces
@@ -52,9 +52,8 @@ impl Memories {
     /// All of it as one.
     pub fn all(&self) -> Frames {
         let mut memory = Frames::new();
-        for (number, store) in self.stores.iter().enumerate() {
-            let share = self.share(number);
-            for (inside, bytes) in store.lock().pieces(self.channels.interleave.bytes()) {
+        for (share, store) in self.shares.iter().zip(&self.stores) {
+            for (inside, bytes) in store.lock().pieces(self.run) {
                 // Frames are larger than what was written: nothing is brought back that is zero all over.
                 if bytes.iter().any(|byte| *byte != 0) {
                     memory.write(share.outside(inside), bytes);

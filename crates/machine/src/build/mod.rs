@@ -107,14 +107,18 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         Some(Agents::Testers(stress)) => *stress,
         _ => Stress::NOTHING,
     };
+    if let Some(delay) = plan.control_delay {
+        model.control_delay(delay);
+    }
     for (part, ids) in parts {
+        let share = plan.shares.get(&part).copied().unwrap_or_default();
         let (own, others): (wires::Ends, _) =
             std::mem::take(&mut ends).into_iter().partition(|((_, id), _)| plan.element(*id).part == part);
         ends = others;
         let (plan, routes, observers) = (Arc::clone(&plan), Arc::clone(&routes), observers.clone());
         let (clocks, stores) = (clocks.clone(), memories.stores.clone());
         let agents = if part == 0 { agents.take() } else { None };
-        model.partition(move |partition| {
+        model.partition_with(share, move |partition| {
             let scopes = wires::Scopes { partition, clocks: &clocks };
             let wires = wires::Wires::place(&plan, part, own, &scopes);
             let mut builder = Builder::new(&plan, &routes, &observers, scopes, wires, &stores, (stress, agents));

@@ -23,6 +23,11 @@ impl File {
         self.table_at(path).is_some()
     }
 
+    /// Whether a section has such a key.
+    pub(crate) fn says(&self, path: &str, key: &str) -> bool {
+        self.table_at(path).is_some_and(|table| table.contains_key(key))
+    }
+
     /// Whether a file or a part has such a section, or a change of the command line makes it whole: a change of one key does not.
     pub(crate) fn founded(&self, path: &str) -> bool {
         self.has(path) && self.layers.iter().any(|layer| layer.founds(path))

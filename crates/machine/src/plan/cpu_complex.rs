@@ -357,9 +357,10 @@ impl Lowering<'_> {
             let members = Arc::new(Roster::new(gpus));
             MemorySpec { beside: Some(Beside { controller: of_cpu(Role::Directory), members }), ..plain }
         };
-        let speaks_to = numbers.slices_and_gpu_l2s();
+        let mut speaks_to = numbers.slices_and_gpu_l2s();
+        speaks_to.extend(numbers.engines().filter(|_| machine.fabric.is_some()));
         let timed = machine.protocol.protocol.sees == Sees::ByTime;
-        let plan = MemoryPlan { spec, channel, timed, watched: true, speaks_to: Some(speaks_to) };
+        let plan = MemoryPlan { spec, channel, timed, watched: true, section: "memory", speaks_to: Some(speaks_to) };
         let place = (clocks.memory, PART);
         let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));
         let mut sides = [("CPU", Side::Cpu), ("GPU", Side::Gpu)];

@@ -12,7 +12,14 @@ use super::{
     CachePlan, EdgeId, Freight, Id, MmuPlan, Path, Relay, TesterPlan, UnitPlan, What, Wire,
     lower::{Lowering, Population, ports, spec_of},
 };
-use crate::{golden::Side, spec::CacheSpec, stress::Port, translation::GpuMmu};
+use crate::{
+    fabric::Remote,
+    golden::Side,
+    spec::{CacheSpec, Partitions},
+    stress::Port,
+    translation::GpuMmu,
+    zones::{MemoryZone, Place},
+};
 use engine::{Cycles, PortSpec};
 use mem::{Interleave, Stride};
 use protocol::{
@@ -32,7 +39,7 @@ pub(super) struct Gpu {
 
 /// The elements of an array.
 pub(super) struct Array {
-    junction: Id,
+    pub junction: Id,
     /// Compute units, or testers.
     pub agents: Vec<Id>,
     vectors: Vec<Id>,
@@ -43,12 +50,28 @@ pub(super) struct Array {
 
 impl Lowering<'_> {
     fn array_part(&self, gpu: usize, array: usize) -> usize {
-        dealt(gpu * self.machine.arrays + array, self.machine.partitions.arrays, 1)
+        let arrays = self.machine.partitions.arrays;
+        match self.machine.fabric {
+            Some(_) => self.first_part(gpu) + array.checked_rem(arrays).unwrap_or(0),
+            None => dealt(gpu * self.machine.arrays + array, arrays, 1),
+        }
     }
 
     pub(super) fn bank_part(&self, gpu: usize, bank: usize) -> usize {
-        let before = 1 + self.machine.partitions.arrays;
-        dealt(gpu * self.machine.banks.count + bank, self.machine.partitions.l2, before)
+        let Partitions { arrays, l2 } = self.machine.partitions;
+        match self.machine.fabric {
+            Some(_) => self.first_part(gpu) + bank.checked_rem(l2).map_or(0, |number| arrays + number),
+            None => dealt(gpu * self.machine.banks.count + bank, l2, 1 + arrays),
+        }
+    }
+
+    /// How many partitions a GPU on a fabric has.
+    pub(super) fn parts_of_gpu(&self) -> usize {
+        (self.machine.partitions.arrays + self.machine.partitions.l2).max(1)
+    }
+
+    fn first_part(&self, gpu: usize) -> usize {
+        1 + gpu * self.parts_of_gpu()
     }
 
     pub(super) fn gpu(&mut self, gpu: usize) -> Gpu {
@@ -109,7 +132,14 @@ impl Lowering<'_> {
     fn first_level(&mut self, gpu: usize, path: Path, place: (usize, usize), me: Node, section: &'static str) -> Id {
         let (machine, roles) = (self.machine, self.machine.protocol);
         let of = self.cache_of(section);
-        let below = machine.banks.deal(|bank| self.numbers.l2(gpu, bank));
+        let own = || machine.banks.deal(|bank| self.numbers.l2(gpu, bank));
+        let l2s = |zone: &MemoryZone| match (zone.place, machine.remote) {
+            (Place::Gpu(owner), Some(Remote::L1)) => machine.banks.deal(|bank| self.numbers.l2(owner, bank)),
+            _ => own(),
+        };
+        let below = Interleave::of_zones(machine.zones.iter().map(l2s).collect());
+        // A fabric leads to more.
+        let speaks_to = machine.fabric.map(|_| below.owners().copied().collect());
         let bank = spec_of(&of, roles.seat(Role::L1), me, below, Roster::NONE);
         let owned = roles.protocol.atomics == Atomics::Owned;
         let atomics = if owned { Atomics::Owned } else { Atomics::Below };
@@ -117,13 +147,31 @@ impl Lowering<'_> {
             sees: roles.protocol.sees,
             atomics,
             claims: roles.has(Role::GpuMemory),
+            // The L2 of another GPU holds what its own memory would: nothing there is ever stale.
+            ordered: (machine.remote == Some(Remote::L1)).then(|| own().owners().copied().collect()),
             ..super::lower::cache_spec(bank, of.ports, roles.orders(Role::L1))
         };
         let name = path.to_string();
-        let plan = CachePlan { spec, section, first_level: true, view: None, speaks_to: None };
+        let plan = CachePlan { spec, section, first_level: true, view: None, speaks_to };
         let id = self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)));
         self.plan.report(id, name, Some(Side::Gpu));
         id
+    }
+
+    /// Whom a bank asks about lines of a memory: that, or another GPU whose L2 is their home.
+    fn below_of_bank(&self, zone: &MemoryZone, gpu: usize, bank: usize) -> Interleave<Node> {
+        let (own, gpus) = (self.homes_in(zone, gpu, bank), self.machine.gpus);
+        let l2 = |other| Interleave::One(self.numbers.l2(other, bank));
+        match zone.place {
+            Place::Gpu(owner) if owner != gpu && self.has_peers() => l2(owner),
+            Place::Gpu(_) => own,
+            // A line's home is in turn each GPU's.
+            _ if self.has_peers() => {
+                let home = |other| if other == gpu { own.clone() } else { l2(other) };
+                Interleave::Choice { stride: HOME, over: (0..gpus).map(home).collect() }
+            }
+            _ => own,
+        }
     }
 
     pub(super) fn cache_of(&self, section: &str) -> CacheSpec {
@@ -138,24 +186,19 @@ impl Lowering<'_> {
     fn bank(&mut self, gpu: usize, bank: usize) -> Id {
         let (machine, roles, numbers) = (self.machine, self.machine.protocol, self.numbers);
         let me = numbers.l2(gpu, bank);
-        let own = if machine.levels.is_some() {
-            Interleave::One(numbers.gpu_memory(gpu, bank))
-        } else {
-            self.homes_of_gpus(bank)
+        let (gpus, peers) = (machine.gpus, roles.protocol.needs.peers);
+        // First-level caches ask another GPU about the lines of its memory.
+        let asks = |zone: &&MemoryZone| match zone.place {
+            Place::Gpu(owner) => owner == gpu || machine.remote == Some(Remote::L2),
+            _ => true,
         };
-        let gpus = machine.gpus;
-        let peers = roles.protocol.needs.peers;
-        let (below, above) = match peers {
-            false => (own, Roster::row(numbers.l1v(gpu, 0), Sharers::MOST)),
-            // A line's home is in turn each GPU's.
-            true => {
-                let home = |other| if other == gpu { own.clone() } else { Interleave::One(numbers.l2(other, bank)) };
-                let homes = match gpus {
-                    1 => own,
-                    _ => Interleave::Deal { stride: HOME, over: (0..gpus).map(home).collect() },
-                };
-                (homes, Roster::row(numbers.l2(0, 0), gpus * machine.banks.count))
-            }
+        let own = machine.zones.iter().find(|zone| zone.place == Place::Gpu(gpu)).unwrap_or(&machine.zones[0]);
+        let below =
+            machine.zones.iter().map(|zone| self.below_of_bank(Some(zone).filter(asks).unwrap_or(own), gpu, bank));
+        let below = Interleave::of_zones(below.collect());
+        let above = match peers {
+            false => Roster::row(numbers.l1v(gpu, 0), Sharers::MOST),
+            true => Roster::row(numbers.l2(0, 0), gpus * machine.banks.count),
         };
         let mut of = spec_of(&machine.l2, roles.seat(Role::L2), me, below, above);
         // In the order in which the wires to them are declared.
@@ -166,8 +209,9 @@ impl Lowering<'_> {
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };
         // The network of a CPU leads to more.
-        let speaks_to = self.meets_another_protocol().then(|| {
-            let above = (0..machine.arrays).flat_map(|array| numbers.array(gpu, array));
+        let speaks_to = (self.meets_another_protocol() || machine.fabric.is_some()).then(|| {
+            let askers = if machine.remote == Some(Remote::L1) { 0..gpus } else { gpu..gpu + 1 };
+            let above = askers.flat_map(|gpu| (0..machine.arrays).flat_map(move |array| numbers.array(gpu, array)));
             above.chain(spec.bank.below.owners().copied()).chain(spec.bank.peers.iter().copied()).collect()
         });
         let plan = CachePlan { spec, section: "gpu.l2", first_level: false, view: None, speaks_to };
@@ -181,7 +225,7 @@ impl Lowering<'_> {
 
     /// The links between second-level caches of different GPUs: of each, to those of the same bank.
     pub(super) fn connect_peers(&mut self, gpus: &[Gpu]) {
-        if !self.machine.protocol.protocol.needs.peers {
+        if !self.machine.protocol.protocol.needs.peers || self.machine.fabric.is_some() {
             return;
         }
         let wire = Wire::Link(self.machine.wires.l2_memory);

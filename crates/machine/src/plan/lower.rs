@@ -5,6 +5,7 @@ use crate::{
     cpu_complex::{CpuComplex, Join},
     program::{FrontEndSpec, GpusSpec, HostDmaSpec},
     spec::{CacheSpec, Machine},
+    zones::{self, MemoryZone, Place},
 };
 use cache::BankSpec;
 use engine::{LinkSpec, PortSpec};
@@ -17,6 +18,7 @@ use protocol::{
     Node, Roster, Table,
     roles::{self, Atomics, BesideCpu, Seat, Sees},
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How many steps of a protocol an element keeps, to tell them if something is wrong.
@@ -49,22 +51,30 @@ pub(super) struct Lowering<'a> {
 
 /// The plan of a machine on which these access memory.
 pub fn lower(machine: &Machine, population: Population) -> Plan {
-    let channels = machine.channels().deal(|channel| channel);
-    let clocks = vec![machine.clock];
-    let domains = Domain::all(machine);
-    let plan = Plan { clocks, elements: Vec::new(), edges: Vec::new(), domains, channels, cores: None };
+    let plan = Plan {
+        clocks: vec![machine.clock],
+        elements: Vec::new(),
+        edges: Vec::new(),
+        domains: Domain::all(machine),
+        channels: zones::deal(&machine.zones),
+        zones: zones::bases(&machine.zones),
+        cores: None,
+        shares: BTreeMap::new(),
+        control_delay: None,
+    };
     let numbers = Numbers::new(machine);
     let mut lowering = Lowering { machine, population, numbers, plan, gpu_clock: 0, outside: None };
     let gpus: Vec<Gpu> = (0..machine.gpus).map(|gpu| lowering.gpu(gpu)).collect();
     let levels = lowering.levels();
     let memory_clock = machine.memory.clock().map(|clock| lowering.clock(clock));
+    let homes = machine.fabric.as_ref().map(|fabric| (fabric, lowering.homes(), lowering.ends(fabric)));
     let complex = machine.cpu.as_ref().map(|cpu| lowering.complex(cpu, memory_clock));
     let lone = match &complex {
         None => machine.gpu_mmu.map(|mmu| lowering.lone_translators(mmu)),
         Some(_) => None,
     };
     let memories = match (&complex, levels.is_empty()) {
-        (None, true) => lowering.memories(memory_clock.unwrap_or(lowering.gpu_clock)),
+        (None, true) if homes.is_none() => lowering.memories(memory_clock.unwrap_or(lowering.gpu_clock)),
         _ => Vec::new(),
     };
     let leaders = match &complex {
@@ -78,6 +88,9 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
             None => lone,
         };
         lowering.connect_gpu(number, gpu, leaders[number], translators);
+        if homes.is_some() {
+            continue;
+        }
         let wire = Wire::Link(machine.cpu.as_ref().map_or(machine.wires.l2_memory, |complex| complex.hub));
         for (bank, own) in gpu.banks.iter().enumerate() {
             let below = match &complex {
@@ -96,6 +109,9 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     {
         lowering.host_dma(host);
     }
+    if let Some((fabric, homes, ends)) = &homes {
+        lowering.connect_fabric(fabric, ends, &gpus, homes, complex.as_ref().map(|complex| complex.hub));
+    }
     if let Some(complex) = &complex {
         lowering.connect_complex(complex, &leaders);
     }
@@ -106,6 +122,17 @@ impl Lowering<'_> {
     pub(super) fn clock(&mut self, clock: engine::Hertz) -> usize {
         self.plan.clocks.push(clock);
         self.plan.clocks.len() - 1
+    }
+
+    /// A clock of this rate, which others may have.
+    pub(super) fn clock_of(&mut self, rate: engine::Hertz) -> usize {
+        let known = self.plan.clocks.iter().position(|clock| *clock == rate);
+        known.unwrap_or_else(|| self.clock(rate))
+    }
+
+    /// Whether second-level caches of other GPUs are homes of lines.
+    pub(super) fn has_peers(&self) -> bool {
+        self.machine.gpus > 1 && self.machine.protocol.protocol.needs.peers
     }
 
     /// Who gives work to each GPU, where that is not part of a complex.
@@ -155,12 +182,24 @@ impl Lowering<'_> {
         let engine = self.plan.add(Path::to("host").and("dma"), place, None, What::HostDma(spec));
         self.plan.connect("commands", host, engine, Wire::Call, Freight::Commands);
         let wire = LinkSpec { bytes_per_cycle: None, ..self.machine.wires.l2_memory };
+        let latency = self.machine.fabric.map_or(wire.latency, |fabric| fabric.latency);
+        let wire = LinkSpec { latency, ..wire };
         let timed = self.machine.protocol.protocol.sees == Sees::ByTime;
-        for channel in 0..self.machine.channels().count {
-            let (path, part) = (Path::to_one("memory", channel).and("dma"), self.bank_part(0, channel));
-            let port = self.plan.add(path, (self.gpu_clock, part), None, What::DmaPort { channel, timed });
-            self.plan.report(port, format!("host.dma of memory{channel}"), None);
-            self.plan.connect(format!("host_memory{channel}"), engine, port, Wire::Link(wire), Freight::Bytes);
+        for channel in 0..self.machine.channels() {
+            let is_it = |what: &What| matches!(what, What::Memory(memory) if memory.channel == channel);
+            let memory = self.plan.elements.iter().find(|element| is_it(&element.what));
+            let usual = || (Path::to_one("memory", channel), self.bank_part(0, channel));
+            let (path, part) = memory.map_or_else(usual, |memory| (memory.path.clone(), memory.part));
+            let name = path.to_string();
+            let port = self.plan.add(path.and("dma"), (self.gpu_clock, part), None, What::DmaPort { channel, timed });
+            self.plan.report(port, format!("host.dma of {name}"), None);
+            self.plan.connect(
+                format!("host_{}", name.replace('.', "_")),
+                engine,
+                port,
+                Wire::Link(wire),
+                Freight::Bytes,
+            );
         }
     }
 
@@ -197,14 +236,17 @@ impl Lowering<'_> {
         self.plan.add(Path::to_one("gpu", gpu).and("dispatcher"), (self.gpu_clock, 0), None, what)
     }
 
-    /// Whom a bank of a GPU's second-level cache asks, where that is nothing of the GPU's own.
-    pub(super) fn homes_of_gpus(&self, bank: usize) -> Interleave<Node> {
-        match &self.machine.cpu {
-            None => Interleave::One(self.numbers.memory(bank)),
-            Some(complex) => match complex.join {
-                Join::LastLevel => complex.slices().deal(|slice| self.numbers.l3(slice)),
-                Join::Memory => complex.channels.deal(|channel| self.numbers.memory(channel)),
-            },
+    /// Whom a bank of a GPU's second-level cache asks about lines of a memory.
+    pub(super) fn homes_in(&self, zone: &MemoryZone, gpu: usize, bank: usize) -> Interleave<Node> {
+        let numbers = self.numbers;
+        match (zone.place, &self.machine.cpu) {
+            (Place::L2, _) => Interleave::One(numbers.memory(bank)),
+            (Place::Levels, _) => Interleave::One(numbers.gpu_memory(gpu, bank)),
+            (Place::Agent, Some(complex)) if complex.join == Join::LastLevel => {
+                complex.slices().deal(|slice| numbers.l3(slice))
+            }
+            (Place::Gpu(_), _) => Interleave::One(numbers.memory(zone.first + bank)),
+            (Place::Agent | Place::Host | Place::Stacks, _) => zone.deal().map(&|channel| numbers.memory(*channel)),
         }
     }
 }
@@ -244,6 +286,7 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         ports,
         atomics: Atomics::Owned,
         orders,
+        ordered: None,
         sees: Sees::Newest,
         lifts_requests: false,
         claims: false,

@@ -5,14 +5,21 @@
 //!                    ||         +=== memory0
 //! gpu1.l2_0 === gpu1.memory0 ==='
 //! ```
+//! On a fabric: channels of each GPU's own, in stacks, and the host's.
 
 use super::{
     ExtentPlan, Freight, Id, LevelPlan, MemoryPlan, Path, What, Wire,
     lower::{HISTORY, Lowering},
 };
-use dram::{LevelSpec, MemorySpec};
+use crate::{
+    fabric::Remote,
+    golden::Side,
+    zones::{self, MemoryZone, Place},
+};
+use dram::{LevelSpec, MemorySpec, RoomSpec};
+use mem::Share;
 use protocol::{
-    Roster,
+    Node, Roster,
     roles::{Role, Sees},
 };
 use std::sync::Arc;
@@ -23,7 +30,80 @@ pub(super) struct Levels {
     host: Id,
 }
 
+/// The channels of memories that stand at a fabric.
+pub(super) struct Homes {
+    /// By zone; none where they stand elsewhere.
+    pub of_zones: Vec<Vec<Id>>,
+    /// By GPU and bank of its L2.
+    local: Vec<Vec<Id>>,
+}
+
+impl Homes {
+    /// The channel of a GPU's own memory behind a bank of its L2.
+    pub(super) fn local(&self, gpu: usize, bank: usize) -> Option<Id> {
+        self.local.get(gpu).map(|channels| channels[bank])
+    }
+}
+
 impl Lowering<'_> {
+    /// The channels of memories on a fabric.
+    pub(super) fn homes(&mut self) -> Homes {
+        let mut homes = Homes { of_zones: Vec::new(), local: Vec::new() };
+        let shares = zones::shares(&self.machine.zones);
+        for zone in &self.machine.zones {
+            let channels = 0..if zone.place == Place::Agent { 0 } else { zone.count() };
+            let ids: Vec<Id> = channels.map(|channel| self.home(zone, channel, shares[zone.first + channel])).collect();
+            if matches!(zone.place, Place::Gpu(_)) {
+                homes.local.push(ids.clone());
+            }
+            homes.of_zones.push(ids);
+        }
+        homes
+    }
+
+    /// A channel of a memory on a fabric.
+    fn home(&mut self, zone: &MemoryZone, channel: usize, share: Share) -> Id {
+        let (machine, numbers) = (self.machine, self.numbers);
+        let me = numbers.memory(zone.first + channel);
+        let l2s: Vec<Node> = match zone.place {
+            Place::Gpu(owner) if machine.remote != Some(Remote::L2) || self.has_peers() => {
+                vec![numbers.l2(owner, channel)]
+            }
+            Place::Gpu(_) => (0..machine.gpus).map(|gpu| numbers.l2(gpu, channel)).collect(),
+            _ => numbers.gpu_l2s(),
+        };
+        let spec = MemorySpec {
+            controller: machine.protocol.seat(Role::Home),
+            me,
+            above: Arc::new(Roster::new(l2s.iter().copied())),
+            beside: None,
+            watch_first: false,
+            share,
+            timing: zone.timing,
+            room: machine.tsu.map(|room| RoomSpec { share, ..room }),
+            history: HISTORY,
+        };
+        let (path, part, section) = match zone.place {
+            Place::Gpu(gpu) => {
+                (Path::to_one("gpu", gpu).and_one("memory", channel), self.bank_part(gpu, channel), "gpu.memory")
+            }
+            Place::Stacks => {
+                let (stack, channel) = (channel / zone.channels, channel % zone.channels);
+                let section = if zone.first == 0 { "memory" } else { "gpu.memory" };
+                (Path::to_one("stack", stack).and_one("memory", channel), self.stack_part(stack), section)
+            }
+            _ => (Path::to_one("memory", channel), 0, "memory"),
+        };
+        let timed = machine.protocol.protocol.sees == Sees::ByTime;
+        let speaks_to = Some(l2s.into_iter().chain(numbers.engines()).collect());
+        let plan = MemoryPlan { spec, channel: zone.first + channel, timed, watched: false, section, speaks_to };
+        let clock = zone.timing.clock().map_or(self.gpu_clock, |clock| self.clock_of(clock));
+        let name = path.to_string();
+        let id = self.plan.add(path, (clock, part), Some(me), What::Memory(Box::new(plan)));
+        self.plan.report(id, name, self.meets_another_protocol().then_some(Side::Gpu));
+        id
+    }
+
     /// The channels of memory, one for each bank of a second-level cache.
     pub(super) fn memories(&mut self, clock: usize) -> Vec<Id> {
         (0..self.machine.banks.count).map(|channel| self.memory(channel, clock)).collect()
@@ -38,13 +118,13 @@ impl Lowering<'_> {
             above: Arc::new(Roster::row(self.numbers.l2(0, channel), machine.gpus)),
             beside: None,
             watch_first: false,
-            share: machine.channels().share(channel),
+            share: machine.banks.share(channel),
             timing: machine.memory,
             room: machine.tsu,
             history: HISTORY,
         };
         let timed = machine.protocol.protocol.sees == Sees::ByTime;
-        let plan = MemoryPlan { spec, channel, timed, watched: false, speaks_to: None };
+        let plan = MemoryPlan { spec, channel, timed, watched: false, section: "memory", speaks_to: None };
         let place = (clock, self.bank_part(0, channel));
         let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));
         self.plan.report(id, format!("memory{channel}"), None);
@@ -77,7 +157,7 @@ impl Lowering<'_> {
         let above = Arc::new(Roster::new((0..machine.gpus).map(|gpu| numbers.gpu_memory(gpu, bank))));
         let (directory, store) = (protocol.seat(Role::HostMemory), protocol.seat(Role::Store));
         let spec = LevelSpec { directory, store, me, below: me, above, timing: machine.memory, history: HISTORY };
-        let level = LevelPlan { spec, extent: ExtentPlan::All(machine.channels().share(bank), bank) };
+        let level = LevelPlan { spec, extent: ExtentPlan::All(machine.banks.share(bank), bank) };
         let clock = machine.memory.clock().map_or(self.gpu_clock, |clock| self.clock(clock));
         let place = (clock, self.bank_part(0, bank));
         let host = self.plan.add(Path::to_one("memory", bank), place, Some(me), What::Level(Box::new(level)));

@@ -6,6 +6,7 @@
 
 mod cpu_complex;
 mod domain;
+mod fabric;
 mod gpus;
 mod lower;
 mod memory;
@@ -24,11 +25,12 @@ use crate::{
 };
 use cache::CacheSpec;
 use dram::{Extent, LevelSpec, MemorySpec, RoomSpec};
-use engine::{Hertz, LinkSpec, PortSpec, Scope};
+use engine::{Hertz, LinkSpec, PortSpec, Scope, Time};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
-use interconnect::NetworkSpec;
+use interconnect::{ChannelSpec, NetworkSpec};
 use mem::{Interleave, Share};
 use protocol::{Node, Roster, Sharers};
+use std::collections::BTreeMap;
 use vm::{MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
 
 /// A machine that can be built.
@@ -43,8 +45,13 @@ pub struct Plan {
     pub domains: Vec<Domain>,
     /// Which channel of memory has which addresses, by number.
     pub channels: Interleave<usize>,
+    /// The first addresses of the memories: of the host's, which cores reach, and of those that only GPUs reach.
+    pub zones: Vec<u64>,
     /// How cores see memory, where there are cores.
     pub cores: Option<CoresView>,
+    /// Where GPUs are joined by a fabric: the partitions' shares of the work, by number, and how long each GPU may run by itself.
+    pub shares: BTreeMap<usize, engine::Share>,
+    pub control_delay: Option<Time>,
 }
 
 /// An element, by its number in the plan.
@@ -150,6 +157,8 @@ pub enum What {
     Shooter,
     // Who passes messages on.
     Network(NetworkSpec, Relay),
+    /// An end of a fabric, or a switch in it.
+    Fabric(FabricPlan),
     /// The ways that caches of one array share, and from where what arrives on them is dealt over the caches.
     Junction,
     /// Between the network and the channels of memory.
@@ -248,6 +257,8 @@ pub struct MemoryPlan {
     pub timed: bool,
     /// Whether it stands behind an agent, within reach of cores.
     pub watched: bool,
+    /// The section of the machine file that describes it.
+    pub section: &'static str,
     /// Those whom it answers, where more are within its reach.
     pub speaks_to: Option<Vec<Node>>,
 }
@@ -274,6 +285,16 @@ impl ExtentPlan {
             Self::All(share, channel) => Extent::All(*share, store(*channel)),
         }
     }
+}
+
+/// An end of a fabric, or a switch in it.
+pub struct FabricPlan {
+    /// What it sends on, each with the name under which it counts what it carries.
+    pub channels: Vec<(String, ChannelSpec)>,
+    /// The edges that share a channel, and its number.
+    pub paced: Vec<(EdgeId, usize)>,
+    /// A switch joins all its edges; an end what is inside with the fabric.
+    pub switch: bool,
 }
 
 /// An MMU between one who asks and its caches.
@@ -331,6 +352,16 @@ pub struct Edge {
     pub lower: Id,
     pub wire: Wire,
     pub freight: Freight,
+    /// Whom its messages are for, where others have an edge of their own.
+    pub only: Option<Receivers>,
+}
+
+/// Those who are sent messages over a fabric. A message to a cache may wait until that has asked a memory for something; so that
+/// neither waits behind the other, each kind has wires (virtual channels) of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receivers {
+    Caches,
+    Memories,
 }
 
 impl Edge {
@@ -393,7 +424,7 @@ impl Plan {
 
     fn connect(&mut self, name: impl Into<String>, upper: Id, lower: Id, wire: Wire, freight: Freight) -> EdgeId {
         let edge = EdgeId(self.edges.len());
-        self.edges.push(Edge { name: name.into(), upper, lower, wire, freight });
+        self.edges.push(Edge { name: name.into(), upper, lower, wire, freight, only: None });
         for end in [upper, lower] {
             self.elements[end.0].edges.push(edge);
         }
@@ -426,7 +457,7 @@ impl Element {
             What::Core(_) => Some("cpu.core"),
             What::Dma { .. } => Some("system.dma"),
             What::Cache(cache) => Some(cache.section),
-            What::Memory(_) => Some("memory"),
+            What::Memory(memory) => Some(memory.section),
             What::Level(level) => match level.extent {
                 ExtentPlan::Cache(_) => Some("gpu.memory"),
                 ExtentPlan::All(..) => Some("memory"),
@@ -435,6 +466,7 @@ impl Element {
             What::Walkers(walkers) => Some(if walkers.iommu { "system.iommu" } else { "cpu.mmu" }),
             What::Network(_, Relay::Between) => Some("gpu.network"),
             What::Network(..) => Some("system.network"),
+            What::Fabric(_) => Some("fabric"),
             What::Dispatcher(..) => Some("gpu.dispatcher"),
             What::Host | What::Outside(_) | What::HostDma(_) => Some("host"),
             What::Program(_) => Some("cpu.kernel"),
@@ -453,6 +485,7 @@ impl Element {
     pub fn relays(&self) -> Option<Relay> {
         match &self.what {
             What::Network(_, relay) => Some(*relay),
+            What::Fabric(fabric) => Some(if fabric.switch { Relay::Any } else { Relay::End }),
             What::Junction => Some(Relay::Across),
             What::Agent => Some(Relay::Between),
             _ => None,
@@ -470,4 +503,6 @@ pub enum Relay {
     /// From those who pass messages on themselves to those who do not, and back: from arrays to banks, from a network to
     /// channels of memory.
     Between,
+    /// From what is inside to a fabric, and back.
+    End,
 }

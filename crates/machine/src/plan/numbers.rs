@@ -32,7 +32,7 @@ impl Numbers {
             banks: machine.banks.count,
             cores: cpu.map_or(0, |cpu| cpu.stacks()),
             slices: cpu.map_or(0, |cpu| cpu.slices),
-            channels: machine.channels().count,
+            channels: machine.channels(),
             levels: machine.levels.is_some(),
         }
     }
@@ -122,12 +122,6 @@ impl Numbers {
         (self.gpu_second_level()..self.cores()).map(node).collect()
     }
 
-    /// All second-level caches of cores, slices of the last-level cache, and channels of memory.
-    pub fn of_complex(&self) -> Vec<Node> {
-        let (l2s, slices) = (self.second_level()..self.gpu_second_level(), self.slices()..self.cores());
-        l2s.chain(slices).chain(self.memories()..self.count()).map(node).collect()
-    }
-
     pub fn unit(&self, gpu: usize, unit: usize) -> Node {
         node(gpu * self.units + unit)
     }
@@ -150,6 +144,17 @@ impl Numbers {
 
     pub fn memory(&self, channel: usize) -> Node {
         node(self.memories() + channel)
+    }
+
+    /// A DMA engine that asks memories past all caches: the host's is 0, then come those of GPUs.
+    pub fn engine(&self, number: usize) -> Node {
+        assert!(number < interconnect::ENGINES.len(), "so many DMA engines can be told apart");
+        Node(interconnect::ENGINES.start + number as u16)
+    }
+
+    /// All of those.
+    pub fn engines(&self) -> impl Iterator<Item = Node> {
+        (0..=self.gpus.min(interconnect::ENGINES.len() - 1)).map(|number| self.engine(number))
     }
 
     /// Every first-level cache behind an array's wires.

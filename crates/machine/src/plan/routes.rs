@@ -1,8 +1,8 @@
 //! Whom each way of an element leads to, found by following edges.
 
-use super::{EdgeId, Freight, Id, Plan, Relay};
+use super::{EdgeId, Freight, Id, Plan, Receivers, Relay, What};
 use protocol::Node;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The routes of a plan's messages.
 pub struct Routes {
@@ -13,19 +13,22 @@ pub struct Routes {
 impl Routes {
     pub fn new(plan: &Plan) -> Self {
         let mut beyond = BTreeMap::new();
+        let mut search = Search::new(plan);
         for id in (0..plan.elements.len()).map(Id) {
             let edges: Vec<EdgeId> = plan.edges_of(id, Freight::Messages).collect();
-            let reached: Vec<BTreeMap<Node, usize>> = edges.iter().map(|edge| reach(plan, id, *edge)).collect();
-            for (at, edge) in edges.iter().enumerate() {
-                // The shortest way is the one that is taken; of equal ones, the first.
-                let is_best = |node: &Node, length: usize| {
-                    let others = reached.iter().enumerate().filter(|(other, _)| *other != at);
-                    others
-                        .into_iter()
-                        .all(|(other, others)| others.get(node).is_none_or(|theirs| (length, at) < (*theirs, other)))
-                };
-                let best = reached[at].iter().filter(|(node, length)| is_best(node, **length));
-                beyond.insert((id, *edge), best.map(|(node, _)| *node).collect());
+            // The shortest way is the one that is taken; of equal ones, the first.
+            let mut best: BTreeMap<Node, (usize, EdgeId)> = BTreeMap::new();
+            for edge in &edges {
+                for (node, length) in search.reach(id, *edge) {
+                    let known = best.entry(node).or_insert((length, *edge));
+                    if length < known.0 {
+                        *known = (length, *edge);
+                    }
+                }
+            }
+            beyond.extend(edges.into_iter().map(|edge| ((id, edge), Vec::new())));
+            for (node, (_, edge)) in best {
+                beyond.entry((id, edge)).or_insert_with(Vec::new).push(node);
             }
             for edge in plan.edges_of(id, Freight::Flushes) {
                 let other = plan.element(plan.edge(edge).beyond(id)).node;
@@ -46,30 +49,65 @@ impl Routes {
     }
 }
 
-/// Who can be reached from an element over an edge, and over how many edges.
-fn reach(plan: &Plan, from: Id, edge: EdgeId) -> BTreeMap<Node, usize> {
-    let mut found = BTreeMap::new();
-    let mut seen = BTreeSet::from([edge]);
-    let mut next = VecDeque::from([(edge, plan.edge(edge).beyond(from), 1)]);
-    while let Some((came, at, length)) = next.pop_front() {
-        let element = plan.element(at);
-        let Some(relay) = element.relays() else {
-            if let Some(node) = element.node.filter(|_| at != from) {
-                found.entry(node).or_insert(length);
-            }
-            continue;
-        };
-        for onward in plan.edges_of(at, Freight::Messages) {
-            let relays = |edge: EdgeId| plan.element(plan.edge(edge).beyond(at)).relays().is_some();
-            let passes = match relay {
-                Relay::Any => true,
-                Relay::Between => relays(onward) != relays(came),
-                Relay::Across => (plan.edge(onward).upper == at) != (plan.edge(came).upper == at),
+/// A search along edges, which is done again and again.
+struct Search<'a> {
+    plan: &'a Plan,
+    /// By edge, and by those whom the edges so far are for: the last search that came along it.
+    seen: Vec<[u32; 3]>,
+    search: u32,
+    next: VecDeque<(EdgeId, Id, Option<Receivers>, usize)>,
+}
+
+impl<'a> Search<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Self { plan, seen: vec![[0; 3]; plan.edges.len()], search: 0, next: VecDeque::new() }
+    }
+
+    /// Who can be reached from an element over an edge, and over how many edges; the nearest first.
+    fn reach(&mut self, from: Id, edge: EdgeId) -> Vec<(Node, usize)> {
+        let plan = self.plan;
+        let mut found = Vec::new();
+        self.search += 1;
+        self.visit(edge, plan.edge(edge).beyond(from), plan.edge(edge).only, 1);
+        while let Some((came, at, only, length)) = self.next.pop_front() {
+            let element = plan.element(at);
+            let Some(relay) = element.relays() else {
+                let memory = matches!(element.what, What::Memory(_) | What::Level(_));
+                let meant = only.is_none_or(|only| (only == Receivers::Memories) == memory);
+                found.extend(element.node.filter(|_| at != from && meant).map(|node| (node, length)));
+                continue;
             };
-            if passes && seen.insert(onward) {
-                next.push_back((onward, plan.edge(onward).beyond(at), length + 1));
+            for onward in plan.edges_of(at, Freight::Messages) {
+                let edge = plan.edge(onward);
+                let differs = edge.only.is_some() && only.is_some() && edge.only != only;
+                if !differs && self.passes(relay, at, came, onward) {
+                    self.visit(onward, edge.beyond(at), edge.only.or(only), length + 1);
+                }
+            }
+        }
+        found
+    }
+
+    fn visit(&mut self, edge: EdgeId, to: Id, only: Option<Receivers>, length: usize) {
+        let class = only.map_or(0, |only| 1 + only as usize);
+        let seen = &mut self.seen[edge.0][class];
+        if *seen != self.search {
+            *seen = self.search;
+            self.next.push_back((edge, to, only, length));
+        }
+    }
+
+    /// Whether a relay passes messages from an edge to another.
+    fn passes(&self, relay: Relay, at: Id, came: EdgeId, onward: EdgeId) -> bool {
+        let other = |edge: EdgeId| self.plan.element(self.plan.edge(edge).beyond(at));
+        match relay {
+            Relay::Any => true,
+            Relay::Between => other(onward).relays().is_some() != other(came).relays().is_some(),
+            Relay::Across => (self.plan.edge(onward).upper == at) != (self.plan.edge(came).upper == at),
+            Relay::End => {
+                let outside = |edge| matches!(other(edge).what, What::Fabric(_));
+                outside(onward) != outside(came)
             }
         }
     }
-    found
 }

@@ -1,0 +1,247 @@
+//! Where wires of a fabric between chips meet: the port of a GPU, of a stack of memory or of the host, and a switch between them.
+//!
+//! A message leaves by the wire that leads to its receiver. Wires may share a *channel*: bytes, with a header for each message, go
+//! onto it one after the other, at so many a second. The sending end of a PCI Express or NVLink connection is a channel; a bus is one
+//! channel before all its wires. Without a channel a wire takes any number of messages. Time on a channel is counted in fractions of a
+//! cycle, so the bandwidth is met whatever the clock.
+//!
+//! Lanes take turns, and so do the wires that messages come from. A message whose receiver has no room in its lane holds up what is
+//! behind it in that lane of that wire, and nothing else: credits are those of the wires.
+
+use crate::freight::{Cause, Directory, Freight, NetworkError, Routes, Station};
+use engine::{Context, EventCount, Hertz, Inlet, Lane, Matrix, Outlet, Ready, Scope};
+use std::collections::VecDeque;
+
+/// Bytes that a channel takes, by the rate of the clock that it is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelSpec {
+    /// Bytes a second.
+    pub bandwidth: u64,
+    /// Bytes that each message has on it beside its own.
+    pub header: u64,
+}
+
+/// A wire of a fabric's node.
+pub struct FabricWire<T> {
+    pub station: Station<T>,
+    /// The channel by which messages reach it, by number; none: any number of messages do at any time.
+    pub channel: Option<usize>,
+}
+
+/// What a channel has carried, by cause.
+const COLUMNS: &[&str] = &["messages", "bytes"];
+
+/// Builds a node of a fabric; each channel has a name, under which it counts what it carries.
+pub fn fabric<T: Freight>(
+    channels: &[(String, ChannelSpec)],
+    clock: Hertz,
+    wires: Vec<FabricWire<T>>,
+    scope: &Scope,
+) -> Result<(), NetworkError> {
+    let routes = Directory::of(wires.iter().map(|wire| &wire.station))?.routes(|wire| wire);
+    let (bell, ready) = (scope.eventcount("work"), Ready::new(wires.len()));
+    let channels = channels.iter().map(|(name, spec)| Channel {
+        spec: *spec,
+        free_at: 0,
+        leaving: VecDeque::new(),
+        next: 0,
+        carried: scope.matrix(name.as_str(), Cause::NAMES, COLUMNS),
+    });
+    let channels = channels.collect();
+    let wires = wires.into_iter().enumerate().map(|(number, FabricWire { station, channel })| {
+        station.wire.from.ring(&bell);
+        station.wire.from.note_in(&ready, number);
+        station.wire.to.ring(&bell);
+        End { from: station.wire.from, to: station.wire.to, channel, leaving: [0; 3] }
+    });
+    let wires = wires.collect();
+    let node = FabricNode { clock, channels, wires, ready, routes, heads: Vec::new(), first: 0, bell };
+    scope.serve("control", |cx| node.run(cx));
+    Ok(())
+}
+
+/// Parts of a cycle that time on a channel is counted in.
+const PARTS: u64 = 1 << 16;
+
+struct Channel<T> {
+    spec: ChannelSpec,
+    /// When the last message will have gone onto it, in parts of a cycle.
+    free_at: u64,
+    /// Messages of which some bytes have not gone onto it: when all have, and where they go.
+    leaving: VecDeque<(u64, T, Lane, usize)>,
+    /// The place whose turn it is.
+    next: usize,
+    carried: Matrix,
+}
+
+struct End<T> {
+    from: Inlet<T>,
+    to: Outlet<T>,
+    channel: Option<usize>,
+    /// Messages on the channel for it, by lane: room is kept for them.
+    leaving: [u64; 3],
+}
+
+impl<T> End<T> {
+    fn has_room(&self, lane: Lane) -> bool {
+        self.to.free(lane) > self.leaving[lane as usize]
+    }
+}
+
+/// The first message of a lane of a wire, and the wire that it goes to.
+#[derive(Clone, Copy)]
+struct Head {
+    from: usize,
+    lane: Lane,
+    to: usize,
+}
+
+impl Head {
+    /// Its place among all lanes of all wires.
+    fn place(self) -> usize {
+        self.from * Lane::ALL.len() + self.lane as usize
+    }
+}
+
+struct FabricNode<T> {
+    clock: Hertz,
+    channels: Vec<Channel<T>>,
+    wires: Vec<End<T>>,
+    /// Which wires have brought something.
+    ready: Ready,
+    routes: Routes,
+    /// What can be passed on, in the order of places.
+    heads: Vec<Head>,
+    /// The place whose turn it is on wires without a channel.
+    first: usize,
+    /// Something came, or a wire has room again.
+    bell: EventCount,
+}
+
+impl<T: Freight> FabricNode<T> {
+    async fn run(mut self, cx: Context) {
+        for wire in &self.wires {
+            cx.takes(&wire.from);
+            cx.sends(&wire.to);
+        }
+        loop {
+            cx.settle().await;
+            let (seen, now) = (self.bell.count(), cx.now().0);
+            self.leave(now);
+            self.look();
+            self.pass();
+            (0..self.channels.len()).for_each(|channel| self.enter(channel, now));
+            match self.next_cycle(now) {
+                Some(cycle) => _ = self.bell.wait_for(seen + 1, cycle - now).await,
+                None => {
+                    while self.bell.rest(seen + 1).await {
+                        self.explain(&cx);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends what has gone onto its channel.
+    fn leave(&mut self, now: u64) {
+        let Self { channels, wires, .. } = self;
+        for channel in channels {
+            while channel.leaving.front().is_some_and(|(end, ..)| *end <= now) {
+                let Some((_, item, lane, to)) = channel.leaving.pop_front() else { break };
+                wires[to].leaving[lane as usize] -= 1;
+                wires[to].send(lane, item);
+            }
+        }
+    }
+
+    /// Finds the first message of each lane.
+    fn look(&mut self) {
+        self.heads.clear();
+        let mut next = self.ready.first(&Lane::ALL, 0);
+        while let Some(from) = next {
+            for lane in Lane::ALL {
+                let head = self.head(from, lane);
+                self.heads.extend(head);
+            }
+            next = self.ready.first(&Lane::ALL, from + 1);
+        }
+    }
+
+    fn head(&self, from: usize, lane: Lane) -> Option<Head> {
+        let to = self.routes.port(self.wires[from].from.front(lane)?.to());
+        Some(Head { from, lane, to })
+    }
+
+    /// Takes a message; the one behind it comes first now.
+    fn take(&mut self, at: usize) -> T {
+        let Head { from, lane, .. } = self.heads[at];
+        let item = self.wires[from].from.try_recv(lane).expect("what was seen is still there");
+        match self.head(from, lane) {
+            Some(head) => self.heads[at] = head,
+            None => _ = self.heads.remove(at),
+        }
+        item
+    }
+
+    /// The message whose turn it is, of those that this channel can take; none: those on wires without a channel.
+    fn turn(&self, channel: Option<usize>, next: usize) -> Option<usize> {
+        let places = self.wires.len() * Lane::ALL.len();
+        let can_go = |head: &Head| self.wires[head.to].channel == channel && self.wires[head.to].has_room(head.lane);
+        let heads = self.heads.iter().enumerate().filter(|(_, head)| can_go(head));
+        heads.min_by_key(|(_, head)| (head.place() + places - next) % places).map(|(at, _)| at)
+    }
+
+    /// Passes on what no channel holds up.
+    fn pass(&mut self) {
+        while let Some(at) = self.turn(None, self.first) {
+            let head = self.heads[at];
+            self.first = head.place() + 1;
+            let item = self.take(at);
+            self.wires[head.to].send(head.lane, item);
+        }
+    }
+
+    /// Puts messages onto a channel, as long as it becomes free in this cycle.
+    fn enter(&mut self, number: usize, now: u64) {
+        while self.channels[number].free_at < (now + 1) * PARTS {
+            let Some(at) = self.turn(Some(number), self.channels[number].next) else { return };
+            let Head { lane, to, .. } = self.heads[at];
+            self.channels[number].next = self.heads[at].place() + 1;
+            let item = self.take(at);
+            self.wires[to].leaving[lane as usize] += 1;
+            let (clock, channel) = (self.clock.0, &mut self.channels[number]);
+            let (bytes, cause) = (item.bytes() + channel.spec.header, item.cause() as usize);
+            channel.carried.count(cause, 0);
+            channel.carried.add(cause, 1, bytes);
+            let takes = u128::from(bytes) * u128::from(clock) * u128::from(PARTS) / u128::from(channel.spec.bandwidth);
+            channel.free_at = channel.free_at.max(now * PARTS) + takes as u64;
+            channel.leaving.push_back((channel.free_at.div_ceil(PARTS), item, lane, to));
+        }
+    }
+
+    /// The cycle in which there is something to be done if nothing comes: a message leaves a channel, or one enters.
+    fn next_cycle(&self, now: u64) -> Option<u64> {
+        let leaves = self.channels.iter().filter_map(|channel| channel.leaving.front().map(|(end, ..)| *end));
+        let enters = self.channels.iter().enumerate().filter_map(|(number, channel)| {
+            let waits = channel.free_at >= (now + 1) * PARTS && self.turn(Some(number), 0).is_some();
+            waits.then_some(channel.free_at / PARTS)
+        });
+        leaves.chain(enters).min()
+    }
+
+    /// Tells a report on a run that does not get on which wires this node waits for.
+    fn explain(&self, cx: &Context) {
+        for Head { lane, to, .. } in &self.heads {
+            let room = format!("room for a message to wire {to}");
+            cx.needs_of_receiver(room, &self.wires[*to].to, *lane);
+        }
+    }
+}
+
+impl<T: Freight> End<T> {
+    fn send(&self, lane: Lane, item: T) {
+        let bytes = item.bytes();
+        let sent = self.to.try_send(lane, item, bytes);
+        assert!(sent.is_ok(), "room that was seen stays: no other context sends there");
+    }
+}

@@ -1,0 +1,170 @@
+//! How memory is organised: what `[memory]`, `[gpu.memory]`, `[fabric]` and `[remote]` come to together.
+
+use crate::{
+    cpu_complex::CpuComplex,
+    fabric::{Fabric, MOST_ENDS, Remote, RemoteFile},
+    file::{Because, File, MachineError},
+    levels::{self, GpuMemoryRole},
+    memory::{self, Behind, Described, Layout},
+    spec::Banks,
+    values::{Choice, OneOf, Positive},
+    zones::{MemoryZone, Place},
+};
+use dram::Timing;
+use mem::{Bytes, Stride};
+use protocol::{
+    catalogue::Choice as Protocol,
+    roles::{BesideCpu, Role, Sees},
+};
+
+/// The memories of a machine.
+pub(crate) struct Organisation {
+    /// Of `[memory]`.
+    pub timing: Timing,
+    pub time_bits: Option<usize>,
+    pub zones: Vec<MemoryZone>,
+    pub remote: Option<Remote>,
+}
+
+/// What a machine has beside its memories.
+pub(crate) struct Around<'a> {
+    pub protocol: Protocol,
+    pub gpus: usize,
+    /// Of each GPU's L2.
+    pub banks: Banks,
+    pub cpu: Option<&'a CpuComplex>,
+    pub fabric: Option<&'a Fabric>,
+}
+
+/// Addresses are dealt by pages unless something else is said.
+const PAGES: Stride = Stride::of(4096);
+
+/// What the file says of memories.
+pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organisation, MachineError> {
+    let role = levels::role(file)?.filter(|role| *role != GpuMemoryRole::Level);
+    fits(file, around, role)?;
+    let behind = behind(file, around, role)?;
+    let Described { timing, time_bits, layout } = memory::described(file, behind)?;
+    let Around { protocol, gpus, banks, .. } = *around;
+    let place = match behind {
+        Behind::L2 if protocol.has(Role::GpuMemory) => Place::Levels,
+        Behind::L2 => Place::L2,
+        Behind::Fabric => Place::Stacks,
+        Behind::Host => Place::Host,
+        Behind::Agent => Place::Agent,
+    };
+    let one = |place, timing, banks: Banks, first, size| MemoryZone {
+        place,
+        timing,
+        stacks: 1,
+        channels: banks.count,
+        interleave: banks.interleave,
+        first,
+        size,
+    };
+    let dealt = |place, timing, layout: Layout, first, size| MemoryZone {
+        place,
+        timing,
+        stacks: layout.stacks.map_or(1, |stacks| stacks.count(gpus)),
+        channels: layout.channels.map_or(1, Positive::count),
+        interleave: layout.interleave.map_or(PAGES, |interleave| interleave.0),
+        first,
+        size,
+    };
+    let mut zones = vec![match (behind, around.cpu) {
+        (Behind::L2, _) | (Behind::Agent, None) => one(place, timing, banks, 0, None),
+        (Behind::Agent, Some(complex)) => one(place, timing, complex.channels, 0, None),
+        (Behind::Fabric | Behind::Host, _) => dealt(place, timing, layout, 0, None),
+    }];
+    let mut first = zones[0].count();
+    if let Some(role) = role {
+        let own = levels::own_memory(file, role)?;
+        if role == GpuMemoryRole::Shared {
+            zones.push(dealt(Place::Stacks, own.timing, own.layout, first, Some(own.size)));
+        }
+        for gpu in (0..gpus).filter(|_| role == GpuMemoryRole::Local) {
+            zones.push(one(Place::Gpu(gpu), own.timing, banks, first, Some(Bytes(own.size.0))));
+            first += banks.count;
+        }
+    }
+    let stacks: usize = zones.iter().filter(|zone| zone.place == Place::Stacks).map(|zone| zone.stacks).sum();
+    if around.fabric.is_some() && gpus + stacks + 1 > MOST_ENDS {
+        let reason = format!("a fabric joins {MOST_ENDS} ends at most: GPUs, stacks of memory and the host");
+        return Err(file.wrong("", Some("gpus"), reason));
+    }
+    let remote = remote(file, around, role)?;
+    Ok(Organisation { timing, time_bits, zones, remote })
+}
+
+/// Whether a fabric goes with the rest.
+fn fits(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result<(), MachineError> {
+    let name = around.protocol.name;
+    if around.fabric.is_none() {
+        return match role {
+            None => Ok(()),
+            Some(_) => {
+                let reason = "GPUs reach memory of their own and each other over a fabric: add one (fabric.part), or leave out the key";
+                Err(file.wrong("gpu.memory", Some("role"), reason))
+            }
+        };
+    }
+    let reason = match () {
+        () if around.protocol.has(Role::GpuMemory) => {
+            format!(
+                "{name} joins memories of GPUs by wires.gpu_host: leave out the section [fabric], or choose another protocol"
+            )
+        }
+        () if around.protocol.protocol.needs.cpu == BesideCpu::MustBeMember => {
+            format!("{name} joins GPUs and CPU on one chip: leave out the section [fabric], or choose another protocol")
+        }
+        () => return Ok(()),
+    };
+    Err(file.wrong("", Some("protocol"), reason))
+}
+
+/// Behind what `[memory]` lies.
+fn behind(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result<Behind, MachineError> {
+    let on_fabric = around.fabric.is_some();
+    let usual = match role {
+        _ if around.cpu.is_some() => Behind::Agent,
+        _ if !on_fabric => Behind::L2,
+        Some(_) => Behind::Host,
+        None => Behind::Fabric,
+    };
+    if !file.says("memory", "behind") {
+        return Ok(usual);
+    }
+    let said = file.key::<OneOf<Behind>>("memory", "behind")?.0;
+    let reason = match said {
+        _ if said == usual => return Ok(said),
+        Behind::Host if on_fabric && role.is_none() && around.cpu.is_none() => return Ok(said),
+        _ if around.cpu.is_some() => "beside a CPU this memory lies behind its system agent",
+        Behind::Agent => "there is no system agent without a CPU: add one (cpu.part)",
+        _ if !on_fabric => "there is no fabric: add one (fabric.part)",
+        Behind::L2 => "over a fabric memory of GPUs lies behind it, or is their own ([gpu.memory])",
+        _ => "GPUs have memory beside this one ([gpu.memory]): it is the host's",
+    };
+    let word = Behind::words().into_iter().find(|(_, other)| *other == usual).map_or("", |(word, _)| word);
+    Err(file.wrong("memory", Some("behind"), format!("{reason}; set it to \"{word}\", or leave it out")))
+}
+
+/// Who asks for lines in another GPU's memory; none if there is no such memory.
+fn remote(file: &mut File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result<Option<Remote>, MachineError> {
+    let path = "remote";
+    let why = match role {
+        Some(GpuMemoryRole::Local) if around.gpus > 1 => {
+            let OneOf(from) = file.section::<RemoteFile>(path)?.from;
+            let of = around.protocol.protocol;
+            if from == Remote::L1 && (of.needs.peers || of.sees != Sees::UntilSynchronised) {
+                let name = around.protocol.name;
+                let reason = format!("under {name} second-level caches ask for lines of other GPUs: set it to \"l2\"");
+                return Err(file.wrong(path, Some("from"), reason));
+            }
+            return Ok(Some(from));
+        }
+        Some(GpuMemoryRole::Local) => Because::new("gpus", "gpus is 1; set gpus to 2 or more"),
+        _ => Because::new("gpu.memory", "GPUs have no memory of their own; set gpu.memory.role to local"),
+    };
+    file.idle_section::<RemoteFile>(path, &why)?;
+    Ok(None)
+}

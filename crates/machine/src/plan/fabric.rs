@@ -1,0 +1,269 @@
+//! What joins GPUs, stacks of memory and the host.
+//!
+//! ```text
+//! gpu0.l2_0 ===.                                         .=== gpu1.l2_0
+//! gpu0.array0 =+= gpu0.port ======= fabric ===== gpu1.port +=== gpu1.array0
+//! gpu0.memory0 '                      ||                 '=== gpu1.memory0
+//!                                  host.port === memory0
+//! ```
+//! A tree has a switch in the middle, and so has a switch complex whose bandwidth as a whole is bounded. Otherwise ends are wired to each
+//! other. With a wire for each two, each has a bandwidth of its own; with a switch complex, all that leaves an end shares one, and all that
+//! comes to an end shares one: there the complex arbitrates, in the receiver's partition.
+//!
+//! Messages to caches and messages to memories travel on virtual channels of their own ([`Receivers`]), where both are asked: a cache may
+//! have to ask a memory before it can take what it is asked.
+
+use super::{EdgeId, FabricPlan, Freight, Id, Path, Receivers, What, Wire, gpus::Gpu, lower::Lowering, memory::Homes};
+use crate::{
+    fabric::{Fabric, Kind, Remote},
+    zones::Place,
+};
+use engine::{LinkSpec, Share, Time};
+use interconnect::ChannelSpec;
+use std::collections::BTreeMap;
+
+/// The ends of a fabric.
+pub(super) struct Ends {
+    gpus: Vec<Id>,
+    stacks: Vec<Id>,
+    host: Id,
+    /// In the middle, where there is one.
+    switch: Option<Id>,
+}
+
+impl Ends {
+    /// All of them, with their names.
+    fn all(&self) -> Vec<(String, Id)> {
+        let gpus = self.gpus.iter().enumerate().map(|(number, id)| (format!("gpu{number}"), *id));
+        let stacks = self.stacks.iter().enumerate().map(|(number, id)| (format!("stack{number}"), *id));
+        gpus.chain(stacks).chain([("host".to_owned(), self.host)]).collect()
+    }
+}
+
+impl Lowering<'_> {
+    /// The ends of the fabric, and what stands between them.
+    pub(super) fn ends(&mut self, fabric: &Fabric) -> Ends {
+        let stacks = self.machine.zones.iter().filter(|zone| zone.place == Place::Stacks).map(|zone| zone.stacks).sum();
+        let gpus = (0..self.machine.gpus)
+            .map(|gpu| self.fabric_node(Path::to_one("gpu", gpu).and("port"), self.bank_part(gpu, 0), false));
+        let gpus = gpus.collect();
+        let stacks = (0..stacks)
+            .map(|stack| self.fabric_node(Path::to_one("stack", stack).and("port"), self.stack_part(stack), false));
+        let stacks = stacks.collect();
+        let host = self.fabric_node(Path::to("host").and("port"), 0, false);
+        let central = matches!(fabric.kind, Kind::Tree { .. } | Kind::Switch { total: Some(_) });
+        let switch = central.then(|| self.fabric_node(Path::to("fabric"), 0, true));
+        Ends { gpus, stacks, host, switch }
+    }
+
+    fn fabric_node(&mut self, path: Path, part: usize, switch: bool) -> Id {
+        let plan = FabricPlan { channels: Vec::new(), paced: Vec::new(), switch };
+        self.plan.add(path, (self.gpu_clock, part), None, What::Fabric(plan))
+    }
+
+    /// The partition of a stack of memory; those of GPUs come before.
+    pub(super) fn stack_part(&self, stack: usize) -> usize {
+        1 + self.machine.gpus * self.parts_of_gpu() + stack
+    }
+
+    /// Joins the ends with what is inside, and with each other.
+    pub(super) fn connect_fabric(
+        &mut self,
+        fabric: &Fabric,
+        ends: &Ends,
+        gpus: &[Gpu],
+        homes: &Homes,
+        hub: Option<Id>,
+    ) {
+        for (number, gpu) in gpus.iter().enumerate() {
+            self.connect_gpu_to_end(number, gpu, ends.gpus[number], homes);
+        }
+        let wire = Wire::Link(self.machine.wires.l2_memory);
+        for (zone, channels) in self.machine.zones.clone().into_iter().zip(&homes.of_zones) {
+            for (number, channel) in channels.iter().enumerate() {
+                let name = self.plan.element(*channel).path.to_string().replace('.', "_");
+                let end = match zone.place {
+                    Place::Stacks => ends.stacks[number / zone.channels],
+                    Place::Gpu(gpu) => ends.gpus[gpu],
+                    _ => ends.host,
+                };
+                self.plan.connect(format!("{name}_port"), *channel, end, wire.clone(), Freight::Messages);
+            }
+        }
+        if let (Some(hub), Some(complex)) = (hub, &self.machine.cpu) {
+            self.plan.connect("hub_port", ends.host, hub, Wire::Link(complex.hub), Freight::Messages);
+        }
+        self.join_ends(fabric, ends);
+        self.plan.control_delay = Some(self.hop(fabric, ends));
+        self.plan.shares = self.shares();
+    }
+
+    /// What of a GPU is joined with its end: banks of its L2, and arrays whose caches ask other GPUs.
+    fn connect_gpu_to_end(&mut self, number: usize, gpu: &Gpu, end: Id, homes: &Homes) {
+        let wire = Wire::Link(self.machine.wires.l2_memory);
+        for (bank, own) in gpu.banks.iter().enumerate() {
+            if let Some(local) = homes.local(number, bank) {
+                let name = format!("gpu{number}_l2_{bank}_memory");
+                self.plan.connect(name, *own, local, wire.clone(), Freight::Messages);
+            }
+            for only in self.receivers() {
+                let name = format!("gpu{number}_l2_{bank}_port{}", suffix(only));
+                let edge = self.plan.connect(name, *own, end, wire.clone(), Freight::Messages);
+                self.plan.edges[edge.0].only = only;
+            }
+        }
+        if self.machine.remote == Some(Remote::L1) {
+            for (array, own) in gpu.arrays.iter().enumerate() {
+                let name = format!("gpu{number}_array{array}_port");
+                let wire = Wire::Link(self.machine.wires.l1_l2);
+                self.plan.connect(name, own.junction, end, wire, Freight::Messages);
+            }
+        }
+    }
+
+    /// The virtual channels: one, unless caches are asked over the fabric as well as memories.
+    fn receivers(&self) -> Vec<Option<Receivers>> {
+        let peers = self.machine.gpus > 1 && self.machine.protocol.protocol.needs.peers;
+        match self.machine.remote == Some(Remote::L1) || peers {
+            true => vec![Some(Receivers::Memories), Some(Receivers::Caches)],
+            false => vec![None],
+        }
+    }
+
+    /// How long a wire of the fabric is.
+    fn hop(&self, fabric: &Fabric, ends: &Ends) -> Time {
+        // Over a switch there are two.
+        if ends.switch.is_some() { Time((fabric.latency.0 / 2).max(1)) } else { fabric.latency }
+    }
+
+    fn join_ends(&mut self, fabric: &Fabric, ends: &Ends) {
+        let (all, bandwidth) = (ends.all(), fabric.bandwidth);
+        let is_stack = |id: &Id| ends.stacks.contains(id);
+        match (fabric.kind, ends.switch) {
+            (Kind::Tree { shared }, Some(switch)) => {
+                let bus = shared.then(|| self.fabric_channel(switch, "bus", fabric, bandwidth));
+                for (name, end) in all {
+                    let edges = self.join(fabric, ends, (&name, end), ("fabric", switch));
+                    let to_end =
+                        bus.unwrap_or_else(|| self.fabric_channel(switch, &format!("to_{name}"), fabric, bandwidth));
+                    edges.iter().for_each(|edge| self.pace(switch, *edge, to_end));
+                    if !shared {
+                        let out = self.fabric_channel(end, "out", fabric, bandwidth);
+                        edges.iter().for_each(|edge| self.pace(end, *edge, out));
+                    }
+                }
+            }
+            (Kind::Switch { total: Some(total) }, Some(switch)) => {
+                let through = self.fabric_channel(switch, "through", fabric, total);
+                for (name, end) in all {
+                    self.pace_inside(end, fabric);
+                    let edges = self.join(fabric, ends, (&name, end), ("fabric", switch));
+                    let out = self.fabric_channel(end, "out", fabric, bandwidth);
+                    for edge in edges {
+                        self.pace(end, edge, out);
+                        self.pace(switch, edge, through);
+                    }
+                }
+            }
+            (Kind::Switch { .. }, _) => {
+                let out: BTreeMap<Id, usize> = all
+                    .iter()
+                    .map(|(_, end)| {
+                        self.pace_inside(*end, fabric);
+                        (*end, self.fabric_channel(*end, "out", fabric, bandwidth))
+                    })
+                    .collect();
+                for (at, (name, end)) in all.iter().enumerate() {
+                    for (other_name, other) in all[..at].iter().filter(|(_, other)| !(is_stack(end) && is_stack(other)))
+                    {
+                        for edge in self.join(fabric, ends, (name, *end), (other_name, *other)) {
+                            self.pace(*end, edge, out[end]);
+                            self.pace(*other, edge, out[other]);
+                        }
+                    }
+                }
+            }
+            (Kind::PointToPoint | Kind::Tree { .. }, _) => {
+                for (at, (name, end)) in all.iter().enumerate() {
+                    for (other_name, other) in all[..at].iter().filter(|(_, other)| !(is_stack(end) && is_stack(other)))
+                    {
+                        let there = self.fabric_channel(*end, &format!("to_{other_name}"), fabric, bandwidth);
+                        let back = self.fabric_channel(*other, &format!("to_{name}"), fabric, bandwidth);
+                        for edge in self.join(fabric, ends, (name, *end), (other_name, *other)) {
+                            self.pace(*end, edge, there);
+                            self.pace(*other, edge, back);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The wires between two nodes of the fabric, one for each virtual channel.
+    fn join(
+        &mut self,
+        fabric: &Fabric,
+        ends: &Ends,
+        (name, one): (&str, Id),
+        (other_name, other): (&str, Id),
+    ) -> Vec<EdgeId> {
+        let spec = LinkSpec { latency: self.hop(fabric, ends), capacity: fabric.credits, bytes_per_cycle: None };
+        let wires = self.receivers().into_iter().map(|only| {
+            let name = format!("{name}_{other_name}{}", suffix(only));
+            let edge = self.plan.connect(name, one, other, Wire::Link(spec), Freight::Messages);
+            self.plan.edges[edge.0].only = only;
+            edge
+        });
+        wires.collect()
+    }
+
+    /// What comes to an end from a switch complex shares the bandwidth of the complex's output.
+    fn pace_inside(&mut self, end: Id, fabric: &Fabric) {
+        let channel = self.fabric_channel(end, "in", fabric, fabric.bandwidth);
+        for edge in self.plan.edges_of(end, Freight::Messages).collect::<Vec<_>>() {
+            self.pace(end, edge, channel);
+        }
+    }
+
+    fn fabric_mut(&mut self, id: Id) -> &mut FabricPlan {
+        match &mut self.plan.elements[id.0].what {
+            What::Fabric(fabric) => fabric,
+            _ => unreachable!("it is a node of the fabric"),
+        }
+    }
+
+    /// Gives a node a channel of this bandwidth, and says its number.
+    fn fabric_channel(&mut self, node: Id, name: &str, fabric: &Fabric, bandwidth: u64) -> usize {
+        let channels = &mut self.fabric_mut(node).channels;
+        channels.push((name.to_owned(), ChannelSpec { bandwidth, header: fabric.header }));
+        channels.len() - 1
+    }
+
+    fn pace(&mut self, node: Id, edge: EdgeId, channel: usize) {
+        self.fabric_mut(node).paced.push((edge, channel));
+    }
+
+    /// The share of each partition: what belongs to a GPU is a group, which waits for others once in the latency of the fabric.
+    fn shares(&self) -> BTreeMap<usize, Share> {
+        let (gpus, per_gpu) = (self.machine.gpus, self.parts_of_gpu());
+        let mut shares: BTreeMap<usize, Share> = BTreeMap::new();
+        for element in &self.plan.elements {
+            let group = match element.part.checked_sub(1) {
+                None => 0,
+                Some(part) if part < gpus * per_gpu => 1 + part / per_gpu,
+                // A stack works with all GPUs; they are dealt over their groups.
+                Some(part) => 1 + (part - gpus * per_gpu) % gpus,
+            };
+            shares.entry(element.part).or_insert(Share { weight: 0, group }).weight += 1;
+        }
+        shares
+    }
+}
+
+fn suffix(only: Option<Receivers>) -> &'static str {
+    match only {
+        Some(Receivers::Memories) => "_memories",
+        Some(Receivers::Caches) => "_caches",
+        None => "",
+    }
+}

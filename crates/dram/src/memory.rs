@@ -113,6 +113,7 @@ pub struct Memory {
     /// To the golden image, where logical time says what was written last.
     observer: Option<Reporter>,
     sides: Option<Sides>,
+    tells_fetches: bool,
     ways: Rc<Router<Packet>>,
     bell: EventCount,
     reads: Counter,
@@ -175,6 +176,7 @@ impl Memory {
             atomics: VecDeque::new(),
             observer,
             sides: None,
+            tells_fetches: true,
             ways,
             bell,
             reads: scope.counter("reads"),
@@ -194,9 +196,10 @@ impl Memory {
         self
     }
 
-    /// Has the golden image told of all that is fetched from here and written.
-    pub fn checked_by(mut self, sides: Option<Sides>) -> Self {
+    /// Has the golden image told of all that is written here and, if nothing else writes these bytes, of all that is fetched.
+    pub fn checked_by(mut self, sides: Option<Sides>, fetches: bool) -> Self {
         self.sides = sides;
+        self.tells_fetches = fetches;
         self
     }
 
@@ -370,6 +373,7 @@ impl Memory {
         let Some(sides) = &self.sides else { return };
         let seen = match served.touched {
             Touched::Nothing => return,
+            Touched::Read if !self.tells_fetches => return,
             Touched::Written => Seen::Landed(msg.data),
             Touched::Read => {
                 let given = served.sends.iter().map(|send| send.data).find(|data| !data.mask().is_empty());

@@ -12,12 +12,12 @@ use crate::{
         CachePlan, EdgeId, Element, FabricPlan, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan, Routes, TesterPlan,
         UnitPlan, View, What,
     },
-    program::{FrontEnd, ModelGpus, OutsideProcess},
+    program::{FrontEnd, HostMemory, ModelGpus, OutsideProcess},
     session::Host,
     stress::{Conductor, Port, Stress, Tester},
 };
 use cache::Cache;
-use dram::{Level, Memory, Sides, Store};
+use dram::{Backing, Level, Memory, Sides, Store};
 use engine::{Lane, Scope};
 use gpu::{Caches, CommandProcessor, ComputeUnit, Dispatcher, DispatcherSpec};
 use interconnect::{FabricWire, Packet, Reporter, Side, Station, Wire, deal, fabric, network};
@@ -59,6 +59,8 @@ pub struct Builder<'a> {
     /// The program, once it has been started: on cores, or on a host outside.
     pub running: Option<Running>,
     pub outside: Option<(OutsideProcess, ModelGpus)>,
+    /// The memory of that host, which channels may stand for.
+    pub host_bytes: Rc<HostMemory>,
 }
 
 impl<'a> Builder<'a> {
@@ -87,6 +89,7 @@ impl<'a> Builder<'a> {
             flushed: Rc::default(),
             running: None,
             outside: None,
+            host_bytes: Rc::default(),
         }
     }
 
@@ -120,6 +123,7 @@ impl<'a> Builder<'a> {
             What::Core(core) => self.core(id, core, &scope),
             What::Timekeeper => self.timekeeper(&scope),
             What::Dma { outstanding } => self.dma(id, *outstanding, &scope),
+            What::Direct { homes, tells } => self.direct(id, homes, *tells, &scope),
             What::FrontEnd(front_end) => self.front_end(id, front_end, &scope),
         }
         Ok(())
@@ -147,7 +151,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Whom the ways of an element lead to, and its ends of them.
-    fn side(&mut self, id: Id) -> Side<Packet> {
+    pub fn side(&mut self, id: Id) -> Side<Packet> {
         let mut side = Side { from: Vec::new(), to: Vec::new() };
         let carries = |edge: &EdgeId| matches!(self.plan.edge(*edge).freight, Freight::Messages | Freight::Flushes);
         let edges: Vec<EdgeId> = self.plan.element(id).edges.iter().copied().filter(carries).collect();
@@ -213,7 +217,10 @@ impl<'a> Builder<'a> {
 
     fn memory(&mut self, id: Id, plan: &MemoryPlan, scope: &Scope) {
         let side = only(self.side(id), plan.speaks_to.as_deref());
-        let store = self.stores[plan.channel].clone();
+        let store: Backing = match plan.of_process {
+            true => Backing::Host(Rc::clone(&self.host_bytes) as _, plan.spec.share),
+            false => self.stores[plan.channel].clone().into(),
+        };
         let reports = self.plan.element(id).reports.len();
         let reporter = |number| if reports > 0 { self.reporter(id, number, scope) } else { None };
         // With logical time it is memory that says what was written when.
@@ -229,7 +236,7 @@ impl<'a> Builder<'a> {
             Some(view) => memory.watched_by(view.of_memory()),
             None => memory,
         };
-        let memory = memory.checked_by(sides);
+        let memory = memory.checked_by(sides, !plan.of_process);
         scope.serve("control", |cx| memory.run(cx));
     }
 

@@ -8,7 +8,9 @@ use super::{
 };
 use crate::{
     plan::{EdgeId, Freight, Id},
-    program::{DmaPort, FrontEnd, GpusSpec, HostDma, HostDmaSpec, ModelGpus, Outside, OutsideProcess, PageRecall},
+    program::{
+        DmaPort, FrontEnd, GpusSpec, HostAudit, HostDma, HostDmaSpec, ModelGpus, Outside, OutsideProcess, PageRecall,
+    },
     run::PROGRAM,
 };
 use engine::Scope;
@@ -32,9 +34,11 @@ impl Builder<'_> {
         if let Some(forward) = &forward {
             process.fast_forward(forward);
         }
+        let audit = loader.clone().filter(|_| !gpus.apart).map(HostAudit::new);
         put(&mut process, self.stores, &self.plan.channels, loader, |at| gpus.of_devices(at));
         let process = OutsideProcess::new(process, usage, finish);
-        let host = Outside::new(process.clone(), inside.clone(), scope.eventcount("bell"));
+        self.host_bytes.is_of(&process);
+        let host = Outside::new(process.clone(), inside.clone(), scope.eventcount("bell"), audit);
         scope.spawn(PROGRAM, |cx| host.run(cx));
         self.outside = Some((process, inside));
         Ok(())

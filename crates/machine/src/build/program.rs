@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{
     plan::{CorePlan, FLUSHER, Freight, FrontEndPlan, Id, ProgramPlan},
-    program::{Caches, Coherent, Dma, FrontEnd, ModelGpus, Software, SoftwareSpec, Translations},
+    program::{Caches, Coherent, Direct, Dma, FrontEnd, ModelGpus, Software, SoftwareSpec, Translations},
     run::PROGRAM,
     stress,
 };
 use cpu::Core;
 use engine::{EventCount, Lane, Scope};
 use interconnect::{HEADER, Packet, WHOLE, Wire};
-use mem::{Block, LineAddr, PAGE, PhysAddr};
+use mem::{Block, Interleave, LineAddr, PAGE, PhysAddr};
 use os::forward::Forward;
 use protocol::{Kind, Msg, Node};
 use rustc_hash::FxHashSet;
@@ -79,9 +79,25 @@ impl Builder<'_> {
     }
 
     pub(super) fn dma(&mut self, id: Id, outstanding: usize, scope: &Scope) {
-        let wire = self.asks(id).pop().expect("a DMA engine has a cache");
-        let engine = Dma::new(&self.running().inside, outstanding, wire, scope);
+        let wires = self.asks(id);
+        let gpus = match (&self.running, &self.outside) {
+            (Some(running), _) => &running.inside,
+            (None, Some((_, gpus))) => gpus,
+            (None, None) => unreachable!("a program is started before its DMA engine is built"),
+        };
+        let engine = Dma::new(gpus, outstanding, wires, scope);
         scope.serve("control", |cx| engine.run(cx));
+    }
+
+    /// A DMA engine's way to memory past all caches.
+    pub(super) fn direct(&mut self, id: Id, homes: &Interleave<Node>, tells: bool, scope: &Scope) {
+        let edge = self.edge(id, Freight::Requests);
+        let asked = self.wires.asked.remove(&edge).expect("both ends of every edge are in place");
+        let me = self.plan.element(id).node.expect("it has a number");
+        let reporter = self.reporter(id, 0, scope).filter(|_| tells);
+        let side = self.side(id);
+        let direct = Direct::new((me, homes.clone()), asked, side, reporter, scope);
+        scope.serve("control", |cx| direct.run(cx));
     }
 
     pub(super) fn front_end(&mut self, id: Id, plan: &FrontEndPlan, scope: &Scope) {

@@ -29,7 +29,6 @@ use dram::{Beside, MemorySpec, RoomSpec};
 use engine::Cycles;
 use interconnect::{NetworkSpec, Topology};
 use mem::Interleave;
-use os::opencl::gpu::Memories;
 use protocol::{
     Node, Roster, Sharers, Table, mesi,
     roles::{Parameters, Role, Seat, Sees},
@@ -61,7 +60,7 @@ pub(super) struct CpuIds {
     slices: Vec<Id>,
     engine_caches: Option<(Id, Id)>,
     /// The DMA engine, or the tester in its place.
-    engine: Option<Id>,
+    pub engine: Option<Id>,
     front_end: Id,
     pub dispatchers: Vec<Id>,
     program: Option<Id>,
@@ -301,7 +300,7 @@ impl Lowering<'_> {
         let gpus = GpusSpec {
             wavefronts: self.machine.wavefronts(),
             coherent: cpu.join == Join::LastLevel && cpu.shared,
-            memories: Memories { faults: cpu.gpu_mmu.is_some_and(|mmu| mmu.iommu.faults()), ..Memories::ONE },
+            memories: self.memories_of_driver(),
             apart: false,
         };
         let plan = ProgramPlan { gpus, cores: cpu.cores, threads: cpu.threads, kernel: cpu.kernel, slice: cpu.slice };
@@ -360,7 +359,15 @@ impl Lowering<'_> {
         let mut speaks_to = numbers.slices_and_gpu_l2s();
         speaks_to.extend(numbers.engines().filter(|_| machine.fabric.is_some()));
         let timed = machine.protocol.protocol.sees == Sees::ByTime;
-        let plan = MemoryPlan { spec, channel, timed, watched: true, section: "memory", speaks_to: Some(speaks_to) };
+        let plan = MemoryPlan {
+            spec,
+            channel,
+            timed,
+            watched: true,
+            section: "memory",
+            speaks_to: Some(speaks_to),
+            of_process: false,
+        };
         let place = (clocks.memory, PART);
         let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));
         let mut sides = [("CPU", Side::Cpu), ("GPU", Side::Gpu)];

@@ -32,6 +32,10 @@ pub(super) struct Ends {
 }
 
 impl Ends {
+    pub(super) fn host(&self) -> Id {
+        self.host
+    }
+
     /// All of them, with their names.
     fn all(&self) -> Vec<(String, Id)> {
         let gpus = self.gpus.iter().enumerate().map(|(number, id)| (format!("gpu{number}"), *id));

@@ -8,7 +8,7 @@ use crate::{
     zones::{self, MemoryZone, Place},
 };
 use cache::BankSpec;
-use engine::{LinkSpec, PortSpec};
+use engine::{Cycles, LinkSpec, PortSpec};
 use mem::{Bytes, Interleave};
 use os::opencl::{
     Costs,
@@ -23,6 +23,9 @@ use std::sync::Arc;
 
 /// How many steps of a protocol an element keeps, to tell them if something is wrong.
 pub(super) const HISTORY: usize = 32;
+
+/// Requests of a DMA engine on a fabric that may be in flight: more than fit in the longest way there and back.
+const IN_FLIGHT: usize = 1024;
 
 /// More memory than a program may use.
 const AMPLE: Bytes = Bytes(1 << 46);
@@ -104,13 +107,18 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
         }
     }
     lowering.connect_levels(&levels);
-    if population == Population::Program
-        && let Some(host) = lowering.outside
-    {
-        lowering.host_dma(host);
-    }
     if let Some((fabric, homes, ends)) = &homes {
         lowering.connect_fabric(fabric, ends, &gpus, homes, complex.as_ref().map(|complex| complex.hub));
+    }
+    if population == Population::Program {
+        let end = homes.as_ref().map(|(.., ends)| ends.host());
+        let engine = match lowering.outside {
+            Some(host) => Some(lowering.host_dma(host, end)),
+            None => complex.as_ref().and_then(|complex| complex.engine),
+        };
+        if let (Some(end), Some(engine)) = (end, engine) {
+            lowering.direct(engine, end);
+        }
     }
     if let Some(complex) = &complex {
         lowering.connect_complex(complex, &leaders);
@@ -168,39 +176,70 @@ impl Lowering<'_> {
 
     /// GPUs, as the driver of a process on a host outside sees them.
     fn outside_gpus(&self) -> GpusSpec {
-        let device = DeviceMemory::Common { size: AMPLE };
-        let faults = self.machine.gpu_mmu.is_some_and(|mmu| mmu.iommu.faults());
-        let memories = Memories { device, reach_host: false, reach_peers: true, faults };
-        GpusSpec { wavefronts: self.machine.wavefronts(), coherent: false, memories, apart: true }
+        let wavefronts = self.machine.wavefronts();
+        GpusSpec {
+            wavefronts,
+            coherent: false,
+            memories: self.memories_of_driver(),
+            apart: self.machine.fabric.is_none(),
+        }
     }
 
-    /// The DMA engine of a host outside, and its ways to the channels.
-    fn host_dma(&mut self, host: Id) {
+    /// The memories of the machine, as the driver sees them.
+    pub(super) fn memories_of_driver(&self) -> Memories {
+        let machine = self.machine;
+        let mmu = machine.cpu.as_ref().map_or(machine.gpu_mmu, |cpu| cpu.gpu_mmu);
+        let faults = mmu.is_some_and(|mmu| mmu.iommu.faults());
+        let local = machine.zones.iter().find(|zone| matches!(zone.place, Place::Gpu(_)));
+        let host = machine.zones.iter().any(|zone| matches!(zone.place, Place::Host | Place::Agent));
+        let apart = machine.zones.iter().find(|zone| !matches!(zone.place, Place::Host | Place::Agent));
+        let size = |zone: &MemoryZone| zone.size.unwrap_or(AMPLE);
+        let device = match (local, apart) {
+            (Some(local), _) => DeviceMemory::Each { size: size(local) },
+            (None, Some(common)) => DeviceMemory::Common { size: size(common) },
+            (None, None) => DeviceMemory::Host,
+        };
+        Memories { device, reach_host: host, reach_peers: true, faults }
+    }
+
+    /// The DMA engine of a host outside, and its ways to the channels, if `end` is no fabric's.
+    fn host_dma(&mut self, host: Id, end: Option<Id>) -> Id {
+        let place = (self.gpu_clock, 0);
+        let path = Path::to("host").and("dma");
+        if end.is_some() {
+            let engine = self.plan.add(path, place, None, What::Dma { outstanding: IN_FLIGHT });
+            self.plan.connect("commands", host, engine, Wire::Call, Freight::Commands);
+            return engine;
+        }
         let Costs { bandwidth, copy_engine, .. } = self.machine.host;
         let spec = HostDmaSpec { bandwidth, copy_engine };
-        let place = (self.gpu_clock, 0);
-        let engine = self.plan.add(Path::to("host").and("dma"), place, None, What::HostDma(spec));
+        let engine = self.plan.add(path, place, None, What::HostDma(spec));
         self.plan.connect("commands", host, engine, Wire::Call, Freight::Commands);
         let wire = LinkSpec { bytes_per_cycle: None, ..self.machine.wires.l2_memory };
-        let latency = self.machine.fabric.map_or(wire.latency, |fabric| fabric.latency);
-        let wire = LinkSpec { latency, ..wire };
         let timed = self.machine.protocol.protocol.sees == Sees::ByTime;
         for channel in 0..self.machine.channels() {
-            let is_it = |what: &What| matches!(what, What::Memory(memory) if memory.channel == channel);
-            let memory = self.plan.elements.iter().find(|element| is_it(&element.what));
-            let usual = || (Path::to_one("memory", channel), self.bank_part(0, channel));
-            let (path, part) = memory.map_or_else(usual, |memory| (memory.path.clone(), memory.part));
-            let name = path.to_string();
-            let port = self.plan.add(path.and("dma"), (self.gpu_clock, part), None, What::DmaPort { channel, timed });
-            self.plan.report(port, format!("host.dma of {name}"), None);
-            self.plan.connect(
-                format!("host_{}", name.replace('.', "_")),
-                engine,
-                port,
-                Wire::Link(wire),
-                Freight::Bytes,
-            );
+            let (path, part) = (Path::to_one("memory", channel).and("dma"), self.bank_part(0, channel));
+            let port = self.plan.add(path, (self.gpu_clock, part), None, What::DmaPort { channel, timed });
+            self.plan.report(port, format!("host.dma of memory{channel}"), None);
+            self.plan.connect(format!("host_memory{channel}"), engine, port, Wire::Link(wire), Freight::Bytes);
         }
+        engine
+    }
+
+    /// A DMA engine's way to memories on a fabric, past all caches.
+    fn direct(&mut self, engine: Id, end: Id) {
+        let node = self.numbers.engine(0);
+        let homes = self.plan.channels.map(&|channel| self.numbers.memory(*channel));
+        let tells = self.machine.protocol.protocol.sees != Sees::ByTime;
+        let (path, place) = (self.plan.element(engine).path.clone().and("direct"), (self.gpu_clock, 0));
+        let direct = self.plan.add(path.clone(), place, Some(node), What::Direct { homes, tells });
+        let side = self.meets_another_protocol().then_some(crate::golden::Side::Gpu);
+        self.plan.report(direct, path.to_string(), side);
+        let way = PortSpec { capacity: IN_FLIGHT, latency: Cycles(1), bytes_per_cycle: None };
+        let wire = ports(("to_direct", way), ("from_direct", way));
+        self.plan.connect("to_direct", engine, direct, wire, Freight::Requests);
+        let wire = Wire::Link(self.machine.wires.l2_memory);
+        self.plan.connect("direct_port", direct, end, wire, Freight::Messages);
     }
 
     /// What has to be done around kernels.

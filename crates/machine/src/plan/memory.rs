@@ -9,7 +9,7 @@
 
 use super::{
     ExtentPlan, Freight, Id, LevelPlan, MemoryPlan, Path, What, Wire,
-    lower::{HISTORY, Lowering},
+    lower::{HISTORY, Lowering, Population},
 };
 use crate::{
     fabric::Remote,
@@ -95,8 +95,10 @@ impl Lowering<'_> {
             _ => (Path::to_one("memory", channel), 0, "memory"),
         };
         let timed = machine.protocol.protocol.sees == Sees::ByTime;
+        let of_process = zone.place == Place::Host && self.population == Population::Program;
         let speaks_to = Some(l2s.into_iter().chain(numbers.engines()).collect());
-        let plan = MemoryPlan { spec, channel: zone.first + channel, timed, watched: false, section, speaks_to };
+        let plan =
+            MemoryPlan { spec, channel: zone.first + channel, timed, watched: false, section, speaks_to, of_process };
         let clock = zone.timing.clock().map_or(self.gpu_clock, |clock| self.clock_of(clock));
         let name = path.to_string();
         let id = self.plan.add(path, (clock, part), Some(me), What::Memory(Box::new(plan)));
@@ -124,7 +126,8 @@ impl Lowering<'_> {
             history: HISTORY,
         };
         let timed = machine.protocol.protocol.sees == Sees::ByTime;
-        let plan = MemoryPlan { spec, channel, timed, watched: false, section: "memory", speaks_to: None };
+        let plan =
+            MemoryPlan { spec, channel, timed, watched: false, section: "memory", speaks_to: None, of_process: false };
         let place = (clock, self.bank_part(0, channel));
         let id = self.plan.add(Path::to_one("memory", channel), place, Some(me), What::Memory(Box::new(plan)));
         self.plan.report(id, format!("memory{channel}"), None);

@@ -146,6 +146,13 @@ pub enum What {
     Dma {
         outstanding: usize,
     },
+    /// A DMA engine's way to memory, past all caches.
+    Direct {
+        /// Whose home is where.
+        homes: Interleave<Node>,
+        /// Whether the golden image is told what is read and written in the memories of devices.
+        tells: bool,
+    },
     // Who keeps lines.
     Cache(Box<CachePlan>),
     Memory(Box<MemoryPlan>),
@@ -261,6 +268,8 @@ pub struct MemoryPlan {
     pub section: &'static str,
     /// Those whom it answers, where more are within its reach.
     pub speaks_to: Option<Vec<Node>>,
+    /// Whether its bytes are those of a process on a host outside, which writes them as it likes.
+    pub of_process: bool,
 }
 
 /// A memory that is a level of a hierarchy.
@@ -471,6 +480,7 @@ impl Element {
             What::Host | What::Outside(_) | What::HostDma(_) => Some("host"),
             What::Program(_) => Some("cpu.kernel"),
             What::DmaPort { .. }
+            | What::Direct { .. }
             | What::Shooter
             | What::Junction
             | What::Agent

@@ -4,7 +4,7 @@
 
 use engine::{Context, EventCount, Inlet, Lane, Scope};
 use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, Wire, name_of};
-use mem::{Access, Interleave, LINE, LineAddr, Mask, Reply, Request, RequestId, Seen};
+use mem::{Access, Interleave, LINE, LineAddr, Mask, PhysAddr, Reply, Request, RequestId, Seen, Zone};
 use protocol::{Kind, Msg, Node};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -28,7 +28,8 @@ pub struct Direct {
 }
 
 impl Direct {
-    /// `reporter`: who tells the golden image what is read and written, where it is not memory that says what was written when.
+    /// `reporter`: who tells the golden image what is read and written in the memories of devices, where it is not these that say what
+    /// was written when.
     pub fn new(
         (me, homes): (Node, Interleave<Node>),
         above: Wire<Request, Reply>,
@@ -86,8 +87,8 @@ impl Direct {
             of.remove(&line);
         }
         let data = if kind == Kind::Data { data.only(mask) } else { mem::Block::EMPTY };
-        if let Some(reporter) = self.reporter.as_ref().filter(|_| kind == Kind::Data) {
-            reporter.tell(line, Seen::Read(data));
+        if kind == Kind::Data {
+            self.tell(line, Seen::Read(data));
         }
         self.replies.send(Lane::Reply, Reply { id, data, stamp: 0 }, HEADER + data.mask().len() as u64);
         true
@@ -104,7 +105,7 @@ impl Direct {
         let msg = match request.access {
             Access::Store => {
                 self.writes.entry(line).or_default().push_back(asked);
-                self.reporter.iter().for_each(|reporter| reporter.tell(line, Seen::Wrote(request.data)));
+                self.tell(line, Seen::Wrote(request.data));
                 Msg::new(self.me, home, Kind::Write, line, request.data)
             }
             _ => {
@@ -114,5 +115,12 @@ impl Direct {
         };
         self.to.send(msg.into());
         true
+    }
+
+    /// A host writes its own memory as it likes.
+    fn tell(&self, line: LineAddr, seen: Seen) {
+        if let Some(reporter) = self.reporter.as_ref().filter(|_| Zone::of(PhysAddr(line.0)) != Zone::Host) {
+            reporter.tell(line, seen);
+        }
     }
 }

@@ -5,12 +5,13 @@
 //! belongs as soon as it has come, and says that it is done when the last write has been performed. It asks as a core asks, through
 //! caches of its own on the network, so it finds what is newest wherever that is, and nothing has to be flushed for it. It does
 //! one transfer after the other; of one, as many requests are under way as it has buffers. A write brings its line like any store.
-//! What it is handed are physical addresses: the driver has translated them.
+//! What it is handed are physical addresses: the driver has translated them. Where devices have memories of their own, it reaches
+//! these past all caches ([`super::Direct`]), and the host's too, if the host is outside of the machine.
 
 use super::{ModelGpus, moved::MovedBytes};
 use engine::{Context, Counter, EventCount, Histogram, Inlet, Lane, Phases, Scope};
 use interconnect::{HEADER, Pending, Sender, Wire};
-use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, VirtAddr};
+use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, VirtAddr, Zone};
 use os::opencl::gpu::{self, Transfer};
 use std::collections::VecDeque;
 
@@ -103,8 +104,9 @@ enum Buffer {
 /// The engine.
 pub struct Dma {
     inside: ModelGpus,
-    replies: Inlet<Reply>,
-    requests: Sender<Request>,
+    replies: Vec<Inlet<Reply>>,
+    /// To the host's memory, and to that of devices, where it is another.
+    requests: Vec<Sender<Request>>,
     pending: Pending,
     bell: EventCount,
     buffers: Vec<Buffer>,
@@ -118,15 +120,22 @@ pub struct Dma {
 }
 
 impl Dma {
-    /// Builds an engine with so many buffers at `scope`; from now on the GPUs' driver leaves transfers to it.
-    pub fn new(inside: &ModelGpus, buffers: usize, wire: Wire<Reply, Request>, scope: &Scope) -> Self {
+    /// Builds an engine with so many buffers at `scope`; from now on the GPUs' driver leaves transfers to it. The first wire leads to
+    /// the host's memory, the last one to that of devices.
+    pub fn new(inside: &ModelGpus, buffers: usize, wires: Vec<Wire<Reply, Request>>, scope: &Scope) -> Self {
         let (bell, pending) = (scope.eventcount("work"), Pending::default());
         inside.transfers_to(bell.clone());
-        wire.from.ring(&bell);
+        let (mut replies, mut requests) = (Vec::new(), Vec::new());
+        for (number, wire) in wires.into_iter().enumerate() {
+            wire.from.ring(&bell);
+            replies.push(wire.from);
+            let sends = if number == 0 { scope.clone() } else { scope.scope("to_devices") };
+            requests.push(Sender::new(wire.to, &pending, &sends, &bell));
+        }
         Self {
             inside: inside.clone(),
-            replies: wire.from,
-            requests: Sender::new(wire.to, &pending, scope, &bell),
+            replies,
+            requests,
             pending,
             bell,
             buffers: vec![Buffer::Free; buffers],
@@ -175,7 +184,7 @@ impl Dma {
 
     /// Takes an answer, if one has come.
     fn answer(&mut self) -> bool {
-        let Some(reply) = self.replies.try_recv(Lane::Reply) else { return false };
+        let Some(reply) = self.replies.iter().find_map(|from| from.try_recv(Lane::Reply)) else { return false };
         let buffer = reply.id.0 as usize;
         match std::mem::replace(&mut self.buffers[buffer], Buffer::Free) {
             Buffer::Loads(Piece { source: Source::Memory(from), to: Some(to), count }) => {
@@ -226,6 +235,7 @@ impl Dma {
             lanes: 1,
         };
         let bytes = if access == Access::Store { data.mask().len() as u64 } else { 0 };
-        self.requests.send(Lane::Request, request, HEADER + bytes);
+        let way = if Zone::of(line) == Zone::Host { 0 } else { self.requests.len() - 1 };
+        self.requests[way].send(Lane::Request, request, HEADER + bytes);
     }
 }

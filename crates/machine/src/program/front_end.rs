@@ -130,6 +130,11 @@ impl FrontEnd {
         self.0.gpus.iter().map(|gpu| gpu.recall(pages.to_vec())).collect()
     }
 
+    /// Whether no kernel runs.
+    pub fn is_idle(&self) -> bool {
+        self.0.books.borrow().running.is_empty()
+    }
+
     /// Has a kernel run as soon as its GPU can.
     pub fn submit(&self, job: Job) {
         let mut books = self.0.books.borrow_mut();

@@ -25,7 +25,7 @@ pub use front_end::{Caches, Coherent, FrontEnd, FrontEndSpec, Job};
 pub use guest::Guest;
 pub use host_dma::{DmaPort, FromChannel, HostDma, HostDmaSpec, ToChannel};
 pub use model_gpus::{GpusSpec, ModelGpus};
-pub use outside::{Outside, OutsideProcess};
+pub use outside::{HostAudit, HostMemory, Outside, OutsideProcess};
 pub use page_recall::PageRecall;
 pub use schedule::Schedule;
 pub use software::{Finish, KnownSoftware, Software, SoftwareSpec, Translations};

@@ -20,7 +20,7 @@ use os::{
 use rustc_hash::FxHashSet;
 use std::{
     cell::{Cell, RefCell},
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     rc::Rc,
     sync::Arc,
 };
@@ -44,9 +44,9 @@ impl GpusSpec {
         if self.apart { PhysAddr(place.0 % ZONE) } else { place }
     }
 
-    /// A place in memory that devices reach, as the machine knows it.
+    /// A place in a memory of devices, as the machine knows it.
     pub fn of_devices(&self, place: PhysAddr) -> Option<PhysAddr> {
-        (self.memories.reach_host || Zone::of(place) != Zone::Host).then(|| self.address(place))
+        (Zone::of(place) != Zone::Host).then(|| self.address(place))
     }
 }
 
@@ -55,13 +55,17 @@ impl GpusSpec {
 struct Moved {
     /// Looked up, never walked.
     reached: FxHashSet<PhysAddr>,
+    /// Those of them that are the host's.
+    of_host: BTreeSet<PhysAddr>,
     /// Whether one of them was written since the last kernel was started.
     changed: bool,
 }
 
 impl Moved {
     fn reach(&mut self, page: PhysAddr) {
-        self.reached.insert(page);
+        if self.reached.insert(page) && Zone::of(page) == Zone::Host {
+            self.of_host.insert(page);
+        }
     }
 
     /// Bytes of a page have been written by others than GPUs.
@@ -177,6 +181,14 @@ impl ModelGpus {
         held.iter_mut().for_each(|(made, _)| *made = made.or(Some(turn)));
         drop(held);
         ready.into_iter().for_each(|order| self.begin_order(order));
+    }
+
+    /// The pages of the host that kernels could reach so far, and whether none runs.
+    pub(super) fn with_host_pages(&self, look: impl FnOnce(&BTreeSet<PhysAddr>, bool)) {
+        let quiet = self.0.front_end.borrow().as_ref().is_none_or(FrontEnd::is_idle);
+        let moved = self.0.moved.borrow();
+        let none = BTreeSet::new();
+        look(if self.0.spec.memories.reach_host { &moved.of_host } else { &none }, quiet);
     }
 
     /// All that was ordered may start.

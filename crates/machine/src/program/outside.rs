@@ -7,14 +7,16 @@
 use super::{Finish, ModelGpus};
 use dram::HostBytes;
 use engine::{Context, EventCount, Time};
-use mem::PhysAddr;
+use interconnect::Reporter;
+use mem::{Block, LINE, LineAddr, PAGE, PhysAddr, Seen};
 use os::{
     Process, Tid,
     opencl::{Usage, gpu::Gpus},
     process::{End, Turn},
 };
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
+    collections::{BTreeMap, BTreeSet},
     rc::Rc,
     sync::{Arc, Mutex},
 };
@@ -70,22 +72,81 @@ impl HostBytes for OutsideProcess {
     }
 }
 
+/// The host's memory, for those who are built before the process is started.
+#[derive(Default)]
+pub struct HostMemory(OnceCell<OutsideProcess>);
+
+impl HostMemory {
+    pub fn is_of(&self, process: &OutsideProcess) {
+        assert!(self.0.set(process.clone()).is_ok(), "a host has one process");
+    }
+
+    fn process(&self) -> &OutsideProcess {
+        self.0.get().expect("the process is started before anything runs")
+    }
+}
+
+impl HostBytes for HostMemory {
+    fn read(&self, at: PhysAddr, bytes: &mut [u8]) {
+        self.process().read(at, bytes);
+    }
+
+    fn write(&self, at: PhysAddr, bytes: &[u8]) {
+        self.process().write(at, bytes);
+    }
+}
+
+/// Tells the golden image what the program has written where kernels can see it: in pages of the host that these reach.
+pub struct HostAudit {
+    reporter: Reporter,
+    /// What the image has been told.
+    known: BTreeMap<PhysAddr, Vec<u8>>,
+}
+
+impl HostAudit {
+    pub fn new(reporter: Reporter) -> Self {
+        Self { reporter, known: BTreeMap::new() }
+    }
+
+    /// Looks at these pages. `quiet`: no kernel runs, so what is told now is what the next one sees.
+    fn look(&mut self, process: &OutsideProcess, pages: &BTreeSet<PhysAddr>, quiet: bool) {
+        let (mut bytes, mut told) = (vec![0; PAGE as usize], false);
+        for page in pages {
+            process.read(*page, &mut bytes);
+            let known = self.known.entry(*page).or_insert_with(|| vec![0; PAGE as usize]);
+            let (now, before) = (bytes.as_chunks::<LINE>().0, known.as_chunks::<LINE>().0);
+            for (number, (now, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
+                let line = LineAddr(page.0 + (number * LINE) as u64);
+                [Seen::Wrote(Block::full(*now)), Seen::Landed(Block::full(*now))]
+                    .into_iter()
+                    .for_each(|seen| self.reporter.tell(line, seen));
+                told = true;
+            }
+            known.copy_from_slice(&bytes);
+        }
+        if told && quiet {
+            self.reporter.tell(LineAddr(0), Seen::Synchronised);
+        }
+    }
+}
+
 /// Who executes it.
 pub struct Outside {
     process: OutsideProcess,
     gpus: ModelGpus,
     /// Rung when a kernel or a transfer has ended.
     bell: EventCount,
+    audit: Option<HostAudit>,
 }
 
 impl Outside {
-    pub fn new(process: OutsideProcess, gpus: ModelGpus, bell: EventCount) -> Self {
+    pub fn new(process: OutsideProcess, gpus: ModelGpus, bell: EventCount, audit: Option<HostAudit>) -> Self {
         gpus.ring(vec![bell.clone()]);
         gpus.begin(process.with(|process| process.now()));
-        Self { process, gpus, bell }
+        Self { process, gpus, bell, audit }
     }
 
-    pub async fn run(self, cx: Context) {
+    pub async fn run(mut self, cx: Context) {
         let begun = self.process.with(|process| process.now());
         loop {
             let seen = self.bell.count();
@@ -101,6 +162,9 @@ impl Outside {
                     let cycles = self.cycles_until(until, begun, &cx);
                     if cycles > 0 {
                         cx.pause(cycles).await;
+                    }
+                    if let Some(audit) = self.audit.as_mut().filter(|_| self.gpus.has_orders()) {
+                        self.gpus.with_host_pages(|pages, quiet| audit.look(&self.process, pages, quiet));
                     }
                     self.gpus.release_all();
                 }

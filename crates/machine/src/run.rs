@@ -1,4 +1,4 @@
-//! A whole program on a machine with a CPU: host code in time, kernels in time, one memory.
+//! A whole program on a machine: host code on its cores or outside of it, kernels in time.
 
 use crate::{
     build::{self, Agents, Memories},
@@ -59,7 +59,14 @@ pub fn run(
     let start = Start { make, refused: Arc::clone(&refused), forward, finish: Arc::clone(&finish) };
     let memories = Memories::new(machine);
     let kept = options.check.then(Kept::default);
-    let run = build::build(machine, &memories, kept, Agents::Program(start)).run(&run_options(options));
+    let mut run = build::build(machine, &memories, kept.clone(), Agents::Program(start)).run(&run_options(options));
+    // Where nothing but devices uses memory, all that was written has reached it in the end.
+    let of_devices = machine.cpu.is_none() && machine.fabric.is_none();
+    if run.outcome == Outcome::Finished
+        && let Some(Err(message)) = kept.filter(|_| of_devices).map(|kept| kept.compare(&memories.all()))
+    {
+        run.outcome = Outcome::Failed { time: run.end, context: "check".to_owned(), message };
+    }
     let taken = |error: &Mutex<Option<StartError>>| error.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(error) = taken(&refused) {
         return Err(error);

@@ -123,6 +123,7 @@ impl<'a> Builder<'a> {
             What::Core(core) => self.core(id, core, &scope),
             What::Timekeeper => self.timekeeper(&scope),
             What::Dma { outstanding } => self.dma(id, *outstanding, &scope),
+            What::HostPort => self.host_port(id, &scope),
             What::Direct { homes, tells } => self.direct(id, homes, *tells, &scope),
             What::FrontEnd(front_end) => self.front_end(id, front_end, &scope),
         }

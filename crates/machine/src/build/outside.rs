@@ -9,7 +9,8 @@ use super::{
 use crate::{
     plan::{EdgeId, Freight, Id},
     program::{
-        DmaPort, FrontEnd, GpusSpec, HostAudit, HostDma, HostDmaSpec, ModelGpus, Outside, OutsideProcess, PageRecall,
+        DmaPort, FrontEnd, GpusSpec, HostAudit, HostDma, HostDmaSpec, HostPort, ModelGpus, Outside, OutsideProcess,
+        PageRecall,
     },
     run::PROGRAM,
 };
@@ -50,6 +51,14 @@ impl Builder<'_> {
             let recall = PageRecall::new(gpus, front_end.clone(), Rc::clone(shootdowns), scope);
             scope.serve("recall", |cx| recall.run(cx));
         }
+    }
+
+    pub(super) fn host_port(&mut self, id: Id, scope: &Scope) {
+        let (process, _) = self.outside.clone().expect("a host is built before its DMA engine");
+        let edge = self.edge(id, Freight::Requests);
+        let wire = self.wires.asked.remove(&edge).expect("both ends of every edge are in place");
+        let port = HostPort { process, wire };
+        scope.serve("control", |cx| port.run(cx));
     }
 
     pub(super) fn host_dma(&mut self, id: Id, spec: HostDmaSpec, scope: &Scope) {

@@ -177,12 +177,12 @@ impl Lowering<'_> {
     /// GPUs, as the driver of a process on a host outside sees them.
     fn outside_gpus(&self) -> GpusSpec {
         let wavefronts = self.machine.wavefronts();
-        GpusSpec {
-            wavefronts,
-            coherent: false,
-            memories: self.memories_of_driver(),
-            apart: self.machine.fabric.is_none(),
-        }
+        GpusSpec { wavefronts, coherent: false, memories: self.memories_of_driver(), apart: !self.reaches_host() }
+    }
+
+    /// Whether the host's memory is one of those that GPUs reach.
+    fn reaches_host(&self) -> bool {
+        self.machine.zones.iter().any(|zone| matches!(zone.place, Place::Host | Place::Agent))
     }
 
     /// The memories of the machine, as the driver sees them.
@@ -191,7 +191,6 @@ impl Lowering<'_> {
         let mmu = machine.cpu.as_ref().map_or(machine.gpu_mmu, |cpu| cpu.gpu_mmu);
         let faults = mmu.is_some_and(|mmu| mmu.iommu.faults());
         let local = machine.zones.iter().find(|zone| matches!(zone.place, Place::Gpu(_)));
-        let host = machine.zones.iter().any(|zone| matches!(zone.place, Place::Host | Place::Agent));
         let apart = machine.zones.iter().find(|zone| !matches!(zone.place, Place::Host | Place::Agent));
         let size = |zone: &MemoryZone| zone.size.unwrap_or(AMPLE);
         let device = match (local, apart) {
@@ -199,7 +198,7 @@ impl Lowering<'_> {
             (None, Some(common)) => DeviceMemory::Common { size: size(common) },
             (None, None) => DeviceMemory::Host,
         };
-        Memories { device, reach_host: host, reach_peers: true, faults }
+        Memories { device, reach_host: self.reaches_host(), reach_peers: true, faults }
     }
 
     /// The DMA engine of a host outside, and its ways to the channels, if `end` is no fabric's.
@@ -207,8 +206,14 @@ impl Lowering<'_> {
         let place = (self.gpu_clock, 0);
         let path = Path::to("host").and("dma");
         if end.is_some() {
-            let engine = self.plan.add(path, place, None, What::Dma { outstanding: IN_FLIGHT });
+            let engine = self.plan.add(path.clone(), place, None, What::Dma { outstanding: IN_FLIGHT });
             self.plan.connect("commands", host, engine, Wire::Call, Freight::Commands);
+            if !self.reaches_host() {
+                let port = self.plan.add(path.and("host_port"), place, None, What::HostPort);
+                let way = PortSpec { capacity: IN_FLIGHT, latency: Cycles(1), bytes_per_cycle: None };
+                let wire = ports(("to_host", way), ("from_host", way));
+                self.plan.connect("to_host", engine, port, wire, Freight::Requests);
+            }
             return engine;
         }
         let Costs { bandwidth, copy_engine, .. } = self.machine.host;

@@ -146,6 +146,8 @@ pub enum What {
     Dma {
         outstanding: usize,
     },
+    /// A DMA engine's way to the memory of a host outside, of which there is no model.
+    HostPort,
     /// A DMA engine's way to memory, past all caches.
     Direct {
         /// Whose home is where.
@@ -481,6 +483,7 @@ impl Element {
             What::Program(_) => Some("cpu.kernel"),
             What::DmaPort { .. }
             | What::Direct { .. }
+            | What::HostPort
             | What::Shooter
             | What::Junction
             | What::Agent

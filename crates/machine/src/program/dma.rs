@@ -223,6 +223,10 @@ impl Dma {
     fn ask(&mut self, buffer: usize, waits: Buffer, access: Access, place: PhysAddr, data: Block<LINE>) {
         self.buffers[buffer] = waits;
         let line = PhysAddr(place.0 - inside(place) as u64);
+        let (way, line) = match Zone::of(line) {
+            Zone::Host => (0, line),
+            Zone::Gpu(_) => (self.requests.len() - 1, self.inside.address(line)),
+        };
         let request = Request {
             id: RequestId(buffer as u64),
             access,
@@ -235,7 +239,6 @@ impl Dma {
             lanes: 1,
         };
         let bytes = if access == Access::Store { data.mask().len() as u64 } else { 0 };
-        let way = if Zone::of(line) == Zone::Host { 0 } else { self.requests.len() - 1 };
         self.requests[way].send(Lane::Request, request, HEADER + bytes);
     }
 }

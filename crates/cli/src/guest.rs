@@ -14,7 +14,7 @@ use os::{
     files::{LIBRARIES, Mount, Stdio, UsedFiles},
     forward::Forward,
     opencl::Usage,
-    process::Totals,
+    process::{StartError, Totals},
 };
 use std::{
     borrow::Cow,
@@ -167,7 +167,7 @@ impl GuestOptions {
             On::Machine(machine, options) => Some((machine, Gpus::new(machine, options))),
         };
         let on = gpus.as_ref().map(|(machine, gpus)| ((*machine).into(), gpus.for_driver(forward.as_ref())));
-        let driver = self.opencl.driver(&options, on, races);
+        let driver = self.opencl.driver(&options, on, races).map_err(|error| miette!("{error}"))?;
         let usage = driver.usage();
         options.driver = Box::new(driver);
         let mut process = Process::start(&image, options)
@@ -216,6 +216,7 @@ impl GuestOptions {
             options.stdio = stdio(output, &captured, out, err);
             options.files_used = Some(files_used);
             let driver = guest.opencl.driver(&options, Some((facts, gpus.for_driver())), false);
+            let driver = driver.map_err(StartError::Driver)?;
             let usage = driver.usage();
             options.driver = Box::new(driver);
             Ok((Process::start(&image, options)?, usage))
@@ -358,7 +359,7 @@ impl Write for Captured {
 }
 
 /// A size: `4GiB`, `512 MiB`, `1000`.
-fn size(text: &str) -> Result<Bytes, String> {
+pub fn size(text: &str) -> Result<Bytes, String> {
     let (number, unit) = split(text)?;
     let shift = match unit {
         "" | "B" => 0,

@@ -1,11 +1,13 @@
 //! How `cohesim run` sets the OpenCL driver up.
 
 use machine::Machine;
+use mem::Bytes;
 use os::{
     compiler,
-    opencl::{Costs, Driver, PolicyKind, Settings, Usage, gpu::Gpus},
+    opencl::{Blocks, Costs, Driver, Forgotten, Paged, PolicyKind, Settings, Spread, Usage, gpu::Gpus},
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What the program finds when it asks for OpenCL devices.
 #[derive(Clone, clap::Args)]
@@ -15,12 +17,44 @@ pub struct OpenCl {
     /// all of them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: Option<u32>,
-    /// Show each GPU as a device of its own.
+    /// What devices the program sees: `gang`, one whose work-groups are dealt to all GPUs, or `each`, one for each GPU.
+    #[arg(long, value_name = "gang|each", default_value = "gang")]
+    devices: Devices,
+    /// The same as --devices each.
     #[arg(long)]
     device_per_gpu: bool,
-    /// Where buffers lie, and what map, unmap, read and write do [default: as the machine's host and GPU do it, else memcpy].
-    #[arg(long, value_name = "POLICY", value_enum)]
-    memory_policy: Option<Policy>,
+    /// Where memory lies that host and GPUs use, and when its bytes move [default: as the machine's host and GPU do it, else memcpy].
+    ///
+    /// memcpy: buffers lie in memory of the GPUs, and reads, writes and maps copy.
+    /// zero-copy: they lie in the host's memory, and GPUs reach it from afar.
+    /// managed-eager: all that the host has goes to the GPUs before a kernel, and an object comes back when the host touches it.
+    /// managed-fault: a page goes where it is accessed; a full memory of a GPU evicts.
+    /// adsm-batch, adsm-lazy, adsm-rolling: host and GPU have a copy each, which the host keeps alike around kernels: all of it, blocks
+    /// that were changed, or these as they are changed.
+    /// shared: host and GPUs use the same bytes.
+    #[arg(long, value_name = "POLICY", verbatim_doc_comment)]
+    memory_policy: Option<PolicyKind>,
+    /// How a buffer is spread over the memories of GPUs: ranges (one for each GPU), pages (dealt in turn), first-touch (a page lies with
+    /// the GPU that accesses it first), shared (in memory that all have in common), or 'device N' [default: ranges; with --devices
+    /// each, the first device of the buffer's context].
+    #[arg(long, value_name = "HOW")]
+    spread: Option<Spread>,
+    /// How much memory each GPU without time has of its own, such as 64MiB [default: with memcpy, zero-copy and shared, none: it uses
+    /// the program's; else 16GiB].
+    #[arg(long, value_name = "SIZE", value_parser = crate::guest::size)]
+    gpu_memory: Option<Bytes>,
+    /// For adsm-lazy and adsm-rolling: how much is moved at a time.
+    #[arg(long, value_name = "SIZE", value_parser = crate::guest::size)]
+    adsm_block: Option<Bytes>,
+    /// For adsm-rolling: how many blocks may be changed before the first of them is sent [default: two for each object].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    adsm_rolling: Option<u64>,
+    /// To look for mistakes, without time: copies of pages that are not valid are overwritten.
+    #[arg(long, hide = true)]
+    poison: bool,
+    /// To see whether a mistake is noticed: forget transfer N or shootdown N of the driver, such as transfer:3.
+    #[arg(long, hide = true, value_name = "WHAT:N", value_parser = forgotten)]
+    forget: Option<(Forgotten, u64)>,
     /// Stop a kernel of which one wavefront has executed so many instructions [default: never].
     #[arg(long, value_name = "N")]
     max_kernel_instructions: Option<u64>,
@@ -29,34 +63,54 @@ pub struct OpenCl {
     unconfined_compiler: bool,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Policy {
-    /// Devices have memory of their own; what the host sees of it is copied.
-    Memcpy,
-    /// Host and devices use the same bytes.
-    Shared,
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Devices {
+    Gang,
+    Each,
+}
+
+/// What is to be forgotten, and after how many that are not.
+fn forgotten(text: &str) -> Result<(Forgotten, u64), String> {
+    let wrong = || format!("'{text}' is not transfer:N or shootdown:N");
+    let (what, n) = text.split_once(':').ok_or_else(wrong)?;
+    let what = match what {
+        "transfer" => Forgotten::Transfer,
+        "shootdown" => Forgotten::Shootdown,
+        _ => return Err(wrong()),
+    };
+    Ok((what, n.parse().map_err(|_| wrong())?))
 }
 
 impl OpenCl {
     /// An option that was given and that means nothing to a machine in time.
     pub fn functional_only(&self) -> Option<&'static str> {
         let instructions = self.max_kernel_instructions.map(|_| "--max-kernel-instructions");
-        self.gpus.map(|_| "--gpus").or(instructions)
+        let memory = self.gpu_memory.map(|_| "--gpu-memory");
+        self.gpus.map(|_| "--gpus").or(instructions).or(memory).or(self.poison.then_some("--poison"))
     }
 
     /// A driver for a process that will be started with these options; its kernels run on these GPUs, or without time, and are
     /// then looked at for `races`.
-    pub fn driver(&self, process: &os::Options, on: Option<(Facts, Box<dyn Gpus>)>, races: bool) -> Driver {
+    ///
+    /// # Errors
+    /// If the GPUs can't do what a memory policy needs.
+    pub fn driver(
+        &self,
+        process: &os::Options,
+        on: Option<(Facts, Box<dyn Gpus>)>,
+        races: bool,
+    ) -> Result<Driver, String> {
         let compiler = compiler::Settings { allow_unconfined: self.unconfined_compiler, ..Default::default() };
         let usual = on.as_ref().map_or(PolicyKind::Memcpy, |(facts, _)| facts.policy);
         let mut settings = Settings {
             gpus: self.gpus.unwrap_or(1),
-            device_per_gpu: self.device_per_gpu,
-            policy: match self.memory_policy {
-                None => usual,
-                Some(Policy::Memcpy) => PolicyKind::Memcpy,
-                Some(Policy::Shared) => PolicyKind::Shared,
-            },
+            device_per_gpu: self.device_per_gpu || self.devices == Devices::Each,
+            policy: self.memory_policy.unwrap_or(usual),
+            spread: self.spread,
+            gpu_memory: self.gpu_memory,
+            blocks: Blocks { size: self.adsm_block.unwrap_or(Blocks::default().size), rolling: self.adsm_rolling },
+            poison: self.poison,
+            forget: self.forget,
             compiler,
             kernel_limit: self.max_kernel_instructions,
             races,
@@ -64,11 +118,11 @@ impl OpenCl {
             monitor: process.monitor.clone(),
             ..Settings::default()
         };
-        let Some((facts, gpus)) = on else { return Driver::new(settings) };
+        let Some((facts, gpus)) = on else { return Driver::without_time(settings) };
         settings.gpus = facts.gpus;
         settings.compute_units = facts.compute_units;
         settings.costs = facts.costs;
-        Driver::with_gpus(settings, gpus)
+        Driver::on(settings, gpus)
     }
 }
 
@@ -106,6 +160,21 @@ pub struct GpuReport {
     data_races: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     first_races: Vec<String>,
+    /// Bytes that were moved between memories, by cause.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    moved: BTreeMap<&'static str, u64>,
+    /// Accesses of the host and of GPUs that the driver answered.
+    #[serde(skip_serializing_if = "is_zero")]
+    host_faults: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    device_faults: u64,
+    /// Pages that went to another memory, that went to and fro, and that had to go because a memory was full.
+    #[serde(skip_serializing_if = "is_zero")]
+    migrations: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    thrashed_pages: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    evictions: u64,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -120,6 +189,12 @@ impl From<&Usage> for GpuReport {
             work_groups: usage.groups.clone(),
             data_races: usage.races.count,
             first_races: usage.races.first.clone(),
+            moved: usage.paged.by_cause().collect(),
+            host_faults: usage.paged.host_faults,
+            device_faults: usage.paged.device_faults,
+            migrations: usage.paged.migrations,
+            thrashed_pages: usage.paged.thrashed,
+            evictions: usage.paged.evictions,
         }
     }
 }
@@ -127,10 +202,26 @@ impl From<&Usage> for GpuReport {
 /// The same for people.
 pub fn summary(usage: &Usage) -> String {
     let groups: Vec<String> = usage.groups.iter().map(u64::to_string).collect();
-    format!(
+    let mut text = format!(
         "{} kernels, {} wavefront instructions, work-groups by GPU: {}",
         usage.kernels,
         usage.instructions,
         groups.join(", ")
-    )
+    );
+    let moved: Vec<String> = usage.paged.by_cause().map(|(cause, bytes)| format!("{cause} {bytes}")).collect();
+    if !moved.is_empty() {
+        text += &format!("; bytes moved: {}", moved.join(", "));
+    }
+    let Paged { host_faults, device_faults, migrations, thrashed, evictions, .. } = usage.paged;
+    let counts = [
+        (host_faults, "faults of the host"),
+        (device_faults, "faults of GPUs"),
+        (migrations, "pages migrated"),
+        (thrashed, "pages thrashed"),
+        (evictions, "pages evicted"),
+    ];
+    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        text += &format!("; {count} {what}");
+    }
+    text
 }

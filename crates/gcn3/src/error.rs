@@ -24,6 +24,9 @@ pub enum Fault {
     Descriptor(Box<str>),
     #[error("the kernel trapped (s_trap {0}); compilers emit this for abort() and unreachable code")]
     Trap(u32),
+    /// Memory has not got the page yet: nothing has been done, and the access is to be tried again.
+    #[error("an access waits for its page")]
+    Away,
     #[error("no end after {0} wavefront instructions, the limit given: probably an endless loop")]
     Limit(u64),
 }

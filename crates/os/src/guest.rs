@@ -66,7 +66,18 @@ pub trait GuestMemory {
         None
     }
 
-    /// Whether an access failed only because its bytes have not come yet from a device: what was to be done is done again.
+    /// Has accesses of the host to whole pages go to the driver ([`Trap::host_fault`]) before anything else.
+    fn guard(&mut self, address: VirtAddr, size: Bytes, guard: Guard) {
+        let _ = (address, size, guard);
+    }
+
+    /// Where a page lies in physical memory, whatever guards it; the page has that frame for itself from then on.
+    fn beneath(&mut self, address: VirtAddr) -> Option<Result<PhysAddr, Fault>> {
+        self.physical(address, true)
+    }
+
+    /// Whether an access failed only because its bytes have not come yet from a device, or because a driver guards them: what was to be
+    /// done is done again.
     fn is_waiting(&self) -> bool {
         false
     }
@@ -125,6 +136,28 @@ pub trait GuestMemory {
     }
 }
 
+/// What of a page a driver guards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guard {
+    #[default]
+    None,
+    /// Writes fault.
+    Writes,
+    /// Every access faults.
+    All,
+}
+
+/// How the driver answers a fault of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostFault {
+    /// The access can be made again at once.
+    Repaired,
+    /// The thread waits, and makes the access again when devices have done something.
+    Wait,
+    /// The page is none of the driver's: the access ends in a signal.
+    NotMine,
+}
+
 /// How the driver answers a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -146,6 +179,19 @@ pub enum Answer {
 pub trait Trap {
     /// One call, with the arguments in the order of the system-call convention: rdi, rsi, rdx, r10, r8, r9.
     fn trap(&mut self, args: [u64; 6], thread: Tid, guest: &mut dyn GuestMemory, now: Time) -> Answer;
+
+    /// A thread, or the kernel for it, has accessed a page that the driver guards.
+    fn host_fault(
+        &mut self,
+        address: VirtAddr,
+        write: bool,
+        thread: Tid,
+        guest: &mut dyn GuestMemory,
+        now: Time,
+    ) -> HostFault {
+        let _ = (address, write, thread, guest, now);
+        HostFault::NotMine
+    }
 
     /// What the program can read from now on: at its start, and when it has changed its working folder.
     fn see(&mut self, files: View) {

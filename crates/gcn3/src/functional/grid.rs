@@ -180,6 +180,7 @@ impl Worker {
             return true;
         }
         let around = Surroundings { code: job.code, limit: job.plan.limit, group: resident.index };
+        memory.turn_to(resident.index);
         let before = resident.group.executed();
         let outcome = resident.group.run(around, memory, self.races.as_deref_mut(), SLICE);
         self.run.instructions += resident.group.executed() - before;
@@ -264,18 +265,21 @@ impl Execution {
         self.worker.run.instructions
     }
 
-    /// Runs about `budget` wavefront instructions more.
+    /// Runs about `budget` wavefront instructions more; fewer if all workgroups wait for pages ([`Fault::Away`](crate::error::Fault::Away)).
     pub fn advance(&mut self, memory: &mut impl Immediate, budget: u64) -> Result<Progress, LaunchError> {
         let code = self.program.code_of(self.dispatch.kernel())?;
         let job = Job { plan: &self.plan, dispatch: &self.dispatch, places: &self.places, code };
         let end = self.worker.run.instructions.saturating_add(budget);
-        while self.worker.run.instructions < end {
+        let mut idle = 0;
+        while self.worker.run.instructions < end && idle <= self.worker.parked.len() {
+            let before = self.worker.run.instructions;
             if !self.worker.turn(job, &self.deal, memory) {
                 return match std::mem::take(&mut self.deal).into_error() {
                     Some(error) => Err(error),
                     None => Ok(Progress::Ended(self.worker.run)),
                 };
             }
+            idle = if self.worker.run.instructions == before { idle + 1 } else { 0 };
         }
         Ok(Progress::UnderWay)
     }

@@ -13,6 +13,11 @@ use crate::{
 pub trait Immediate {
     fn perform(&mut self, op: &mut MemOp) -> Result<(), Fault>;
     fn perform_scalar(&mut self, op: &mut ScalarOp) -> Result<(), Fault>;
+
+    /// Accesses from now on are those of this workgroup, by its number.
+    fn turn_to(&mut self, workgroup: u64) {
+        let _ = workgroup;
+    }
 }
 
 /// Regions, as one thread sees them.

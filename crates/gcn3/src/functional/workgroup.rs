@@ -9,6 +9,7 @@ use crate::{
     dispatch::WaveInit,
     error::Fault,
     exec::{Group, Step},
+    memop::{MemOp, ScalarOp},
     wave::Wavefront,
 };
 
@@ -16,7 +17,16 @@ use crate::{
 enum State {
     Ready,
     AtBarrier,
+    /// Memory has not got what it accesses.
+    Away,
     Ended,
+}
+
+/// An access that is to be tried again.
+#[derive(Debug)]
+enum Held {
+    Vector(Box<MemOp>),
+    Scalar(Box<ScalarOp>),
 }
 
 /// A workgroup: its wavefronts, the local data share, and where each wavefront stands.
@@ -24,6 +34,8 @@ enum State {
 pub struct Workgroup {
     waves: Vec<Wavefront>,
     states: Vec<State>,
+    /// What wavefronts wait for that are [`State::Away`].
+    held: Vec<Option<Held>>,
     shared: Group,
     /// Barriers that it has passed.
     epoch: u32,
@@ -58,6 +70,8 @@ impl Workgroup {
         self.waves.resize_with(waves, Wavefront::new);
         self.states.clear();
         self.states.resize(waves, State::Ready);
+        self.held.clear();
+        self.held.resize_with(waves, || None);
         self.shared.lds.reset(lds);
         self.epoch = 0;
         if races {
@@ -85,16 +99,29 @@ impl Workgroup {
         slice: u64,
     ) -> Result<bool, Stopped> {
         let mut left = vec![slice; self.waves.len()];
+        for n in 0..self.waves.len() {
+            if let Some(held) = self.held[n].take() {
+                let pc = self.waves[n].pc;
+                self.held[n] = finish(&mut self.waves[n], &mut self.shared, memory, held).map_err(|fault| Stopped {
+                    wavefront: n as u32,
+                    pc,
+                    fault,
+                })?;
+                if self.held[n].is_none() {
+                    self.states[n] = State::Ready;
+                }
+            }
+        }
         loop {
             for (n, wave) in self.waves.iter_mut().enumerate() {
                 if self.states[n] == State::Ready && left[n] > 0 {
                     let before = wave.executed;
                     let budget = left[n].min(around.limit.saturating_sub(before));
                     let ran = match races.as_deref_mut() {
-                        None => run_wave(wave, &mut self.shared, around, memory, budget),
+                        None => run_wave(wave, &mut self.shared, around, memory, budget, &mut self.held[n]),
                         Some(races) => {
                             let watched = Watched { races, local: &mut self.local, epoch: self.epoch };
-                            run_watched(wave, &mut self.shared, around, memory, watched, budget)
+                            run_watched(wave, &mut self.shared, around, memory, watched, budget, &mut self.held[n])
                         }
                     };
                     self.states[n] = ran.map_err(|(pc, fault)| Stopped { wavefront: n as u32, pc, fault })?;
@@ -108,7 +135,7 @@ impl Workgroup {
             if self.states.iter().all(|state| *state == State::Ended) {
                 return Ok(true);
             }
-            if !self.states.contains(&State::Ready) {
+            if !self.states.iter().any(|state| matches!(state, State::Ready | State::Away)) {
                 // Wavefronts that have ended do not count: all others have come to the barrier.
                 self.epoch += 1;
                 for state in self.states.iter_mut().filter(|state| **state == State::AtBarrier) {
@@ -122,6 +149,33 @@ impl Workgroup {
     }
 }
 
+/// Performs an access of a wavefront; gives it back if memory has not got what it needs.
+fn finish(
+    wave: &mut Wavefront,
+    shared: &mut Group,
+    memory: &mut impl Immediate,
+    held: Held,
+) -> Result<Option<Held>, Fault> {
+    match held {
+        Held::Vector(mut op) => match memory.perform(&mut op) {
+            Err(Fault::Away) => return Ok(Some(Held::Vector(op))),
+            done => {
+                done?;
+                wave.complete(&op)?;
+                shared.recycle(op);
+            }
+        },
+        Held::Scalar(mut op) => match memory.perform_scalar(&mut op) {
+            Err(Fault::Away) => return Ok(Some(Held::Scalar(op))),
+            done => {
+                done?;
+                wave.complete_scalar(&op);
+            }
+        },
+    }
+    Ok(None)
+}
+
 /// Runs one wavefront to a barrier, its end, or the end of its budget.
 fn run_wave(
     wave: &mut Wavefront,
@@ -129,22 +183,20 @@ fn run_wave(
     around: Surroundings<'_>,
     memory: &mut impl Immediate,
     budget: u64,
+    held: &mut Option<Held>,
 ) -> Result<State, (u64, Fault)> {
     for _ in 0..budget {
         let pc = wave.pc;
-        match wave.step(around.code, shared).map_err(|fault| (pc, fault))? {
-            Step::Done | Step::Lds => {}
-            Step::Mem(mut op) => {
-                memory.perform(&mut op).map_err(|fault| (pc, fault))?;
-                wave.complete(&op).map_err(|fault| (pc, fault))?;
-                shared.recycle(op);
-            }
-            Step::Scalar(mut op) => {
-                memory.perform_scalar(&mut op).map_err(|fault| (pc, fault))?;
-                wave.complete_scalar(&op);
-            }
+        let access = match wave.step(around.code, shared).map_err(|fault| (pc, fault))? {
+            Step::Done | Step::Lds => continue,
+            Step::Mem(op) => Held::Vector(op),
+            Step::Scalar(op) => Held::Scalar(op),
             Step::Barrier => return Ok(State::AtBarrier),
             Step::End => return Ok(State::Ended),
+        };
+        *held = finish(wave, shared, memory, access).map_err(|fault| (pc, fault))?;
+        if held.is_some() {
+            return Ok(State::Away);
         }
     }
     Ok(State::Ready)
@@ -165,6 +217,7 @@ fn run_watched(
     memory: &mut impl Immediate,
     Watched { races, local, epoch }: Watched<'_>,
     budget: u64,
+    held: &mut Option<Held>,
 ) -> Result<State, (u64, Fault)> {
     for _ in 0..budget {
         let pc = wave.pc;
@@ -174,21 +227,22 @@ fn run_watched(
         if shared.lds.last.mask != 0 {
             races.local(by, local, &shared.lds, around.code);
         }
-        match step {
-            Step::Done | Step::Lds => {}
-            Step::Mem(mut op) => {
+        let access = match step {
+            Step::Done | Step::Lds => continue,
+            Step::Mem(op) => {
                 races.global(by, &op, memory, around.code);
-                memory.perform(&mut op).map_err(|fault| (pc, fault))?;
-                wave.complete(&op).map_err(|fault| (pc, fault))?;
-                shared.recycle(op);
+                Held::Vector(op)
             }
-            Step::Scalar(mut op) => {
+            Step::Scalar(op) => {
                 races.scalar(by, &op, around.code);
-                memory.perform_scalar(&mut op).map_err(|fault| (pc, fault))?;
-                wave.complete_scalar(&op);
+                Held::Scalar(op)
             }
             Step::Barrier => return Ok(State::AtBarrier),
             Step::End => return Ok(State::Ended),
+        };
+        *held = finish(wave, shared, memory, access).map_err(|fault| (pc, fault))?;
+        if held.is_some() {
+            return Ok(State::Away);
         }
     }
     Ok(State::Ready)

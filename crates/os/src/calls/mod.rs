@@ -64,7 +64,7 @@ impl Process {
         let call = self.threads[index].call;
         let [a, b, c, d, e, f] = call.args;
         let outcome = match call.number {
-            0 => self.read(a, b, c),
+            0 => self.read(index, a, b, c),
             1 => self.write(index, a, b, c),
             2 => self.open(AT_FDCWD, a, b as u32, c as u32),
             3 => self.close(a),
@@ -81,9 +81,9 @@ impl Process {
             14 => self.sigprocmask(index, a, b, c, d),
             15 => self.sigreturn(index),
             16 => self.ioctl(a, b, c),
-            17 => self.pread(a, b, c, d),
+            17 => self.pread(index, a, b, c, d),
             18 => self.pwrite(index, a, b, c, d),
-            19 => self.readv(a, b, c),
+            19 => self.readv(index, a, b, c),
             20 => self.writev(index, a, b, c),
             21 => self.access(AT_FDCWD, a, b, 0),
             22 => self.pipe(a, 0),
@@ -189,13 +189,13 @@ impl Process {
             285 => self.fallocate(a, b, c, d),
             292 => self.dup3(a, b, c),
             293 => self.pipe(a, b as u32),
-            295 => self.preadv(a, b, c, d),
+            295 => self.preadv(index, a, b, c, d),
             296 => self.pwritev(index, a, b, c, d),
             302 => self.prlimit(b, c, d),
             309 => self.getcpu(a, b),
             318 => self.getrandom(a, b, c),
             324 => self.membarrier(a, b),
-            327 => self.preadv2(a, b, c, d, f),
+            327 => self.preadv2(index, a, b, c, d, f),
             328 => self.pwritev2(index, a, b, c, d, f),
             332 => self.statx(a, b, c, d, e),
             // rseq and clone3: programs do without, or use clone.
@@ -233,12 +233,12 @@ impl Process {
         }
         match answer {
             Answer::Return(value) => {
-                self.retry(|what| what == What::Driver);
+                self.retry_driver();
                 Ok(Flow::Return(value))
             }
             Answer::Wait { until, moved } => {
                 if moved {
-                    self.retry(|what| what == What::Driver);
+                    self.retry_driver();
                 }
                 Ok(Flow::Wait(Wait { what: What::Driver, deadline: until }))
             }

@@ -11,6 +11,7 @@ use crate::{
 use engine::Time;
 use mem::VirtAddr;
 use rand_pcg::rand_core::RngCore;
+use x86::Access;
 
 /// Linux moves no more than this in one call.
 const MOST: u64 = 0x7fff_f000;
@@ -28,22 +29,22 @@ struct Part {
 type TransferPart = fn(&mut Process, &OpenFile, Option<u64>, Part, u64) -> Result<(u64, bool), Errno>;
 
 impl Process {
-    pub(super) fn read(&mut self, fd: u64, start: u64, size: u64) -> Outcome {
-        self.read_parts(fd, None, &[Part { start, size }])
+    pub(super) fn read(&mut self, index: usize, fd: u64, start: u64, size: u64) -> Outcome {
+        self.read_parts(index, fd, None, &[Part { start, size }])
     }
 
-    pub(super) fn pread(&mut self, fd: u64, start: u64, size: u64, at: u64) -> Outcome {
-        self.read_parts(fd, Some(position(at)?), &[Part { start, size }])
+    pub(super) fn pread(&mut self, index: usize, fd: u64, start: u64, size: u64, at: u64) -> Outcome {
+        self.read_parts(index, fd, Some(position(at)?), &[Part { start, size }])
     }
 
-    pub(super) fn readv(&mut self, fd: u64, parts: u64, count: u64) -> Outcome {
+    pub(super) fn readv(&mut self, index: usize, fd: u64, parts: u64, count: u64) -> Outcome {
         let parts = self.parts(parts, count)?;
-        self.read_parts(fd, None, &parts)
+        self.read_parts(index, fd, None, &parts)
     }
 
-    pub(super) fn preadv(&mut self, fd: u64, parts: u64, count: u64, at: u64) -> Outcome {
+    pub(super) fn preadv(&mut self, index: usize, fd: u64, parts: u64, count: u64, at: u64) -> Outcome {
         let parts = self.parts(parts, count)?;
-        self.read_parts(fd, Some(position(at)?), &parts)
+        self.read_parts(index, fd, Some(position(at)?), &parts)
     }
 
     pub(super) fn write(&mut self, index: usize, fd: u64, start: u64, size: u64) -> Outcome {
@@ -64,9 +65,9 @@ impl Process {
         self.write_parts(index, fd, Some(position(at)?), &parts)
     }
 
-    pub(super) fn preadv2(&mut self, fd: u64, parts: u64, count: u64, at: u64, flags: u64) -> Outcome {
+    pub(super) fn preadv2(&mut self, index: usize, fd: u64, parts: u64, count: u64, at: u64, flags: u64) -> Outcome {
         check_flags(flags)?;
-        if at == HERE { self.readv(fd, parts, count) } else { self.preadv(fd, parts, count, at) }
+        if at == HERE { self.readv(index, fd, parts, count) } else { self.preadv(index, fd, parts, count, at) }
     }
 
     pub(super) fn pwritev2(&mut self, index: usize, fd: u64, parts: u64, count: u64, at: u64, flags: u64) -> Outcome {
@@ -91,16 +92,54 @@ impl Process {
         Ok(parts)
     }
 
-    fn read_parts(&mut self, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
-        self.transfer_parts(fd, at, parts, Self::read_part)
+    fn read_parts(&mut self, index: usize, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
+        self.transfer_by_page(index, fd, at, parts, Access::Write)
     }
 
     fn write_parts(&mut self, index: usize, fd: u64, at: Option<u64>, parts: &[Part]) -> Outcome {
-        let outcome = self.transfer_parts(fd, at, parts, Self::write_part);
+        let outcome = self.transfer_by_page(index, fd, at, parts, Access::Read);
         if matches!(outcome, Err(Errno::EPIPE)) {
             self.send_to_thread(index, SigInfo::from_kernel(Signal::PIPE))?;
         }
         outcome
+    }
+
+    /// Reads or writes part after part, as far as no driver guards them; then the call goes on where it stopped as soon as the driver
+    /// has brought the page. `access` is what happens to the parts.
+    fn transfer_by_page(&mut self, index: usize, fd: u64, at: Option<u64>, parts: &[Part], access: Access) -> Outcome {
+        let transfer = if access == Access::Write { Self::read_part } else { Self::write_part };
+        let before = self.threads[index].call.done;
+        if before == 0 && !self.space.has_guards() {
+            return self.transfer_parts(fd, at, parts, transfer);
+        }
+        let (mut skip, mut open, mut guarded) = (before, Vec::new(), None);
+        for part in parts {
+            let over = skip.min(part.size);
+            skip -= over;
+            let (start, size) = (part.start.wrapping_add(over), part.size - over);
+            let count = self.space.unguarded(start, size, access);
+            open.push(Part { start, size: count });
+            if count < size {
+                guarded = Some(start.wrapping_add(count));
+                break;
+            }
+        }
+        let wanted = open.iter().fold(0, |sum: u64, part| sum.saturating_add(part.size));
+        if wanted == 0 && guarded.is_some() {
+            self.space.note_guarded(guarded.unwrap_or_default(), access == Access::Write);
+            return Err(Errno::EFAULT);
+        }
+        let outcome = self.transfer_parts(fd, at.map(|at| at.saturating_add(before)), &open, transfer);
+        match (outcome, guarded) {
+            (Ok(Flow::Return(count)), Some(next)) if count == wanted => {
+                self.threads[index].call.done = before + count;
+                self.space.note_guarded(next, access == Access::Write);
+                Err(Errno::EFAULT)
+            }
+            (Ok(Flow::Return(count)), _) => Ok(Flow::Return(before + count)),
+            (_, _) if before > 0 => Ok(Flow::Return(before)),
+            (outcome, _) => outcome,
+        }
     }
 
     /// Reads or writes part after part. An error after some bytes have been transferred is not told: they are.

@@ -4,7 +4,7 @@
 //! asks the page tables, and the areas when the tables have no answer.
 
 use super::{AddressSpace, PAGE, area::Rights, space::Backed};
-use crate::guest::{Fault, GuestMemory, NoRoom};
+use crate::guest::{Fault, Guard, GuestMemory, NoRoom};
 use mem::{Bytes, FrameId, Frames, PhysAddr, VirtAddr};
 use x86::{Access, Memory, Size, Stop};
 
@@ -239,7 +239,15 @@ impl GuestMemory for AddressSpace {
     }
 
     fn is_waiting(&self) -> bool {
-        self.physical.window.as_ref().is_some_and(|window| window.missing().is_some())
+        self.guarded.is_some() || self.physical.window.as_ref().is_some_and(|window| window.missing().is_some())
+    }
+
+    fn guard(&mut self, address: VirtAddr, size: Bytes, guard: Guard) {
+        self.set_guard(address.0, size.0, guard);
+    }
+
+    fn beneath(&mut self, address: VirtAddr) -> Option<Result<PhysAddr, Fault>> {
+        Some(self.frame_beneath(address.0).map_err(|_| Fault { address, write: true }))
     }
 
     fn share(&mut self, page: PhysAddr) {

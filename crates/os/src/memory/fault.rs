@@ -13,6 +13,8 @@ pub enum BadAccess {
     Forbidden,
     /// The page lies past the end of its file (SIGBUS).
     PastEndOfFile,
+    /// A driver protects the page: the access is its affair.
+    Guarded,
     /// The access is allowed, but the physical memory is used up.
     NoMemory,
 }
@@ -20,7 +22,7 @@ pub enum BadAccess {
 impl BadAccess {
     /// What the processor reports.
     pub(super) fn stop(self, address: u64, access: Access) -> Stop {
-        Stop::PageFault { address, access, present: self == BadAccess::Forbidden }
+        Stop::PageFault { address, access, present: matches!(self, BadAccess::Forbidden | BadAccess::Guarded) }
     }
 }
 

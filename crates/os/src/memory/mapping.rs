@@ -122,6 +122,7 @@ impl AddressSpace {
         self.split_at(start).and_then(|()| self.split_at(end)).ok_or(MapError::NoMemory)?;
         self.note_code_change(start, end, Rights::NONE);
         self.drop_pages(start, end);
+        self.drop_guards(start, end);
         self.areas.remove(start, end);
         Ok(())
     }
@@ -140,7 +141,8 @@ impl AddressSpace {
         self.note_code_change(start, end, rights);
         self.areas.change(start, end, |area| area.rights = rights);
         let leaves = table::leaves(&self.physical, self.root, start, end);
-        for (_, leaf) in &leaves {
+        for (page, leaf) in &leaves {
+            let rights = self.guarded_rights(*page, rights);
             self.physical.write_u64(leaf.at, leaf.entry.with_rights(rights).0);
         }
         self.forget_pages(&leaves);

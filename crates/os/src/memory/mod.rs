@@ -7,6 +7,7 @@ mod access;
 mod area;
 mod fault;
 mod gaps;
+mod guard;
 mod mapping;
 mod moving;
 mod physical;
@@ -15,6 +16,7 @@ mod table;
 mod tlb;
 mod window;
 mod windowed;
+mod zones;
 
 pub use area::{Area, Areas, Backing, MappedFile, Rights};
 pub use fault::{Access, BadAccess};
@@ -25,6 +27,7 @@ pub use physical::{HUGE_PAGE, Physical};
 pub use space::AddressSpace;
 pub use table::{Entry, Leaf, walk};
 pub use window::{DIRECT_MAP, Line, Look, Sight, Touch, Window};
+pub use zones::ZoneFrames;
 
 /// The end of the half of the address space that belongs to programs, less one guard page, as Linux has it.
 pub const USER_END: u64 = 0x7fff_ffff_f000;

@@ -7,8 +7,10 @@ use super::{
     table::{self, Entry, Leaf},
     tlb::Tlb,
 };
+use crate::guest::Guard;
 use mem::{Bytes, FRAME, FrameId, Frames, PhysAddr, VirtAddr};
 use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
 use x86::{Access, Stop};
 
 /// The memory of a process.
@@ -26,6 +28,9 @@ pub struct AddressSpace {
     pub(super) exhausted: bool,
     /// Whether cores in time use it, now or later ([`AddressSpace::expect_cores`]).
     pub(super) for_cores: bool,
+    /// Pages that a driver protects, by address, and the last access of the kernel that one of them refused.
+    pub(super) guards: BTreeMap<u64, Guard>,
+    pub(super) guarded: Option<crate::guest::Fault>,
     faults: u64,
     /// Of these, those that had to read a file.
     hard_faults: u64,
@@ -56,6 +61,8 @@ impl AddressSpace {
             code_version: 0,
             exhausted: false,
             for_cores: false,
+            guards: BTreeMap::new(),
+            guarded: None,
             faults: 0,
             hard_faults: 0,
         }
@@ -137,7 +144,9 @@ impl AddressSpace {
         if !allowed {
             return Err(BadAccess::Forbidden);
         }
-        let area = area.clone();
+        let mut area = area.clone();
+        self.check_guard(address, access)?;
+        area.rights = self.guarded_rights(address, area.rights);
         let done = match table::find(&self.physical, self.root, VirtAddr(address)) {
             Some(leaf) => {
                 self.forget(address, address + 1);
@@ -168,6 +177,7 @@ impl AddressSpace {
         match &area.backing {
             Backing::Zeros(_) => {
                 if area.huge
+                    && self.guards.is_empty()
                     && let Some(done) = self.huge_first_touch(address, start, area)
                 {
                     return Ok(Some(done));

@@ -16,11 +16,13 @@ use mem::{Bytes, VirtAddr};
 use super::{
     abi::{Action, Rect},
     cl,
-    dma::NotMoved,
+    device_memory::Region,
+    dma::{NotMoved, Side, Sides},
     driver::{DESCRIPTOR, Driver},
     error::{Cl, ensure},
     event::{Callback, Event},
-    launch::{Launch, NotStarted},
+    launch::Launch,
+    pager::Job,
 };
 use crate::guest::{Fault, GuestMemory};
 
@@ -29,6 +31,9 @@ use crate::guest::{Fault, GuestMemory};
 pub enum Step {
     /// A thread of the program does this.
     Guest(Action),
+    /// Bytes come from device memory to memory of the program, and the other way round.
+    Read(Rect),
+    Write(Rect),
     /// Bytes are copied within device memory.
     Copy(Rect),
     /// A pattern is repeated over each row.
@@ -41,6 +46,12 @@ pub enum Step {
     Kernel(Box<Launch>),
     /// So many bytes go over the wire between host and device, which takes its time.
     Transfer(Bytes),
+    /// Pages go to a GPU or (none) to the host.
+    Migrate {
+        regions: Vec<Region>,
+        gpu: Option<usize>,
+        undefined: bool,
+    },
     /// The driver gives memory of its own back.
     Unmap(VirtAddr, Bytes),
     /// The driver frees shared virtual memory.
@@ -49,10 +60,14 @@ pub enum Step {
 
 impl Step {
     /// The bytes that it moves, and the pattern that is repeated over them if that is what it does.
-    fn moves(&self) -> Option<(Rect, Option<&[u8]>)> {
+    fn moves(&self) -> Option<(Rect, Sides, Option<&[u8]>)> {
+        use Side::{Device, Host};
         match self {
-            Self::Guest(Action::Copy(rect)) | Self::Copy(rect) => Some((*rect, None)),
-            Self::Fill { pattern, rows } => Some((*rows, Some(pattern))),
+            Self::Guest(Action::Copy(rect)) => Some((*rect, Sides { to: Host, from: Host }, None)),
+            Self::Read(rect) => Some((*rect, Sides { to: Host, from: Device }, None)),
+            Self::Write(rect) => Some((*rect, Sides { to: Device, from: Host }, None)),
+            Self::Copy(rect) => Some((*rect, Sides { to: Device, from: Device }, None)),
+            Self::Fill { pattern, rows } => Some((*rows, Sides { to: Device, from: Device }, Some(pattern))),
             _ => None,
         }
     }
@@ -176,9 +191,15 @@ impl Driver {
             self.in_transfer.pop_first();
             self.ready.push_back((event, time));
         }
-        while let Some((event, time)) = self.ready.pop_front() {
+        loop {
+            while let Some((event, time)) = self.ready.pop_front() {
+                moved = true;
+                self.advance(event, guest, time);
+            }
+            if !self.pump_jobs(guest, now) {
+                break;
+            }
             moved = true;
-            self.advance(event, guest, time);
         }
         for memory in std::mem::take(&mut self.let_go) {
             self.unhold_memory(memory, guest);
@@ -207,8 +228,9 @@ impl Driver {
             if let Some(Step::Copy(rect) | Step::Fill { rows: rect, .. }) = &step {
                 self.touched.extend(rect.ranges());
             }
-            if let Some((rows, pattern)) = step.as_ref().filter(|_| self.gpus.transfers()).and_then(Step::moves) {
-                return match self.start_transfer(handle, rows, pattern, guest, now) {
+            let by_engine = self.gpus.transfers() && !self.is_paged();
+            if let Some((rows, sides, pattern)) = step.as_ref().filter(|_| by_engine).and_then(Step::moves) {
+                return match self.start_transfer(handle, (rows, sides), pattern, guest, now) {
                     Ok(()) => {}
                     Err(NotMoved::Refused(text)) => self.fail(handle, &text, now),
                     Err(NotMoved::Broken(broken)) => _ = self.broken.get_or_insert(broken),
@@ -216,19 +238,28 @@ impl Driver {
             }
             let done = match step {
                 None => return self.complete(handle, cl::COMPLETE as i32, now),
+                Some(Step::Read(rect) | Step::Write(rect)) => {
+                    self.work.push_back(Work { action: Action::Copy(rect), event: Some(handle), held: None });
+                    return;
+                }
+                Some(Step::Migrate { regions, gpu, undefined }) => {
+                    self.queue_job(Job::Migrate { event: handle, regions, gpu, undefined });
+                    return;
+                }
                 Some(Step::Guest(action)) => {
                     self.work.push_back(Work { action, event: Some(handle), held: None });
                     return;
                 }
-                Some(Step::Kernel(launch)) => match self.start_kernel(handle, *launch, guest, now) {
-                    Ok(()) => return,
-                    Err(NotStarted::Refused(text)) => Err(text),
-                    Err(NotStarted::Broken(broken)) => {
-                        self.broken.get_or_insert(broken);
-                        return;
+                Some(Step::Kernel(launch)) => {
+                    match self.is_paged() {
+                        true => self.queue_job(Job::Call { event: handle, launch }),
+                        false => self.start_or_fail(handle, *launch, guest, now),
                     }
-                },
+                    return;
+                }
                 Some(Step::Transfer(size)) => match self.settings.costs.transfer(size) {
+                    // An engine takes its own time, and pages are moved when they are needed.
+                    _ if by_engine || self.is_paged() => Ok(()),
                     Time::ZERO => Ok(()),
                     length => {
                         // One after another: there is one wire.
@@ -237,7 +268,7 @@ impl Driver {
                         return;
                     }
                 },
-                Some(Step::Copy(rect)) => match self.settings.costs.copy_engine {
+                Some(Step::Copy(rect)) => match self.settings.costs.copy_engine.filter(|_| !self.is_paged()) {
                     Some(_) => match copy(guest, rect) {
                         Ok(()) if self.in_engine(handle, rect, now) => return,
                         done => done.map_err(|fault| fault.to_string()),
@@ -247,13 +278,15 @@ impl Driver {
                         return;
                     }
                 },
-                Some(Step::Fill { pattern, rows }) => match self.settings.costs.copy_engine {
-                    Some(_) => match fill(guest, &pattern, rows) {
-                        Ok(()) if self.in_engine(handle, rows, now) => return,
-                        done => done.map_err(|fault| fault.to_string()),
-                    },
-                    None => self.fill_by_program(handle, &pattern, rows, guest),
-                },
+                Some(Step::Fill { pattern, rows }) => {
+                    match self.settings.costs.copy_engine.filter(|_| !self.is_paged()) {
+                        Some(_) => match fill(guest, &pattern, rows) {
+                            Ok(()) if self.in_engine(handle, rows, now) => return,
+                            done => done.map_err(|fault| fault.to_string()),
+                        },
+                        None => self.fill_by_program(handle, &pattern, rows, guest),
+                    }
+                }
                 Some(Step::FreePattern(place)) => {
                     self.descriptors.take(place);
                     Ok(())
@@ -264,7 +297,7 @@ impl Driver {
                 }
                 Some(Step::FreeSvm(pointers)) => {
                     for pointer in pointers {
-                        self.svm.free(guest, pointer);
+                        self.free_svm(pointer, guest);
                     }
                     Ok(())
                 }

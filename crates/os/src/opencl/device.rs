@@ -126,8 +126,7 @@ impl Driver {
 
     pub(super) fn get_device_info(&mut self, call: &mut Call) -> Cl<Outcome> {
         let device = self.device(call.word(0))?;
-        let value =
-            describe(device, self.settings.shares_memory(), self.gpus.is_fine_grained(), u64::from(call.uint(1)))?;
+        let value = describe(device, self.settings.shares_memory(), self.is_fine_grained(), u64::from(call.uint(1)))?;
         call.info(2, &value)
     }
 

@@ -21,6 +21,7 @@ use super::{
     command::Work,
     context::Context,
     device::Device,
+    device_memory::{DeviceTables, Spread},
     dma::InTransfer,
     error::Code,
     event::Event,
@@ -30,6 +31,8 @@ use super::{
     kernel::Kernel,
     launch::{Arena, Running},
     memory::MemObject,
+    numbered::Numbered,
+    pager::Pager,
     policy::MemoryPolicy,
     program::Program,
     queue::Queue,
@@ -41,7 +44,7 @@ use super::{
 use crate::{
     compiler::Compiler,
     files::View,
-    guest::{Answer, GuestMemory, Tid, Trap},
+    guest::{Answer, GuestMemory, HostFault, Tid, Trap},
 };
 
 /// A call that has not returned yet.
@@ -80,6 +83,15 @@ pub struct Driver {
     pub(super) descriptors: Slots,
     pub(super) transfers: BTreeMap<u64, InTransfer>,
     pub(super) gpus: Box<dyn Gpus>,
+    /// Memory of devices, who moves pages there and back if that is done as they are needed, and what is under way for them.
+    pub(super) tables: DeviceTables,
+    pub(super) pager: Option<Pager>,
+    pub(super) numbered: BTreeMap<u64, Numbered>,
+    pub(super) last_number: u64,
+    /// Shared virtual memory that the host has mapped to write, by its base, and how often.
+    pub(super) svm_written: BTreeMap<u64, u32>,
+    /// Its maps to write, by what was mapped.
+    pub(super) svm_maps: BTreeMap<u64, u64>,
     /// Kernels that run, by their events.
     pub(super) running: BTreeMap<u64, Running>,
     /// Kernels that have ended and whose text has not come yet from where they printed it.
@@ -112,19 +124,49 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A driver whose kernels run without time.
+    /// A driver whose kernels run without time, with settings that go together.
     pub fn new(settings: Settings) -> Self {
-        let gpus = Functional::new(settings.kernel_limit, settings.races);
+        let gpus = Functional::for_settings(&settings);
         Self::with_gpus(settings, Box::new(gpus))
     }
 
+    /// A driver whose kernels run without time.
+    ///
+    /// # Errors
+    /// If what the settings ask for does not go together.
+    pub fn without_time(settings: Settings) -> Result<Self, String> {
+        let gpus = Functional::for_settings(&settings);
+        Self::on(settings, Box::new(gpus))
+    }
+
+    /// A driver of these GPUs.
+    ///
+    /// # Errors
+    /// If they can't follow the memory policy; the text says why, and what they can.
+    pub fn on(settings: Settings, gpus: Box<dyn Gpus>) -> Result<Self, String> {
+        settings.policy.check(&gpus.memories(), settings.gpus.max(1) as usize, settings.spread)?;
+        Ok(Self::with_gpus(settings, gpus))
+    }
+
+    /// The same for GPUs of which it is known that they can.
     pub fn with_gpus(settings: Settings, gpus: Box<dyn Gpus>) -> Self {
         let devices = Device::all(&settings);
+        let tables = DeviceTables::new(gpus.memories(), settings.gpus.max(1) as usize);
+        let spread =
+            settings.spread.unwrap_or(if settings.device_per_gpu { Spread::Device(0) } else { Spread::Ranges });
+        let paging = settings.policy.paging(spread, settings.device_per_gpu, settings.blocks);
+        let pager = paging.filter(|_| tables.is_split()).map(Pager::new);
         let usage = Usage { groups: vec![0; settings.gpus.max(1) as usize], ..Usage::default() };
         Self {
-            policy: settings.policy.make(),
+            policy: settings.policy.make_for(tables.is_split()),
             compiler: Compiler::new(settings.compiler.clone(), &settings.monitor),
             gpus,
+            tables,
+            pager,
+            numbered: BTreeMap::new(),
+            last_number: 0,
+            svm_written: BTreeMap::new(),
+            svm_maps: BTreeMap::new(),
             running: BTreeMap::new(),
             postponed: Vec::new(),
             arena: Arena::default(),
@@ -349,9 +391,20 @@ impl Trap for Driver {
 
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> u64 {
         let moved = self.pump(guest, now);
-        let executed = self.run_kernels(guest, now, budget);
-        let moved = self.pump(guest, now) || moved;
+        let (executed, ended) = self.run_kernels(guest, now, budget);
+        let moved = self.pump(guest, now) || moved || ended;
         executed.max(moved.into())
+    }
+
+    fn host_fault(
+        &mut self,
+        address: VirtAddr,
+        write: bool,
+        _: Tid,
+        guest: &mut dyn GuestMemory,
+        now: Time,
+    ) -> HostFault {
+        self.serve_host(address, write, guest, now)
     }
 
     fn next_event(&self) -> Time {

@@ -50,6 +50,25 @@ pub struct Event {
 }
 
 impl Event {
+    /// Something that is done outside of all queues.
+    pub fn detached(context: u64, steps: VecDeque<Step>, now: Time) -> Self {
+        Self {
+            context,
+            queue: None,
+            kind: 0,
+            status: cl::SUBMITTED as i32,
+            steps,
+            waits: BTreeMap::new(),
+            doomed: false,
+            dependents: Vec::new(),
+            times: [now; 4],
+            callbacks: Vec::new(),
+            memories: Vec::new(),
+            program: None,
+            samplers: Vec::new(),
+        }
+    }
+
     /// Its work has not begun when it was handed over, but then.
     pub fn started(&mut self, start: Time) {
         self.times[2] = self.times[2].max(start);

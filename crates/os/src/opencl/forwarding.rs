@@ -8,6 +8,7 @@ use mem::{Bytes, VirtAddr};
 use super::{
     functional::Functional,
     gpu::{Broken, Done, Gpus, Memories, Page, Ready, Transfer},
+    numbered::is_own,
 };
 use crate::{
     forward::{Forward, Stage},
@@ -30,7 +31,8 @@ pub struct Forwarding {
 
 impl Forwarding {
     pub fn new(forward: Forward, timed: Box<dyn Gpus>) -> Self {
-        Self { forward, functional: Functional::new(None, false), timed, held: Vec::new() }
+        let functional = Functional::with_memories(None, false, timed.memories());
+        Self { forward, functional, timed, held: Vec::new() }
     }
 
     fn start_in_time(&mut self, held: Held, guest: &mut dyn GuestMemory, now: Time) -> Result<(), Broken> {
@@ -65,7 +67,7 @@ impl Gpus for Forwarding {
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done {
         if !self.forward.is_in_time() {
             let done = self.functional.work(guest, now, budget);
-            self.forward.ended(done.ended.len());
+            self.forward.ended(done.ended.iter().filter(|ended| !is_own(ended.launch)).count());
             return done;
         }
         for held in std::mem::take(&mut self.held) {
@@ -77,7 +79,10 @@ impl Gpus for Forwarding {
     }
 
     fn transfers(&self) -> bool {
-        self.forward.is_in_time() && self.timed.transfers()
+        match self.forward.is_in_time() {
+            true => self.timed.transfers(),
+            false => self.functional.transfers(),
+        }
     }
 
     fn transfer(
@@ -87,24 +92,36 @@ impl Gpus for Forwarding {
         guest: &mut dyn GuestMemory,
         now: Time,
     ) -> Result<(), Broken> {
-        self.timed.transfer(number, transfer, guest, now)
+        match self.forward.is_in_time() {
+            true => self.timed.transfer(number, transfer, guest, now),
+            false => self.functional.transfer(number, transfer, guest, now),
+        }
     }
 
     fn memories(&self) -> Memories {
         self.timed.memories()
     }
 
-    /// As long as kernels run without time they need none, and pages that they do not touch stay untouched.
+    /// As long as kernels run without time on the process's own memory they need none, and pages that they do not touch stay untouched.
     fn needs_pages(&self) -> bool {
-        self.forward.is_in_time() && self.timed.needs_pages()
+        match self.forward.is_in_time() {
+            true => self.timed.needs_pages(),
+            false => self.functional.needs_pages(),
+        }
     }
 
     fn resolve(&mut self, gpu: usize, page: VirtAddr, answer: Result<Page, String>) {
-        self.timed.resolve(gpu, page, answer);
+        match self.forward.is_in_time() {
+            true => self.timed.resolve(gpu, page, answer),
+            false => self.functional.resolve(gpu, page, answer),
+        }
     }
 
     fn shoot(&mut self, number: u64, gpus: &[usize], ranges: &[(VirtAddr, Bytes)]) {
-        self.timed.shoot(number, gpus, ranges);
+        match self.forward.is_in_time() {
+            true => self.timed.shoot(number, gpus, ranges),
+            false => self.functional.shoot(number, gpus, ranges),
+        }
     }
 
     fn is_fine_grained(&self) -> bool {

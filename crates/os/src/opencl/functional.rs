@@ -1,18 +1,27 @@
 //! The GPUs without time: kernels run a while at a time, on the memory of the process.
 //!
-//! Host and kernels can wait for each other here, as on hardware that shares its memory.
+//! Host and kernels can wait for each other here, as on hardware that shares its memory. Where the GPUs have memory of their own, each
+//! has a table of what it reaches, accesses to other pages wait for the driver, and transfers are done at once.
 
 use engine::Time;
 use gcn3::{
     dispatch::Dispatch,
     functional::{Execution, Options, Plan, Progress},
 };
+use mem::{Bytes, VirtAddr};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 use super::{
-    gpu::{Broken, Done, Ended, Gpus, Ready},
-    process_memory::ProcessMemory,
+    Settings,
+    device_memory::{Region, pages_of},
+    gpu::{Broken, DeviceFault, DeviceMemory, Done, Ended, Gpus, Memories, Page, Piece, Ready, Transfer},
+    process_memory::{ProcessMemory, Reach},
 };
 use crate::guest::GuestMemory;
+
+/// Memory of a GPU, if the person who runs the simulation does not say.
+const GPU_MEMORY: Bytes = Bytes(16 << 30);
 
 /// A kernel that runs.
 #[derive(Debug)]
@@ -20,7 +29,14 @@ struct Running {
     launch: u64,
     start: Time,
     execution: Execution,
+    /// The GPU that runs it, if it is one alone.
+    gpu: Option<usize>,
+    /// How many run it.
+    gpus: usize,
 }
+
+/// What one GPU reaches. Looked up, never walked.
+pub type Table = FxHashMap<u64, Page>;
 
 /// All GPUs: in this mode their work is done by one.
 #[derive(Debug)]
@@ -30,11 +46,46 @@ pub struct Functional {
     limit: Option<u64>,
     /// Whether data races are looked for.
     races: bool,
+    memories: Memories,
+    tables: Vec<Table>,
+    /// Pages of which the driver has been told that a GPU waits for them, and those that it can't have.
+    told: BTreeSet<(usize, u64)>,
+    denied: BTreeSet<(usize, u64)>,
+    /// Transfers and shootdowns that are over, and of which the driver has not heard.
+    over: Vec<u64>,
 }
 
 impl Functional {
-    pub fn new(limit: Option<u64>, races: bool) -> Self {
-        Self { running: Vec::new(), limit, races }
+    pub fn with_memories(limit: Option<u64>, races: bool, memories: Memories) -> Self {
+        Self {
+            running: Vec::new(),
+            limit,
+            races,
+            memories,
+            tables: Vec::new(),
+            told: BTreeSet::new(),
+            denied: BTreeSet::new(),
+            over: Vec::new(),
+        }
+    }
+
+    /// As a driver's settings ask for them.
+    pub fn for_settings(settings: &Settings) -> Self {
+        let own = settings.policy.needs_device_memory() || settings.gpu_memory.is_some() || settings.spread.is_some();
+        let memories = match own {
+            true => Memories {
+                device: DeviceMemory::Each { size: settings.gpu_memory.unwrap_or(GPU_MEMORY) },
+                reach_host: true,
+                reach_peers: true,
+                faults: true,
+            },
+            false => Memories::ONE,
+        };
+        Self::with_memories(settings.kernel_limit, settings.races, memories)
+    }
+
+    fn is_split(&self) -> bool {
+        self.memories.device != DeviceMemory::Host
     }
 }
 
@@ -43,30 +94,93 @@ impl Gpus for Functional {
         Plan::new(dispatch, Options { threads: 1, limit: self.limit })
     }
 
+    fn memories(&self) -> Memories {
+        self.memories
+    }
+
     fn start(&mut self, launch: u64, kernel: Ready, _: &mut dyn GuestMemory, now: Time) -> Result<(), Broken> {
+        let gpus = kernel.gpu.map_or(0..kernel.gpus, |gpu| gpu..gpu + 1);
+        self.tables.resize_with(self.tables.len().max(gpus.end), Table::default);
+        for (gpu, pages) in gpus.zip(&kernel.pages) {
+            self.tables[gpu] = pages.iter().map(|page| (page.at.0, *page)).collect();
+        }
+        self.denied.clear();
         let mut execution = Execution::new(kernel.program, kernel.dispatch, kernel.plan, kernel.places);
         if self.races {
             execution.look_for_races();
         }
-        self.running.push(Running { launch, start: now, execution });
+        self.running.push(Running { launch, start: now, execution, gpu: kernel.gpu, gpus: kernel.gpus });
         Ok(())
     }
 
     fn needs_pages(&self) -> bool {
-        false
+        self.is_split()
     }
 
     fn is_fine_grained(&self) -> bool {
         true
     }
 
+    fn transfers(&self) -> bool {
+        self.is_split()
+    }
+
+    fn transfer(
+        &mut self,
+        number: u64,
+        transfer: Transfer,
+        guest: &mut dyn GuestMemory,
+        _: Time,
+    ) -> Result<(), Broken> {
+        let frames = guest.frames().ok_or_else(|| Broken("the memory of the process can't be reached".into()))?;
+        for Piece { to, from, bytes } in transfer.pieces {
+            let mut moved = vec![0; bytes as usize];
+            match &transfer.pattern {
+                Some(pattern) => {
+                    let repeated = pattern.iter().copied().cycle().skip(from.0 as usize % pattern.len().max(1));
+                    moved.iter_mut().zip(repeated).for_each(|(byte, value)| *byte = value);
+                }
+                None => frames.read(from, &mut moved),
+            }
+            frames.write(to, &moved);
+        }
+        self.over.push(number);
+        Ok(())
+    }
+
+    fn resolve(&mut self, gpu: usize, page: VirtAddr, answer: Result<Page, String>) {
+        self.told.remove(&(gpu, page.0));
+        match answer {
+            Ok(page) => _ = self.tables[gpu].insert(page.at.0, page),
+            Err(_) => _ = self.denied.insert((gpu, page.0)),
+        }
+    }
+
+    fn shoot(&mut self, number: u64, gpus: &[usize], ranges: &[Region]) {
+        for &gpu in gpus {
+            for page in ranges.iter().copied().flat_map(pages_of) {
+                self.tables.get_mut(gpu).map(|table| table.remove(&page));
+            }
+        }
+        self.over.push(number);
+    }
+
     /// Every kernel under way gets its share of the budget.
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done {
         let share = budget / self.running.len().max(1) as u64;
         let mut done = Done::default();
+        let over = std::mem::take(&mut self.over).into_iter();
+        done.ended.extend(over.map(|launch| Ended { launch, start: now, end: now, error: None }));
         for mut running in std::mem::take(&mut self.running) {
             let before = running.execution.instructions();
-            let progress = running.execution.advance(&mut ProcessMemory::new(guest), share.max(1));
+            let reach = Reach { tables: &self.tables, denied: &self.denied, gpu: running.gpu, gpus: running.gpus };
+            let mut memory = ProcessMemory::new(guest, self.is_split().then_some(reach));
+            let progress = running.execution.advance(&mut memory, share.max(1));
+            for (gpu, page, write) in memory.into_missing() {
+                if self.told.insert((gpu, page)) {
+                    done.faults.push(DeviceFault { gpu, page: VirtAddr(page), write });
+                }
+            }
             done.instructions += running.execution.instructions() - before;
             let error = match progress {
                 Ok(Progress::UnderWay) => {

@@ -54,6 +54,7 @@ pub struct Page {
 }
 
 /// A kernel that is to run, with its arguments and all else it needs in the process's memory.
+#[derive(Debug)]
 pub struct Ready {
     pub program: Arc<Program>,
     pub dispatch: Dispatch,
@@ -145,6 +146,24 @@ pub enum Cause {
     WriteBack,
     /// All that kernels may use goes to them before they run, or comes back after them.
     Call,
+}
+
+impl Cause {
+    pub const ALL: [Self; 7] =
+        [Self::Copy, Self::Launch, Self::Fault, Self::Prefetch, Self::Eviction, Self::WriteBack, Self::Call];
+
+    /// As reports name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Launch => "launch",
+            Self::Fault => "fault",
+            Self::Prefetch => "prefetch",
+            Self::Eviction => "eviction",
+            Self::WriteBack => "write-back",
+            Self::Call => "call",
+        }
+    }
 }
 
 /// An access of a GPU that its table does not allow.

@@ -207,6 +207,7 @@ impl Driver {
             false => Brought::Nothing,
         };
         let (mut placement, _) = self.policy.allocate(call.guest, Bytes(bytes), brought)?;
+        self.settle_buffer(&placement, call.word(0), call.guest)?;
         let mut actions = Vec::new();
         if host != 0 && placement.device.0 != host {
             // The last row ends with its last texel: what lies behind is not the program's to give.
@@ -220,8 +221,8 @@ impl Driver {
         let host_pointer = if flags & cl::MEM_USE_HOST_PTR != 0 { host } else { 0 };
         let memory = MemObject::new(call.word(0), flags, bytes, host_pointer, placement);
         let image = Image { kind, format, size, pitch, host_pitch, buffer: None, description: VirtAddr(0) };
-        let outcome = self.insert_image(call, memory, image)?;
-        Ok(Outcome { actions, ..outcome })
+        let word = self.insert_image(call, memory, image)?.word;
+        Ok(Outcome { word, ..self.fill_in(call.word(0), actions, call.now) })
     }
 
     /// An image whose texels are the bytes of a buffer: a line, or rows.

@@ -13,8 +13,12 @@ use super::{
     abi::Action,
     command::Step,
     device::PRINTF_BYTES,
+    device_memory::{Region, Spread, pages_of},
     driver::Driver,
-    gpu::{Broken, Ended, Gpus, Ready},
+    gpu::{Broken, Cause, Ended, Gpus, Page, Ready},
+    numbered::{self, After},
+    pager::Job,
+    policy::PolicyKind,
     printf,
 };
 use crate::guest::GuestMemory;
@@ -28,15 +32,21 @@ pub struct Launch {
     pub dispatch: Dispatch,
     /// The GPU that runs it, if it is one alone.
     pub gpu: Option<usize>,
+    /// What it may use, where that is moved to it.
+    pub bound: Vec<Region>,
 }
 
 /// A kernel that runs: what is to be looked at and taken away when it has ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Running {
     formats: Arc<Vec<String>>,
     printf: VirtAddr,
     parts: Parts,
     scratch: Option<Scratch>,
+    gpu: Option<usize>,
+    bound: Vec<Region>,
+    /// Its text has come to the host.
+    pub pulled: bool,
 }
 
 /// Scratch memory of a kernel that runs.
@@ -46,9 +56,6 @@ struct Scratch {
     /// Mapped for this launch, so that the CPU's caches may hold zeros of it.
     is_new: bool,
 }
-
-/// Memory of the program.
-type Region = (VirtAddr, Bytes);
 
 /// Where what belongs to launches lies.
 ///
@@ -61,6 +68,8 @@ pub struct Arena {
     end: u64,
     /// Scratch memory that no kernel uses at the moment.
     scratch: Vec<Region>,
+    /// Scratch memory that was too small, and that is to be taken away.
+    dropped: Vec<Region>,
 }
 
 /// How much is asked for at a time. Only what is in use takes up memory.
@@ -84,9 +93,7 @@ impl Arena {
         if let Some((at, _)) = large_enough.min_by_key(|(_, (_, held))| *held) {
             return Ok(Scratch { region: self.scratch.remove(at), is_new: false });
         }
-        for (address, held) in self.scratch.drain(..) {
-            guest.unmap(address, held);
-        }
+        self.dropped.append(&mut self.scratch);
         let address = guest.map_anonymous(size).map_err(|error| error.to_string())?;
         Ok(Scratch { region: (address, size), is_new: true })
     }
@@ -118,15 +125,6 @@ impl Parts {
     }
 }
 
-impl Running {
-    fn release(self, arena: &mut Arena, guest: &mut dyn GuestMemory) {
-        for (address, size) in self.parts.0 {
-            guest.unmap(address, size);
-        }
-        arena.scratch.extend(self.scratch.map(|scratch| scratch.region));
-    }
-}
-
 /// Why a kernel does not run.
 pub enum NotStarted {
     /// There is no room for what it needs.
@@ -142,7 +140,8 @@ fn place(
     guest: &mut dyn GuestMemory,
     running: &mut Running,
 ) -> Result<Ready, String> {
-    let Launch { program, formats, mut dispatch, gpu } = launch;
+    let Launch { program, formats, mut dispatch, gpu, bound } = launch;
+    (running.gpu, running.bound) = (gpu, bound);
     if !formats.is_empty() {
         let printf = running.parts.map(guest, Bytes(PRINTF_BYTES))?;
         let head = [0, PRINTF_BYTES as u32 - printf::HEAD as u32];
@@ -184,6 +183,124 @@ fn place(
 }
 
 impl Driver {
+    /// Starts a kernel, or fails its command.
+    pub(super) fn start_or_fail(&mut self, event: u64, launch: Launch, guest: &mut dyn GuestMemory, now: Time) {
+        match self.start_kernel(event, launch, guest, now) {
+            Ok(()) => {}
+            Err(NotStarted::Refused(text)) => self.fail(event, &text, now),
+            Err(NotStarted::Broken(broken)) => _ = self.broken.get_or_insert(broken),
+        }
+    }
+
+    /// Takes away what a kernel needed; scratch memory is kept.
+    fn release(&mut self, running: Running, guest: &mut dyn GuestMemory) {
+        for region in running.parts.0 {
+            self.free_now(region, guest);
+        }
+        self.arena.scratch.extend(running.scratch.map(|scratch| scratch.region));
+        if let Some(pager) = &mut self.pager {
+            pager.policy.ended(&running.bound);
+        }
+    }
+
+    /// Brings what belongs to a launch into the memory of the GPUs that run it; then it starts.
+    fn push(
+        &mut self,
+        event: u64,
+        ready: Ready,
+        running: Running,
+        guest: &mut dyn GuestMemory,
+        now: Time,
+    ) -> Result<(), NotStarted> {
+        let gpus = self.gpus_of(ready.gpu);
+        let Some(pages) = self.place_launch(&ready, &running, &gpus, guest) else {
+            self.release(running, guest);
+            let text =
+                "there is no room in the memory of the GPUs for code, arguments and scratch memory of the kernel";
+            return Err(NotStarted::Refused(text.to_owned()));
+        };
+        let mut pairs = Vec::new();
+        for page in pages {
+            let Some(Ok(from)) = guest.beneath(VirtAddr(page)) else { continue };
+            pairs.extend(self.tables.places(page, &gpus).into_iter().map(|to| (to, from)));
+        }
+        self.running.insert(event, running);
+        let after = After::Start { event, ready: Box::new(ready) };
+        self.transfer_pages(&pairs, Cause::Launch, after, guest, now);
+        Ok(())
+    }
+
+    /// Finds frames for what belongs to a launch; gives the pages that are to be brought there.
+    fn place_launch(
+        &mut self,
+        ready: &Ready,
+        running: &Running,
+        gpus: &[usize],
+        guest: &mut dyn GuestMemory,
+    ) -> Option<Vec<u64>> {
+        let mut pushed = Vec::new();
+        for &region in &running.parts.0 {
+            if region.0 == running.printf && running.printf.0 != 0 {
+                // All GPUs print to one buffer, of which the head is the host's to write.
+                self.tables.settle(region, Spread::Device(gpus[0])).then_some(())?;
+                pushed.push(region.0.0);
+            } else if region.0 != ready.places.scratch {
+                self.tables.settle_apart(region, gpus)?;
+                pushed.extend(pages_of(region));
+            }
+        }
+        if let Some(scratch) = running.scratch {
+            self.tables.settle_apart(scratch.region, gpus)?;
+        }
+        for segment in &ready.program.image.segments {
+            let region = (segment.address, Bytes(segment.bytes.len() as u64));
+            // Variables of a program are one for all GPUs.
+            if segment.writable {
+                pushed.extend(pages_of(region).filter(|page| self.tables.home(*page).is_none()));
+                self.tables.settle(region, Spread::Device(gpus[0])).then_some(())?;
+            }
+        }
+        for segment in ready.program.image.segments.iter().filter(|segment| !segment.writable) {
+            let fresh = self.tables.settle_apart((segment.address, Bytes(segment.bytes.len() as u64)), gpus)?;
+            pushed.extend(fresh.iter().map(|fresh| fresh.page));
+        }
+        for region in self.slots.all().collect::<Vec<Region>>() {
+            self.tables.settle_apart(region, gpus)?;
+            pushed.extend(pages_of(region));
+        }
+        pushed.sort_unstable();
+        pushed.dedup();
+        if self.settings.policy == PolicyKind::ZeroCopy {
+            self.map_host_memory(gpus, guest);
+        }
+        Some(pushed)
+    }
+
+    /// Has GPUs use the host's frames of all buffers.
+    fn map_host_memory(&mut self, gpus: &[usize], guest: &mut dyn GuestMemory) {
+        let buffers = self.memories.all().map(|memory| (memory.placement.device, memory.placement.size));
+        for page in buffers.chain(self.svm.all()).flat_map(pages_of).collect::<Vec<u64>>() {
+            let missing: Vec<usize> =
+                gpus.iter().copied().filter(|gpu| self.tables.mapped(*gpu, page).is_none()).collect();
+            if missing.is_empty() {
+                continue;
+            }
+            let at = VirtAddr(page);
+            if let Some(Ok(place)) = guest.beneath(at) {
+                guest.share(place);
+                missing.into_iter().for_each(|gpu| self.tables.map(gpu, Page { at, place, writable: true }));
+            }
+        }
+    }
+
+    /// All that a kernel needs is where it needs it.
+    pub(super) fn start_pushed(&mut self, event: u64, mut ready: Ready, guest: &mut dyn GuestMemory, now: Time) {
+        ready.pages = self.pages_for(ready.gpu);
+        if let Err(broken) = self.gpus.start(event, ready, guest, now) {
+            self.broken.get_or_insert(broken);
+        }
+    }
+
     /// Puts what a kernel needs into memory, and hands it to the GPUs.
     pub(super) fn start_kernel(
         &mut self,
@@ -193,21 +310,26 @@ impl Driver {
         now: Time,
     ) -> Result<(), NotStarted> {
         self.note_launch(&launch);
-        let mut running =
-            Running { formats: Arc::default(), printf: VirtAddr(0), parts: Parts::default(), scratch: None };
+        let mut running = Running::default();
         let count = launch.gpu.map_or(self.settings.gpus.max(1) as usize, |_| 1);
         let mut ready = match place(launch, (&*self.gpus, count), &mut self.arena, guest, &mut running) {
             Ok(ready) => ready,
             Err(text) => {
-                running.release(&mut self.arena, guest);
+                self.release(running, guest);
                 return Err(NotStarted::Refused(text));
             }
         };
+        for region in std::mem::take(&mut self.arena.dropped) {
+            self.free_now(region, guest);
+        }
         ready.reach = self.reach(&running.parts, ready.places.scratch);
         let touched = std::mem::take(&mut self.touched).into_iter();
         let cleared = running.scratch.filter(|scratch| scratch.is_new).map(|scratch| scratch.region);
         let parts = running.parts.0.iter().copied().chain(cleared);
         ready.touched = whole_pages(touched.chain(self.slots.all()).chain(parts));
+        if self.tables.is_split() {
+            return self.push(event, ready, running, guest, now);
+        }
         self.running.insert(event, running);
         if self.gpus.needs_pages() {
             ready.use_host_pages(guest);
@@ -241,8 +363,9 @@ impl Driver {
         whole_pages(all)
     }
 
-    /// Lets the GPUs go on for about `budget` instructions; gives the instructions executed.
-    pub(super) fn run_kernels(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> u64 {
+    /// Lets the GPUs go on for about `budget` instructions; gives the instructions executed, and whether anything has ended or waits for
+    /// the driver.
+    pub(super) fn run_kernels(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> (u64, bool) {
         let done = self.gpus.work(guest, now, budget);
         let mut usage = self.usage.borrow_mut();
         usage.instructions += done.instructions;
@@ -252,19 +375,40 @@ impl Driver {
         if self.broken.is_none() {
             self.broken = done.broken;
         }
+        let answers = !done.ended.is_empty() || !done.faults.is_empty();
+        if let Some(pager) = &mut self.pager {
+            pager.gpus_ran();
+        }
+        self.take_faults(done.faults, guest);
         let mut ended = std::mem::take(&mut self.postponed);
         ended.extend(done.ended);
         for ended in ended {
             match self.transfers.remove(&ended.launch) {
                 Some(transfer) => self.end_transfer(ended, transfer, guest),
-                None => self.end_kernel(ended, guest),
+                None if numbered::is_own(ended.launch) => self.end_numbered(ended, guest, now),
+                None => self.end_kernel(ended, guest, now),
             }
         }
-        done.instructions
+        (done.instructions, answers)
     }
 
-    fn end_kernel(&mut self, ended: Ended, guest: &mut dyn GuestMemory) {
+    /// Has the text of a kernel come from its GPUs to the host.
+    fn pull(&mut self, ended: Ended, guest: &mut dyn GuestMemory, now: Time) {
         let Some(running) = self.running.get(&ended.launch) else { return };
+        let mut pairs = Vec::new();
+        for page in pages_of((running.printf, Bytes(PRINTF_BYTES))) {
+            if let (Some(from), Some(Ok(to))) = (self.tables.home(page), guest.beneath(VirtAddr(page))) {
+                pairs.push((to, from));
+            }
+        }
+        self.transfer_pages(&pairs, Cause::Launch, After::Pulled(ended), guest, now);
+    }
+
+    pub(super) fn end_kernel(&mut self, ended: Ended, guest: &mut dyn GuestMemory, now: Time) {
+        let Some(running) = self.running.get(&ended.launch) else { return };
+        if self.tables.is_split() && running.printf.0 != 0 && !running.pulled {
+            return self.pull(ended, guest, now);
+        }
         let text = match running.printf.0 {
             0 => Ok(Vec::new()),
             _ => printf::output(guest, running.printf, &running.formats),
@@ -275,8 +419,10 @@ impl Driver {
         // A buffer that the program has taken away holds no text.
         let text = text.unwrap_or_default();
         let Ended { launch: event, start, end, error } = ended;
+        let mut bound = Vec::new();
         if let Some(running) = self.running.remove(&event) {
-            running.release(&mut self.arena, guest);
+            bound.clone_from(&running.bound);
+            self.release(running, guest);
         }
         if let Some(error) = error {
             return self.fail(event, &error, end);
@@ -287,7 +433,10 @@ impl Driver {
         if !text.is_empty() {
             self.print(event, &text, guest);
         }
-        self.ready.push_back((event, end));
+        match self.is_paged() {
+            true => self.queue_job(Job::Return { event, bound, end }),
+            false => self.ready.push_back((event, end)),
+        }
     }
 
     /// Lets the program print what its kernel printed.

@@ -1,17 +1,20 @@
 //! Memory objects: buffers, parts of buffers, and what images share with them.
 
+use engine::Time;
 use mem::{Bytes, VirtAddr};
 
 use super::{
     abi::Action,
     call::{Call, DONE, Outcome, flag, uint, word, words},
     cl,
-    command::Work,
+    command::{Step, Work},
     device::{BASE_ALIGN, LARGEST_BUFFER},
+    device_memory::{Region, Spread},
     driver::Driver,
     error::{Cl, ensure},
+    event::Event,
     image::Image,
-    policy::{Brought, Mapping, Placement},
+    policy::{Brought, Mapping, Placement, PolicyKind},
 };
 use crate::guest::GuestMemory;
 
@@ -137,6 +140,10 @@ impl Driver {
                 self.policy.allocate(call.guest, Bytes(size), brought)?
             }
         };
+        if self.svm.find(host).is_none() || flags & cl::MEM_USE_HOST_PTR == 0 {
+            self.settle_buffer(&placement, context, call.guest)?;
+        }
+        let outcome = self.fill_in(context, actions, call.now);
         self.touched.push((placement.device, placement.size));
         let mut buffer = MemObject::new(context, flags, size, host_pointer, placement);
         if flags & cl::MEM_USE_HOST_PTR == 0 {
@@ -144,7 +151,54 @@ impl Driver {
         }
         buffer.properties = properties;
         self.contexts.hold(context);
-        Ok(Outcome { word: self.memories.insert(buffer), actions, ..Outcome::default() })
+        Ok(Outcome { word: self.memories.insert(buffer), ..outcome })
+    }
+
+    /// Finds frames for a new buffer, where devices have memory of their own.
+    pub(super) fn settle_buffer(&mut self, placement: &Placement, context: u64, guest: &mut dyn GuestMemory) -> Cl<()> {
+        let region = (placement.device, placement.size);
+        let settled = self.settle_region(region, context, guest);
+        if settled.is_err() && placement.owned {
+            guest.unmap(region.0, region.1);
+        }
+        settled
+    }
+
+    pub(super) fn settle_region(&mut self, region: Region, context: u64, guest: &mut dyn GuestMemory) -> Cl<()> {
+        if self.is_paged() {
+            return self.page_region(region, guest);
+        }
+        if !self.tables.is_split() || self.settings.policy != PolicyKind::Memcpy {
+            return Ok(());
+        }
+        let first = self.contexts.get(context).ok().and_then(|context| context.devices.first().copied());
+        let device = first.and_then(|first| self.devices.iter().position(|device| device.handle == first)).unwrap_or(0);
+        let usual = if self.settings.device_per_gpu { Spread::Device(device) } else { Spread::Ranges };
+        match self.settings.spread.unwrap_or(usual) {
+            Spread::FirstTouch => Ok(()),
+            spread => ensure(self.tables.settle(region, spread), cl::MEM_OBJECT_ALLOCATION_FAILURE),
+        }
+    }
+
+    /// Has a new buffer filled with what the program brings: by the program, or by the engine before the call returns.
+    pub(super) fn fill_in(&mut self, context: u64, actions: Vec<Action>, now: Time) -> Outcome {
+        let by_engine = self.tables.is_split() && self.settings.policy == PolicyKind::Memcpy;
+        if !by_engine || actions.is_empty() {
+            return Outcome { actions, ..Outcome::default() };
+        }
+        let steps = actions.into_iter().map(|action| match action {
+            Action::Copy(rect) => Step::Write(rect),
+            other => Step::Guest(other),
+        });
+        self.contexts.hold(context);
+        let event = self.events.insert(Event::detached(context, steps.collect(), now));
+        let outcome = self.until(vec![event], Some(cl::INVALID_HOST_PTR));
+        // The program never hears of it.
+        if let Ok(Some(event)) = self.events.release(event) {
+            self.drop_event(event);
+        }
+        self.ready.push_back((event, now));
+        outcome
     }
 
     pub(super) fn create_sub_buffer(&mut self, call: &mut Call) -> Cl<Outcome> {
@@ -200,7 +254,9 @@ impl Driver {
         if let Some(image) = memory.image {
             self.slots.take(image.description);
         }
-        self.policy.free(guest, &memory.placement);
+        if memory.placement.owned {
+            self.free_region((memory.placement.device, memory.placement.size), guest);
+        }
         if let Some((parent, _)) = memory.parent {
             self.unhold_memory(parent, guest);
         }

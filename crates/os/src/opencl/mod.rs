@@ -19,6 +19,7 @@ pub mod cl;
 mod command;
 mod context;
 mod device;
+mod device_memory;
 mod dispatch;
 mod dma;
 mod driver;
@@ -36,6 +37,8 @@ mod kernel;
 mod launch;
 mod memory;
 mod ndrange;
+mod numbered;
+mod pager;
 mod policy;
 mod printf;
 mod process_memory;
@@ -50,9 +53,11 @@ mod transfer;
 #[cfg(test)]
 mod tests;
 
+pub use device_memory::Spread;
 pub use driver::Driver;
 pub use forwarding::Forwarding;
-pub use policy::PolicyKind;
+pub use pager::Forgotten;
+pub use policy::{Blocks, PolicyKind};
 
 use crate::compiler;
 use engine::{Monitor, Time};
@@ -66,6 +71,15 @@ pub struct Settings {
     /// Compute units of a GPU.
     pub compute_units: u32,
     pub policy: PolicyKind,
+    /// How buffers are spread over memories of GPUs; none: in ranges, or with the device that a context names first.
+    pub spread: Option<Spread>,
+    /// Sizes of `adsm-lazy` and `adsm-rolling`.
+    pub blocks: Blocks,
+    /// Memory of each GPU without time; none: they use the process's own, unless the policy needs them to have their own.
+    pub gpu_memory: Option<Bytes>,
+    /// For tests: copies that are not valid are overwritten, and a transfer or a shootdown (the first after so many) is forgotten.
+    pub poison: bool,
+    pub forget: Option<(Forgotten, u64)>,
     pub compiler: compiler::Settings,
     pub costs: Costs,
     /// The most instructions that one wavefront may execute.
@@ -85,6 +99,11 @@ impl Default for Settings {
             device_per_gpu: false,
             compute_units: 64,
             policy: PolicyKind::default(),
+            spread: None,
+            blocks: Blocks::default(),
+            gpu_memory: None,
+            poison: false,
+            forget: None,
             compiler: compiler::Settings::default(),
             costs: Costs::default(),
             kernel_limit: None,
@@ -98,7 +117,7 @@ impl Default for Settings {
 impl Settings {
     /// Whether host and device use the same memory.
     fn shares_memory(&self) -> bool {
-        self.policy == PolicyKind::Shared
+        matches!(self.policy, PolicyKind::Shared | PolicyKind::ZeroCopy)
     }
 }
 
@@ -142,6 +161,35 @@ pub struct Usage {
     pub groups: Vec<u64>,
     /// Data races, if they were looked for.
     pub races: Races,
+    /// What became of pages.
+    pub paged: Paged,
+}
+
+/// What was moved between memories, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Paged {
+    /// Bytes, by [cause](gpu::Cause).
+    pub moved: [u64; gpu::Cause::ALL.len()],
+    /// Accesses of the host that the driver had to answer, and of GPUs.
+    pub host_faults: u64,
+    pub device_faults: u64,
+    /// Pages that went to another memory because somebody accessed them or was about to.
+    pub migrations: u64,
+    /// Pages that went to and fro.
+    pub thrashed: u64,
+    /// Pages that had to go because a memory was full.
+    pub evictions: u64,
+}
+
+impl Paged {
+    /// Bytes that were moved, by the names of their causes; those that moved none are left out.
+    pub fn by_cause(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        gpu::Cause::ALL
+            .iter()
+            .zip(self.moved)
+            .filter(|(_, bytes)| *bytes > 0)
+            .map(|(cause, bytes)| (cause.name(), bytes))
+    }
 }
 
 /// Data races of kernels.

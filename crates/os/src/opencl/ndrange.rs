@@ -104,7 +104,8 @@ impl Driver {
         let device = self.queues.get(call.word(0))?.device;
         let place = self.devices.iter().position(|known| known.handle == device);
         let gpu = place.filter(|_| self.settings.device_per_gpu);
-        let launch = Launch { program: loaded.program, formats: loaded.formats, dispatch, gpu };
+        let bound = if self.is_paged() { self.bound_regions(&memories) } else { Vec::new() };
+        let launch = Launch { program: loaded.program, formats: loaded.formats, dispatch, gpu, bound };
         let mut steps = before;
         steps.push(Step::Kernel(Box::new(launch)));
         steps.extend(after);

@@ -1,7 +1,7 @@
 //! A process's memory as kernels access it: at once, at the process's own addresses.
 //!
 //! Pages are looked up once and then found by a small table, for as long as no mapping can change: while one kernel has
-//! its turn. One thread runs kernels, so atomics are plain reads and writes.
+//! its turn. GPUs with tables of their own see what these have instead, and wait for the rest. One thread runs kernels, so atomics are plain reads and writes.
 
 use gcn3::{
     error::{Access, Fault},
@@ -9,7 +9,9 @@ use gcn3::{
     memop::{AtomicOp, Kind, MemOp, ScalarOp},
 };
 use mem::{FRAME, FrameId, PAGE, VirtAddr};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::functional::Table;
 use crate::guest::GuestMemory;
 
 const ENTRIES: usize = 512;
@@ -23,15 +25,70 @@ struct Page {
     writable: bool,
 }
 
+/// What GPUs with tables of their own reach.
+pub struct Reach<'a> {
+    pub tables: &'a [Table],
+    /// Pages that a GPU can't have.
+    pub denied: &'a BTreeSet<(usize, u64)>,
+    /// The GPU that runs the kernel; none: workgroup n is GPU n modulo their number's.
+    pub gpu: Option<usize>,
+    pub gpus: usize,
+}
+
 /// A process's memory, while a kernel has its turn.
 pub struct ProcessMemory<'a> {
     guest: &'a mut dyn GuestMemory,
     pages: Vec<Option<Page>>,
+    reach: Option<Reach<'a>>,
+    /// The GPU that accesses it.
+    gpu: usize,
+    /// Pages that GPUs did not find, each once, and whether they were to be written.
+    missing: BTreeMap<(usize, u64), bool>,
 }
 
 impl<'a> ProcessMemory<'a> {
-    pub fn new(guest: &'a mut dyn GuestMemory) -> Self {
-        Self { guest, pages: vec![None; ENTRIES] }
+    pub fn new(guest: &'a mut dyn GuestMemory, reach: Option<Reach<'a>>) -> Self {
+        let gpu = reach.as_ref().and_then(|reach| reach.gpu).unwrap_or(0);
+        Self { guest, pages: vec![None; ENTRIES], reach, gpu, missing: BTreeMap::new() }
+    }
+
+    /// Pages for which kernels wait: the GPU, the page, and whether it is to be written.
+    pub fn into_missing(self) -> impl Iterator<Item = (usize, u64, bool)> {
+        self.missing.into_iter().map(|((gpu, page), write)| (gpu, page, write))
+    }
+
+    /// Notes the pages that an access to these bytes does not find; says whether there was one.
+    fn misses(&mut self, address: u64, bytes: u64, write: bool) -> bool {
+        let Some(reach) = &self.reach else { return false };
+        let mut any = false;
+        for page in [address, address.saturating_add(bytes - 1)].map(|at| at / PAGE * PAGE) {
+            let found = reach.tables[self.gpu].get(&page).is_some_and(|page| page.writable || !write);
+            if !found && !reach.denied.contains(&(self.gpu, page)) {
+                *self.missing.entry((self.gpu, page)).or_default() |= write;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Whether an access has to wait for pages: those of all lanes are noted, and nothing is done before all are there, for an
+    /// atomic access must not be done twice.
+    fn waits(&mut self, op: &MemOp) -> bool {
+        if self.reach.is_none() {
+            return false;
+        }
+        let write = op.kind != Kind::Load;
+        let (bytes, elements, stride) = (u64::from(op.element_bytes), u64::from(op.elements), u64::from(op.stride));
+        let mut any = false;
+        for addresses in std::iter::once(&op.addresses).chain(op.more.iter()) {
+            for lane in lanes(op.mask) {
+                for element in 0..elements.max(1) {
+                    let address = addresses[lane].wrapping_add(element * stride);
+                    any |= self.misses(address, bytes.max(1), write);
+                }
+            }
+        }
+        any
     }
 
     /// The page of an address; none if the guest's memory has no frames to look into.
@@ -47,6 +104,14 @@ impl<'a> ProcessMemory<'a> {
     #[cold]
     fn find_page(&mut self, address: u64, write: bool) -> Option<Result<Page, ()>> {
         let number = address / PAGE;
+        if let Some(reach) = &self.reach {
+            let page = reach.tables[self.gpu].get(&(number * PAGE)).filter(|page| page.writable || !write);
+            let Some(place) = page.map(|page| page.place) else { return Some(Err(())) };
+            let frame = self.guest.frames()?.frame(place);
+            let page = Page { number, frame, offset: (place.0 % FRAME as u64) as u32, writable: write };
+            self.pages[number as usize % ENTRIES] = Some(page);
+            return Some(Ok(page));
+        }
         let found = match self.guest.physical(VirtAddr(number * PAGE), write)? {
             Ok(physical) => physical,
             Err(_) => return Some(Err(())),
@@ -74,6 +139,12 @@ impl<'a> ProcessMemory<'a> {
             });
         }
         let mut bytes = [0; 8];
+        if self.reach.is_some() {
+            for (n, byte) in bytes[..count].iter_mut().enumerate() {
+                *byte = self.read(address.wrapping_add(n as u64), 1)? as u8;
+            }
+            return Ok(u64::from_le_bytes(bytes));
+        }
         self.guest.read(VirtAddr(address), &mut bytes[..count]).map_err(|_| ())?;
         Ok(u64::from_le_bytes(bytes))
     }
@@ -90,14 +161,21 @@ impl<'a> ProcessMemory<'a> {
             frames.bytes_mut(page.frame)[start..start + count].copy_from_slice(&value.to_le_bytes()[..count]);
             return Ok(());
         }
+        if self.reach.is_some() {
+            return (0..count).try_for_each(|n| self.write(address.wrapping_add(n as u64), 1, value >> (8 * n) & 0xff));
+        }
         self.guest.write(VirtAddr(address), &value.to_le_bytes()[..count]).map_err(|_| ())
     }
 
     /// What went wrong with an access: nothing is there, or it may not be written.
     fn fault(&mut self, access: Access, address: u64, bytes: u64, lane: Option<u8>) -> Fault {
         let mut byte = [0];
-        match self.guest.read(VirtAddr(address), &mut byte) {
-            Ok(()) if access != Access::Load => Fault::ReadOnly { access, address, lane },
+        let readable = match self.reach {
+            Some(_) => self.read(address, 1),
+            None => self.guest.read(VirtAddr(address), &mut byte).map(|()| 0).map_err(|_| ()),
+        };
+        match readable {
+            Ok(_) if access != Access::Load => Fault::ReadOnly { access, address, lane },
             _ => Fault::Unmapped { access, address, bytes, lane },
         }
     }
@@ -197,7 +275,19 @@ impl<'a> ProcessMemory<'a> {
 }
 
 impl Immediate for ProcessMemory<'_> {
+    fn turn_to(&mut self, workgroup: u64) {
+        let Some(reach) = &self.reach else { return };
+        let gpu = reach.gpu.unwrap_or((workgroup % reach.gpus as u64) as usize);
+        if gpu != self.gpu {
+            self.gpu = gpu;
+            self.pages.fill(None);
+        }
+    }
+
     fn perform(&mut self, op: &mut MemOp) -> Result<(), Fault> {
+        if self.waits(op) {
+            return Err(Fault::Away);
+        }
         if let Kind::Atomic { op: atomic, .. } = op.kind {
             return self.atomic(op, atomic);
         }
@@ -218,6 +308,11 @@ impl Immediate for ProcessMemory<'_> {
     }
 
     fn perform_scalar(&mut self, op: &mut ScalarOp) -> Result<(), Fault> {
+        let wanted = (0..usize::from(op.words)).filter(|n| op.out_of_range >> n & 1 == 0);
+        let missing = wanted.filter(|n| self.misses(op.address.wrapping_add(4 * *n as u64), 4, op.store)).count();
+        if missing > 0 {
+            return Err(Fault::Away);
+        }
         for n in (0..usize::from(op.words)).filter(|n| op.out_of_range >> n & 1 == 0) {
             let address = op.address.wrapping_add(4 * n as u64);
             let (done, access) = match op.store {

@@ -196,7 +196,7 @@ impl Driver {
 
     fn drop_program(&mut self, program: Program, guest: &mut dyn GuestMemory) {
         for loaded in program.loaded.into_iter().flatten() {
-            guest.unmap(loaded.memory.0, loaded.memory.1);
+            self.free_now(loaded.memory, guest);
         }
         self.unhold_context(program.context);
     }
@@ -259,7 +259,7 @@ impl Driver {
     /// Takes the code of a program that is built anew out of memory.
     fn forget_code(&mut self, handle: u64, guest: &mut dyn GuestMemory) -> Cl<()> {
         for loaded in std::mem::take(&mut self.programs.get_mut(handle)?.loaded).into_iter().flatten() {
-            guest.unmap(loaded.memory.0, loaded.memory.1);
+            self.free_now(loaded.memory, guest);
         }
         Ok(())
     }

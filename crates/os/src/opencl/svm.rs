@@ -12,7 +12,7 @@ use super::{
     device::LARGEST_BUFFER,
     driver::Driver,
     error::{Cl, ensure},
-    policy::MapAccess,
+    policy::{MapAccess, PolicyKind},
     transfer::{check_pattern, map_access},
 };
 use crate::guest::GuestMemory;
@@ -47,10 +47,8 @@ impl Allocations {
         self.0.values().map(|allocation| (allocation.base, allocation.size))
     }
 
-    pub fn free(&mut self, guest: &mut dyn GuestMemory, pointer: u64) {
-        if let Some(allocation) = self.0.remove(&pointer) {
-            guest.unmap(allocation.base, allocation.size);
-        }
+    fn take(&mut self, pointer: u64) -> Option<Allocation> {
+        self.0.remove(&pointer)
     }
 }
 
@@ -63,7 +61,7 @@ impl Driver {
         self.contexts.get(context)?;
         ensure(flags & !KNOWN == 0 && size > 0 && size <= LARGEST_BUFFER, cl::INVALID_VALUE)?;
         ensure(flags & cl::MEM_SVM_ATOMICS == 0 || flags & cl::MEM_SVM_FINE_GRAIN_BUFFER != 0, cl::INVALID_VALUE)?;
-        if flags & cl::MEM_SVM_FINE_GRAIN_BUFFER != 0 && !self.gpus.is_fine_grained() {
+        if flags & cl::MEM_SVM_FINE_GRAIN_BUFFER != 0 && !self.is_fine_grained() {
             self.say(
                 "fine-grained shared virtual memory is refused: on this machine host and kernels see what the other \
                  has written when a kernel starts and ends, not while it runs",
@@ -74,6 +72,10 @@ impl Driver {
         ensure(alignment == 0 || alignment.is_power_of_two() && alignment <= 128, cl::INVALID_VALUE)?;
         let base = call.guest.map_anonymous(Bytes(size))?;
         call.guest.populate(base, Bytes(size));
+        if let Err(code) = self.settle_region((base, Bytes(size)), context, call.guest) {
+            call.guest.unmap(base, Bytes(size));
+            return Err(code);
+        }
         self.svm.0.insert(base.0, Allocation { base, size: Bytes(size) });
         self.touched.push((base, Bytes(size)));
         Ok(Outcome::word(base.0))
@@ -81,8 +83,22 @@ impl Driver {
 
     pub(super) fn svm_free(&mut self, call: &mut Call) -> Cl<Outcome> {
         let pointer = call.word(1);
-        self.svm.free(call.guest, pointer);
+        self.free_svm(pointer, call.guest);
         DONE
+    }
+
+    pub(super) fn free_svm(&mut self, pointer: u64, guest: &mut dyn GuestMemory) {
+        if let Some(allocation) = self.svm.take(pointer) {
+            self.svm_written.remove(&pointer);
+            self.free_region((allocation.base, allocation.size), guest);
+        }
+    }
+
+    /// Whether host and kernels see what the other writes while a kernel runs.
+    pub(super) fn is_fine_grained(&self) -> bool {
+        let alike =
+            !self.tables.is_split() || matches!(self.settings.policy, PolicyKind::ZeroCopy | PolicyKind::ManagedFault);
+        alike && self.gpus.is_fine_grained()
     }
 
     /// Enqueues a command on shared virtual memory whose wait list starts with argument `list`.
@@ -122,8 +138,12 @@ impl Driver {
         ensure(apart || size == 0, cl::MEM_COPY_OVERLAP)?;
         let rect = Rect::line(to, from, size);
         // Between pieces that the device knows, it copies; memory of the program alone is the program's to copy.
-        let device = self.svm.find(to).is_some() && self.svm.find(from).is_some();
-        let step = if device { Step::Copy(rect) } else { Step::Guest(Action::Copy(rect)) };
+        let step = match [to, from].map(|at| self.svm.find(at).is_some()) {
+            [true, true] => Step::Copy(rect),
+            [true, false] => Step::Write(rect),
+            [false, true] => Step::Read(rect),
+            [false, false] => Step::Guest(Action::Copy(rect)),
+        };
         let blocking = call.flag(1);
         self.enqueue_svm(call, 5, blocking, cl::COMMAND_SVM_MEMCPY, vec![step])
     }
@@ -142,8 +162,12 @@ impl Driver {
         let (blocking, pointer, size) = (call.flag(1), call.pointer(3), call.word(4));
         let access: MapAccess = map_access(call.word(2))?;
         ensure(pointer.0 != 0 && size > 0, cl::INVALID_VALUE)?;
-        let inside = self.svm.find(pointer).is_some_and(|allocation| size <= allocation.left(pointer));
-        ensure(inside, cl::INVALID_VALUE)?;
+        let allocation = self.svm.find(pointer).filter(|allocation| size <= allocation.left(pointer));
+        let base = allocation.ok_or(cl::INVALID_VALUE)?.base.0;
+        if access.write {
+            self.svm_maps.insert(pointer.0, base);
+            *self.svm_written.entry(base).or_default() += 1;
+        }
         let steps = self.policy.svm_map(pointer, Bytes(size), access);
         self.enqueue_svm(call, 5, blocking, cl::COMMAND_SVM_MAP, steps)
     }
@@ -153,6 +177,14 @@ impl Driver {
         ensure(pointer.0 != 0, cl::INVALID_VALUE)?;
         let allocation = *self.svm.find(pointer).ok_or(cl::INVALID_VALUE)?;
         let left = Bytes(allocation.left(pointer));
+        if let Some(base) = self.svm_maps.remove(&pointer.0)
+            && let Some(count) = self.svm_written.get_mut(&base)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.svm_written.remove(&base);
+            }
+        }
         self.touched.push((pointer, left));
         let steps = self.policy.svm_unmap(pointer, left);
         self.enqueue_svm(call, 2, false, cl::COMMAND_SVM_UNMAP, steps)
@@ -163,9 +195,17 @@ impl Driver {
         ensure(count > 0 && list.0 != 0, cl::INVALID_VALUE)?;
         let known = cl::MIGRATE_MEM_OBJECT_HOST | cl::MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
         ensure(flags & !known == 0, cl::INVALID_VALUE)?;
-        for pointer in call.words(list, count as usize)? {
-            ensure(self.svm.find(VirtAddr(pointer)).is_some(), cl::INVALID_VALUE)?;
+        let pointers = call.words(list, count as usize)?;
+        let sizes =
+            if call.word(3) == 0 { vec![0; pointers.len()] } else { call.words(call.pointer(3), pointers.len())? };
+        let mut regions = Vec::new();
+        for (pointer, size) in pointers.into_iter().map(VirtAddr).zip(sizes) {
+            let left = self.svm.find(pointer).ok_or(cl::INVALID_VALUE)?.left(pointer);
+            ensure(size <= left, cl::INVALID_VALUE)?;
+            // No size: all of it.
+            regions.push((pointer, Bytes(if size == 0 { left } else { size })));
         }
-        self.enqueue_svm(call, 5, false, cl::COMMAND_SVM_MIGRATE_MEM, Vec::new())
+        let steps = self.migrate_steps(call.word(0), &regions, flags)?;
+        self.enqueue_svm(call, 5, false, cl::COMMAND_SVM_MIGRATE_MEM, steps)
     }
 }

@@ -1,12 +1,13 @@
 //! Commands that move bytes of buffers: read, write, copy, fill, map and unmap.
 
-use mem::Bytes;
+use mem::{Bytes, PAGE};
 
 use super::{
     abi::Rect,
     call::{Call, Outcome},
     cl,
     command::{Command, Step},
+    device_memory::Region,
     driver::Driver,
     error::{Cl, ensure},
     memory::MemObject,
@@ -209,7 +210,7 @@ impl Driver {
         access: MapAccess,
     ) -> Cl<(Mapping, Vec<Step>)> {
         let memory = self.memories.get(handle)?;
-        let mut own = own_policy(&memory.placement);
+        let mut own = self.own_policy(&memory.placement);
         let policy = own.as_mut().unwrap_or(&mut self.policy);
         let (mapping, steps) = policy.map(call.guest, &memory.placement, part, access)?;
         self.memories.get_mut(handle)?.mappings.push(mapping);
@@ -222,7 +223,7 @@ impl Driver {
         let memory = self.memories.get(handle)?;
         ensure(memory.context == context, cl::INVALID_CONTEXT)?;
         let waits = self.wait_list(call, 3, context)?;
-        let mut own = own_policy(&memory.placement);
+        let mut own = self.own_policy(&memory.placement);
         let memory = self.memories.get_mut(handle)?;
         let place = memory.mappings.iter().rposition(|mapping| mapping.pointer == pointer);
         let mapping = memory.mappings.remove(place.ok_or(cl::INVALID_VALUE)?);
@@ -244,15 +245,46 @@ impl Driver {
             ensure(self.memories.get(*memory)?.context == context, cl::INVALID_CONTEXT)?;
         }
         let waits = self.wait_list(call, 4, context)?;
-        let command = Command { kind: cl::COMMAND_MIGRATE_MEM_OBJECTS, memories, ..Command::default() };
+        let regions: Vec<Region> = memories
+            .iter()
+            .filter_map(|memory| self.memories.held(*memory).ok())
+            .map(|memory| (memory.placement.device, memory.placement.size))
+            .collect();
+        let steps = self.migrate_steps(queue, &regions, call.word(3))?;
+        let command = Command { kind: cl::COMMAND_MIGRATE_MEM_OBJECTS, steps, memories, ..Command::default() };
         self.enqueue_and_answer(call, queue, &waits, command, 6, false)
     }
-}
 
-/// Memory that the program brought is the device's (shared virtual memory) or is not, whatever the policy.
-fn own_policy(placement: &Placement) -> Option<Box<dyn MemoryPolicy>> {
-    let kind = if placement.host? == placement.device { PolicyKind::Shared } else { PolicyKind::Memcpy };
-    Some(kind.make())
+    /// Brings regions to the device of a queue or to the host, where pages are moved. A device of several GPUs gets them in ranges.
+    pub(super) fn migrate_steps(&self, queue: u64, regions: &[Region], flags: u64) -> Cl<Vec<Step>> {
+        let undefined = flags & cl::MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED != 0;
+        if flags & cl::MIGRATE_MEM_OBJECT_HOST != 0 {
+            return Ok(self.migrate_step(regions.to_vec(), None, undefined));
+        }
+        let device = self.queues.get(queue)?.device;
+        let place = self.devices.iter().position(|known| known.handle == device).unwrap_or(0);
+        if self.settings.device_per_gpu {
+            return Ok(self.migrate_step(regions.to_vec(), Some(place), undefined));
+        }
+        let gpus = self.tables.gpus as u64;
+        let part = |(base, size): &Region, n: u64| {
+            let border = |n: u64| if n == gpus { size.0 } else { (size.0 * n / gpus) / PAGE * PAGE };
+            (*base + Bytes(border(n)), Bytes(border(n + 1) - border(n)))
+        };
+        let parts = |n: u64| regions.iter().map(|region| part(region, n)).collect();
+        Ok((0..gpus).flat_map(|n| self.migrate_step(parts(n), Some(n as usize), undefined)).collect())
+    }
+
+    /// Memory that the program brought is the device's (shared virtual memory) or is not, whatever the policy; but for one that
+    /// copies between two frames of an address.
+    fn own_policy(&self, placement: &Placement) -> Option<Box<dyn MemoryPolicy>> {
+        let host = placement.host?;
+        if self.tables.is_split() && self.settings.policy == PolicyKind::Memcpy {
+            return None;
+        }
+        let kind = if host == placement.device { PolicyKind::Shared } else { PolicyKind::Memcpy };
+        Some(kind.make())
+    }
 }
 
 /// Whether the program said that the host would not do this.

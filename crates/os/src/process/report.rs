@@ -35,6 +35,7 @@ impl Process {
             },
             What::Sleep { .. } => "a time that never comes".into(),
             What::Files { .. } => "a pipe on which nothing happens".into(),
+            What::Page { .. } => "a page that the driver brings".into(),
             What::Driver => self.driver.waits_for(thread),
             What::Handler => "a signal".into(),
             What::Signal { set, .. } => format!("one of the signals {:#x}", set.0),

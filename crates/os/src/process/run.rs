@@ -3,8 +3,8 @@
 //! A turn is a fixed number of instructions. It is long while only one thread can run, and ends early when the thread
 //! waits, ends, or when a timer is due.
 
-use super::{End, Process, State, What};
-use crate::calls::Flow;
+use super::{End, Process, State};
+use crate::{calls::Flow, errno::Errno};
 use engine::Time;
 use x86::{Exit, Reg};
 
@@ -190,7 +190,14 @@ impl Process {
     pub(super) fn do_call(&mut self, index: usize) {
         self.calls += 1;
         let tid = self.threads[index].tid;
+        self.space.take_guarded();
         let flow = self.call(index);
+        if let (Err(Errno::EFAULT), Some(fault)) = (&flow, self.space.take_guarded())
+            && let Some(index) = self.thread_index(tid)
+            && self.repair(index, fault.address.0, fault.write, true)
+        {
+            return;
+        }
         if self.space.exhausted() && self.end.is_none() {
             self.end = Some(End::OutOfMemory { limit: self.space.limit() });
         }
@@ -232,7 +239,7 @@ impl Process {
         if all_wait {
             self.clock.skip_to(self.clock.now() + Time::nanos(done));
         }
-        self.retry(|what| what == What::Driver);
+        self.retry_driver();
         true
     }
 

@@ -80,6 +80,9 @@ pub enum StartError {
     Mount(#[from] MountError),
     #[error("the working folder '{0}' is not in any folder that is shown to the program")]
     Folder(String),
+    /// The driver can't do what it is asked for.
+    #[error("{0}")]
+    Driver(String),
 }
 
 impl Process {

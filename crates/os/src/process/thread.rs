@@ -14,6 +14,8 @@ pub struct Call {
     pub args: [u64; 6],
     /// When it gives up, once that has been worked out from a relative time-out.
     pub deadline: Option<Time>,
+    /// Bytes that it has moved before it came to a page that a driver guards.
+    pub done: u64,
 }
 
 /// What a thread waits for.
@@ -27,6 +29,8 @@ pub enum What {
     Files { restart: bool },
     /// The driver: then the call is made again.
     Driver,
+    /// The driver, which brings a page: then the instruction is executed again, or the call made again. No signal ends it.
+    Page { call: bool },
     /// A signal that has a handler (`pause`, `sigsuspend`).
     Handler,
     /// One of a set of signals (`sigtimedwait`), whose information goes to `info`.
@@ -95,7 +99,7 @@ impl Thread {
         use Reg::{R8, R9, R10, Rax, Rdi, Rdx, Rsi};
         let gpr = &self.cpu.gpr;
         let args = [Rdi, Rsi, Rdx, R10, R8, R9].map(|register| gpr[register]);
-        self.call = Call { number: gpr[Rax], args, deadline: None };
+        self.call = Call { number: gpr[Rax], args, deadline: None, done: 0 };
     }
 
     pub fn can_run(&self) -> bool {

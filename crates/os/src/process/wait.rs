@@ -1,7 +1,9 @@
 //! How waits end: by whoever wakes the thread, or by their deadline.
 
-use super::{Process, State, What};
-use crate::errno::Errno;
+use super::{Process, State, Wait, What};
+use crate::{errno::Errno, guest::HostFault};
+use engine::Time;
+use mem::VirtAddr;
 use x86::Reg;
 
 impl Process {
@@ -19,7 +21,10 @@ impl Process {
             What::Sleep { .. } => self.finish(index, Ok(0)),
             What::Signal { .. } => self.finish(index, Err(Errno::EAGAIN)),
             What::Handler => self.finish(index, Err(Errno::EINTR)),
-            What::Files { .. } | What::Driver => self.threads[index].state = State::Retrying,
+            What::Page { call: false } => self.threads[index].state = State::Running,
+            What::Page { call: true } | What::Files { .. } | What::Driver => {
+                self.threads[index].state = State::Retrying
+            }
         }
     }
 
@@ -30,5 +35,31 @@ impl Process {
                 thread.state = State::Retrying;
             }
         }
+    }
+
+    /// The driver or its devices have done something: those who wait for them look again.
+    pub(crate) fn retry_driver(&mut self) {
+        self.retry(|what| matches!(what, What::Driver | What::Page { call: true }));
+        for thread in &mut self.threads {
+            if matches!(thread.state, State::Waiting(wait) if wait.what == What::Page { call: false }) {
+                thread.state = State::Running;
+            }
+        }
+    }
+
+    /// Lets the driver answer for a page that it guards, to which an instruction or a system call has come; says whether the access is to
+    /// be made again, now or when the thread goes on.
+    pub(crate) fn repair(&mut self, index: usize, address: u64, write: bool, call: bool) -> bool {
+        let (tid, now) = (self.threads[index].tid, self.clock.now());
+        self.space.take_guarded();
+        match self.driver.host_fault(VirtAddr(address), write, tid, &mut self.space, now) {
+            HostFault::Repaired if call => self.threads[index].state = State::Retrying,
+            HostFault::Repaired => {}
+            HostFault::Wait => {
+                self.threads[index].state = State::Waiting(Wait { what: What::Page { call }, deadline: Time::NEVER });
+            }
+            HostFault::NotMine => return false,
+        }
+        true
     }
 }

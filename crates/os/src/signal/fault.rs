@@ -5,7 +5,7 @@ use crate::{
     memory::BadAccess,
     process::{End, Process},
 };
-use x86::{Exception, Fault};
+use x86::{Access, Exception, Fault};
 
 /// What a handler finds in its context about the last fault (REG_TRAPNO, REG_ERR, REG_CR2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,9 +34,10 @@ impl Process {
                 match why {
                     // The page has come by now.
                     None => return,
+                    Some(BadAccess::Guarded) if self.repair(index, address, access == Access::Write, false) => return,
                     Some(BadAccess::NotMapped) if !is_canonical(address) => SigInfo::from_kernel(Signal::SEGV),
                     Some(BadAccess::NotMapped) => at(Signal::SEGV, 1),
-                    Some(BadAccess::Forbidden) => at(Signal::SEGV, 2),
+                    Some(BadAccess::Forbidden | BadAccess::Guarded) => at(Signal::SEGV, 2),
                     Some(BadAccess::PastEndOfFile) => at(Signal::BUS, 2),
                     Some(BadAccess::NoMemory) => {
                         self.end = Some(End::OutOfMemory { limit: self.space.limit() });
@@ -80,7 +81,7 @@ fn float_code(flags: u32) -> i32 {
 mod tests {
     use super::*;
     use crate::process::Options;
-    use x86::{Access, Reg};
+    use x86::Reg;
 
     const GUESTS: &[u8] = include_bytes!("../../tests/guests/guests");
 

@@ -73,6 +73,7 @@ impl Process {
         let restart =
             matches!(self.actions.disposition(signal), Disposition::Handle(action) if action.has(Action::RESTART));
         let again = match wait.what {
+            What::Page { .. } => return,
             What::Futex { .. } | What::Driver => restart,
             What::Files { restart: may } => restart && may,
             What::Sleep { remaining } => {

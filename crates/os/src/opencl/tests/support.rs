@@ -91,7 +91,7 @@ impl Program {
     }
 
     pub fn with(settings: Settings) -> Self {
-        let gpus = Functional::new(settings.kernel_limit, settings.races);
+        let gpus = Functional::for_settings(&settings);
         Self::with_gpus(settings, Box::new(gpus))
     }
 

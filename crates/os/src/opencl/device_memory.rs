@@ -1,0 +1,300 @@
+//! Memories that GPUs have beside the host's, and the page table of each GPU.
+//!
+//! A page's frame in device memory is its *home*: all GPUs that reach it use that one. What belongs to a launch has a frame in the memory
+//! of each GPU that runs it instead, so that no kernel fetches its code from afar. The tables are maps; a machine that walks tables in time
+//! makes its own of what it is told.
+
+use super::gpu::{DeviceMemory, Memories, Page};
+use crate::memory::ZoneFrames;
+use mem::{Bytes, PAGE, PhysAddr, VirtAddr, Zone};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    str::FromStr,
+    sync::Arc,
+};
+
+/// How buffers are spread over the memories of GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// A buffer is cut into as many ranges as there are GPUs.
+    Ranges,
+    /// Its pages are dealt to GPUs in turn.
+    Pages,
+    /// A page lies with the GPU that touches it first.
+    FirstTouch,
+    /// In memory that all GPUs have in common.
+    Shared,
+    /// With one GPU.
+    Device(usize),
+}
+
+impl FromStr for Spread {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "ranges" => Self::Ranges,
+            "pages" => Self::Pages,
+            "first-touch" => Self::FirstTouch,
+            "shared" => Self::Shared,
+            _ => match text.strip_prefix("device").and_then(|n| n.trim_start_matches([' ', '-', ':']).parse().ok()) {
+                Some(gpu) => Self::Device(gpu),
+                None => {
+                    return Err(format!(
+                        "'{text}' is no way to spread buffers: ranges, pages, first-touch, shared, or device N"
+                    ));
+                }
+            },
+        })
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ranges => f.write_str("ranges"),
+            Self::Pages => f.write_str("pages"),
+            Self::FirstTouch => f.write_str("first-touch"),
+            Self::Shared => f.write_str("shared"),
+            Self::Device(gpu) => write!(f, "device {gpu}"),
+        }
+    }
+}
+
+/// Memory of the process, by its addresses.
+pub type Region = (VirtAddr, Bytes);
+
+/// The addresses of the pages of a region.
+pub fn pages_of((base, size): Region) -> impl DoubleEndedIterator<Item = u64> {
+    let end = (base.0 + size.0).div_ceil(PAGE);
+    (base.0 / PAGE..if size.0 == 0 { base.0 / PAGE } else { end }).map(|number| number * PAGE)
+}
+
+/// The page of an address.
+pub fn page_of(address: VirtAddr) -> u64 {
+    address.0 / PAGE * PAGE
+}
+
+/// The memories of all GPUs, and who reaches what in them.
+#[derive(Debug)]
+pub struct DeviceTables {
+    pub memories: Memories,
+    pub gpus: usize,
+    zones: Vec<ZoneFrames>,
+    /// Bytes in use of memory whose frames follow from their addresses.
+    common: u64,
+    /// By the page's address.
+    tables: Vec<BTreeMap<u64, Page>>,
+    homes: BTreeMap<u64, PhysAddr>,
+}
+
+impl DeviceTables {
+    pub fn new(memories: Memories, gpus: usize) -> Self {
+        let zones = match memories.device {
+            DeviceMemory::Each { size } => (0..gpus).map(|gpu| ZoneFrames::new(Zone::Gpu(gpu), size)).collect(),
+            _ => Vec::new(),
+        };
+        Self { memories, gpus, zones, common: 0, tables: vec![BTreeMap::new(); gpus], homes: BTreeMap::new() }
+    }
+
+    /// Whether devices have memory apart from the host's.
+    pub fn is_split(&self) -> bool {
+        self.memories.device != DeviceMemory::Host
+    }
+
+    /// The GPUs to which a memory is as near as to this one.
+    pub fn neighbours(&self, gpu: usize) -> std::ops::Range<usize> {
+        match self.memories.device {
+            DeviceMemory::Each { .. } => gpu..gpu + 1,
+            _ => 0..self.gpus,
+        }
+    }
+
+    /// A frame for a page in the memory of a GPU, unless that is full.
+    pub fn take(&mut self, gpu: usize, page: u64) -> Option<PhysAddr> {
+        match self.memories.device {
+            DeviceMemory::Each { .. } => self.zones[gpu].take(),
+            DeviceMemory::Common { size } => {
+                let used = self.common + PAGE;
+                (used <= size.0).then(|| {
+                    self.common = used;
+                    Zone::Gpu(0).base() + Bytes(page)
+                })
+            }
+            DeviceMemory::Host => None,
+        }
+    }
+
+    pub fn give_back(&mut self, frame: PhysAddr) {
+        match (Zone::of(frame), self.memories.device) {
+            (Zone::Gpu(gpu), DeviceMemory::Each { .. }) => self.zones[gpu].give_back(frame),
+            (Zone::Gpu(_), DeviceMemory::Common { .. }) => self.common -= PAGE,
+            _ => {}
+        }
+    }
+
+    pub fn map(&mut self, gpu: usize, page: Page) {
+        self.tables[gpu].insert(page.at.0, page);
+    }
+
+    pub fn unmap(&mut self, gpu: usize, page: u64) {
+        self.tables[gpu].remove(&page);
+    }
+
+    pub fn mapped(&self, gpu: usize, page: u64) -> Option<Page> {
+        self.tables[gpu].get(&page).copied()
+    }
+
+    /// All that a GPU can reach.
+    pub fn all(&self, gpu: usize) -> Arc<Vec<Page>> {
+        Arc::new(self.tables[gpu].values().copied().collect())
+    }
+
+    pub fn home(&self, page: u64) -> Option<PhysAddr> {
+        self.homes.get(&page).copied()
+    }
+
+    /// Gives a page a home, which all GPUs that reach it have in their tables.
+    pub fn set_home(&mut self, page: u64, frame: PhysAddr) {
+        self.homes.insert(page, frame);
+        for gpu in 0..self.gpus {
+            if self.memories.reach_peers || Zone::of(frame) == Zone::Gpu(gpu) || !self.is_each() {
+                self.map(gpu, Page { at: VirtAddr(page), place: frame, writable: true });
+            }
+        }
+    }
+
+    fn is_each(&self) -> bool {
+        matches!(self.memories.device, DeviceMemory::Each { .. })
+    }
+
+    /// Gives all pages of a region that have none a home; false, and nothing done, if there is no room.
+    pub fn settle(&mut self, region: Region, spread: Spread) -> bool {
+        let pages: Vec<u64> = pages_of(region).collect();
+        let mut done = Vec::new();
+        for (n, page) in pages.iter().enumerate() {
+            if self.homes.contains_key(page) {
+                continue;
+            }
+            let gpu = match spread {
+                Spread::Ranges => n * self.gpus / pages.len(),
+                Spread::Pages | Spread::FirstTouch => n % self.gpus,
+                Spread::Shared => 0,
+                Spread::Device(gpu) => gpu.min(self.gpus - 1),
+            };
+            let Some(frame) = self.take(gpu, *page) else {
+                for page in done {
+                    self.release((VirtAddr(page), Bytes(PAGE)));
+                }
+                return false;
+            };
+            self.set_home(*page, frame);
+            done.push(*page);
+        }
+        true
+    }
+
+    /// Gives each of these GPUs frames of its own for a region. Gives those that are new; none if there is no room.
+    pub fn settle_apart(&mut self, region: Region, gpus: &[usize]) -> Option<Vec<PhysPage>> {
+        let mut fresh = Vec::new();
+        for page in pages_of(region) {
+            for &gpu in gpus {
+                if self.mapped(gpu, page).is_some() {
+                    continue;
+                }
+                let frame = self.take(gpu, page)?;
+                for near in self.neighbours(gpu) {
+                    self.map(near, Page { at: VirtAddr(page), place: frame, writable: true });
+                }
+                fresh.push(PhysPage { page, frame });
+            }
+        }
+        Some(fresh)
+    }
+
+    /// Where a page lies for these GPUs, each place once.
+    pub fn places(&self, page: u64, gpus: &[usize]) -> BTreeSet<PhysAddr> {
+        gpus.iter().filter_map(|gpu| Some(self.mapped(*gpu, page)?.place)).collect()
+    }
+
+    /// Takes a region from all tables and gives its frames back; gives those.
+    pub fn release(&mut self, region: Region) -> Vec<PhysAddr> {
+        let mut frames = Vec::new();
+        for page in pages_of(region) {
+            let mut places = BTreeSet::from_iter(self.homes.remove(&page));
+            for table in &mut self.tables {
+                places.extend(table.remove(&page).map(|page| page.place));
+            }
+            for frame in places.into_iter().filter(|frame| Zone::of(*frame) != Zone::Host) {
+                self.give_back(frame);
+                frames.push(frame);
+            }
+        }
+        frames
+    }
+}
+
+/// A page, and a frame for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhysPage {
+    pub page: u64,
+    pub frame: PhysAddr,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(gpus: usize, size: u64) -> DeviceTables {
+        let device = DeviceMemory::Each { size: Bytes(size) };
+        DeviceTables::new(Memories { device, reach_host: true, reach_peers: true, faults: true }, gpus)
+    }
+
+    const REGION: Region = (VirtAddr(0x10_0000), Bytes(8 * PAGE));
+
+    fn zones(tables: &DeviceTables) -> Vec<Zone> {
+        pages_of(REGION).filter_map(|page| tables.home(page)).map(Zone::of).collect()
+    }
+
+    #[test]
+    fn a_buffer_is_spread_by_ranges_by_pages_or_lies_with_one_gpu() {
+        let spread = |spread| {
+            let mut tables = tables(4, 1 << 20);
+            assert!(tables.settle(REGION, spread));
+            zones(&tables)
+        };
+        assert_eq!(spread(Spread::Ranges), [0, 0, 1, 1, 2, 2, 3, 3].map(Zone::Gpu));
+        assert_eq!(spread(Spread::Pages), [0, 1, 2, 3, 0, 1, 2, 3].map(Zone::Gpu));
+        assert_eq!(spread(Spread::Device(2)), [2; 8].map(Zone::Gpu));
+    }
+
+    #[test]
+    fn what_does_not_fit_takes_nothing_and_what_is_released_can_be_used_again() {
+        let mut tables = tables(2, 3 * PAGE);
+        assert!(!tables.settle(REGION, Spread::Pages));
+        assert!(zones(&tables).is_empty());
+        let small = (REGION.0, Bytes(6 * PAGE));
+        assert!(tables.settle(small, Spread::Pages));
+        assert_eq!(tables.release(small).len(), 6);
+        assert!(tables.settle(small, Spread::Ranges) && tables.mapped(1, REGION.0.0).is_some());
+    }
+
+    #[test]
+    fn common_memory_has_its_frames_where_virtual_addresses_say() {
+        let device = DeviceMemory::Common { size: Bytes(1 << 20) };
+        let memories = Memories { device, reach_host: false, reach_peers: true, faults: false };
+        let mut tables = DeviceTables::new(memories, 2);
+        assert!(tables.settle(REGION, Spread::Shared));
+        let place = Zone::Gpu(0).base() + Bytes(REGION.0.0);
+        assert_eq!([0, 1].map(|gpu| tables.mapped(gpu, REGION.0.0).map(|page| page.place)), [Some(place); 2]);
+    }
+
+    #[test]
+    fn ways_to_spread_have_names() {
+        for spread in [Spread::Ranges, Spread::Pages, Spread::FirstTouch, Spread::Shared, Spread::Device(3)] {
+            assert_eq!(spread.to_string().parse(), Ok(spread));
+        }
+        assert!("everywhere".parse::<Spread>().is_err());
+    }
+}

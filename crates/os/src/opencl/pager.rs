@@ -1,0 +1,482 @@
+//! Pages that are where they are needed: the driver does what a [policy](super::policy::Paging) asks for, one job after the other.
+//!
+//! A job begins when no other is under way, so that the policy finds all pages at rest. It may have to wait: a fault of the host for the
+//! kernels that use the page, and all that comes behind for it. Kernels that run do not wait for jobs, unless they fault, and only under
+//! a policy that never lets the host wait for kernels.
+
+use super::{
+    command::Step,
+    device_memory::{Region, page_of, pages_of},
+    driver::Driver,
+    gpu::{Cause, DeviceFault, Ended, Page},
+    launch::Launch,
+    numbered::After,
+    policy::{Act, ForHost, Moved, Paging, Spot, World},
+};
+use crate::guest::{GuestMemory, HostFault};
+use engine::Time;
+use mem::{Bytes, PAGE, PhysAddr, VirtAddr};
+use std::collections::{BTreeSet, VecDeque};
+
+/// Something that pages are moved for.
+#[derive(Debug)]
+pub enum Job {
+    /// A kernel will use these regions.
+    Call {
+        event: u64,
+        launch: Box<Launch>,
+    },
+    /// It has, and its command goes on after that.
+    Return {
+        event: u64,
+        bound: Vec<Region>,
+        end: Time,
+    },
+    Host {
+        page: u64,
+        write: bool,
+    },
+    Device(DeviceFault),
+    Migrate {
+        event: u64,
+        regions: Vec<Region>,
+        gpu: Option<usize>,
+        undefined: bool,
+    },
+}
+
+/// A job under way: what is left to do, and which command goes on after it.
+#[derive(Debug, Default)]
+struct Current {
+    acts: VecDeque<Act>,
+    then: Option<Then>,
+}
+
+#[derive(Debug)]
+enum Then {
+    Start { event: u64, launch: Box<Launch> },
+    Ready { event: u64, end: Option<Time> },
+}
+
+pub struct Pager {
+    pub policy: Box<dyn Paging>,
+    jobs: VecDeque<Job>,
+    current: Option<Current>,
+    /// The number by which the end of a transfer or shootdown of the current job will be told.
+    awaited: Option<u64>,
+    /// Faults of the host that are among the jobs.
+    faults: BTreeSet<(u64, bool)>,
+    /// Memory that the program has given up while a job was under way.
+    limbo: Vec<Region>,
+    /// GPUs must run before the next fault of a GPU is served: or what one has got another takes away before it was of use.
+    yields: bool,
+}
+
+impl Pager {
+    pub fn new(policy: Box<dyn Paging>) -> Self {
+        Self {
+            policy,
+            jobs: VecDeque::new(),
+            current: None,
+            awaited: None,
+            faults: BTreeSet::new(),
+            limbo: Vec::new(),
+            yields: false,
+        }
+    }
+
+    /// Whether nothing is to be done.
+    pub fn is_idle(&self) -> bool {
+        self.current.is_none() && self.jobs.is_empty()
+    }
+
+    /// GPUs have run.
+    pub fn gpus_ran(&mut self) {
+        self.yields = false;
+    }
+}
+
+impl Driver {
+    /// Whether pages are where they are needed.
+    pub(super) fn is_paged(&self) -> bool {
+        self.pager.is_some()
+    }
+
+    pub(super) fn queue_job(&mut self, job: Job) {
+        if let Some(pager) = &mut self.pager {
+            pager.jobs.push_back(job);
+        }
+    }
+
+    /// Memory that host and devices will use.
+    pub(super) fn page_region(&mut self, region: Region, guest: &mut dyn GuestMemory) -> super::error::Cl<()> {
+        let Some(mut pager) = self.pager.take() else { return Ok(()) };
+        let added = self.ask(|world| pager.policy.add(region, world));
+        self.pager = Some(pager);
+        for act in added? {
+            self.act_at_once(act, guest);
+        }
+        Ok(())
+    }
+
+    /// Takes memory of buffers away, now or when the job under way is over.
+    pub(super) fn free_region(&mut self, region: Region, guest: &mut dyn GuestMemory) {
+        if let Some(pager) = &mut self.pager {
+            if pager.current.is_some() {
+                pager.limbo.push(region);
+                return;
+            }
+            pager.policy.remove(region);
+        }
+        self.free_now(region, guest);
+    }
+
+    /// Takes memory away that no job can be about.
+    pub(super) fn free_now(&mut self, region: Region, guest: &mut dyn GuestMemory) {
+        guest.unmap(region.0, region.1);
+        for frame in self.tables.release(region) {
+            self.spoil(frame, guest);
+        }
+    }
+
+    fn ask<T>(&mut self, question: impl FnOnce(&mut World<'_>) -> T) -> T {
+        let mut usage = self.usage.borrow_mut();
+        question(&mut World { tables: &mut self.tables, running: self.running.len(), counts: &mut usage.paged })
+    }
+
+    /// The regions that a kernel is bound to: its arguments, and shared virtual memory that the host has not mapped to write.
+    pub(super) fn bound_regions(&self, memories: &[u64]) -> Vec<Region> {
+        let buffers = memories.iter().filter_map(|memory| self.memories.held(*memory).ok());
+        let buffers = buffers.map(|memory| (memory.placement.device, memory.placement.size));
+        let free = |region: &Region| !self.svm_written.contains_key(&region.0.0);
+        buffers.chain(self.svm.all().filter(free)).collect()
+    }
+
+    /// A thread has touched a page that the policy guards.
+    pub(super) fn serve_host(
+        &mut self,
+        address: VirtAddr,
+        write: bool,
+        guest: &mut dyn GuestMemory,
+        now: Time,
+    ) -> HostFault {
+        let page = page_of(address);
+        let Some(mut pager) = self.pager.take() else { return HostFault::NotMine };
+        if !pager.is_idle() {
+            if pager.faults.insert((page, write)) {
+                pager.jobs.push_back(Job::Host { page, write });
+            }
+            self.pager = Some(pager);
+            return HostFault::Wait;
+        }
+        let answer = self.ask(|world| pager.policy.host(page, write, world));
+        self.pager = Some(pager);
+        let ForHost::Do(acts) = answer else {
+            if matches!(answer, ForHost::NotMine) {
+                return HostFault::NotMine;
+            }
+            if let Some(pager) = &mut self.pager {
+                pager.faults.insert((page, write));
+                pager.jobs.push_back(Job::Host { page, write });
+            }
+            return HostFault::Wait;
+        };
+        self.usage.borrow_mut().paged.host_faults += 1;
+        self.begin_job(acts, None);
+        self.pump_jobs(guest, now);
+        match self.pager.as_ref().is_none_or(Pager::is_idle) {
+            true => HostFault::Repaired,
+            false => HostFault::Wait,
+        }
+    }
+
+    fn begin_job(&mut self, acts: Vec<Act>, then: Option<Then>) {
+        if let Some(pager) = &mut self.pager {
+            pager.current = Some(Current { acts: acts.into(), then });
+        }
+    }
+
+    /// Does what can be done for pages now; says whether there was anything.
+    pub(super) fn pump_jobs(&mut self, guest: &mut dyn GuestMemory, now: Time) -> bool {
+        let mut moved = false;
+        loop {
+            let Some(pager) = &mut self.pager else { return moved };
+            if pager.awaited.is_some() {
+                return moved;
+            }
+            let Some(current) = &mut pager.current else {
+                if !self.next_job(now) {
+                    return moved;
+                }
+                moved = true;
+                continue;
+            };
+            moved = true;
+            match current.acts.pop_front() {
+                Some(act) => self.act(act, guest, now),
+                None => {
+                    let then = current.then.take();
+                    pager.current = None;
+                    for region in std::mem::take(&mut pager.limbo) {
+                        self.free_region(region, guest);
+                    }
+                    self.finish_job(then, guest, now);
+                }
+            }
+        }
+    }
+
+    /// Begins with the next job, if there is one that can begin.
+    fn next_job(&mut self, now: Time) -> bool {
+        let Some(mut pager) = self.pager.take() else { return false };
+        let begun = self.choose_job(&mut pager, now);
+        self.pager = Some(pager);
+        match begun {
+            Some((acts, then)) => self.begin_job(acts, then),
+            None => return false,
+        }
+        true
+    }
+
+    fn choose_job(&mut self, pager: &mut Pager, _: Time) -> Option<(Vec<Act>, Option<Then>)> {
+        let leisure = self.ask(|world| pager.policy.leisure(world));
+        if !leisure.is_empty() {
+            return Some((leisure, None));
+        }
+        let policy = &mut pager.policy;
+        match pager.jobs.front()? {
+            Job::Host { page, write } => {
+                let (page, write) = (*page, *write);
+                let acts = match self.ask(|world| policy.host(page, write, world)) {
+                    ForHost::Later => return None,
+                    // Whoever asked finds out when he asks again.
+                    ForHost::NotMine => Vec::new(),
+                    ForHost::Do(acts) => acts,
+                };
+                self.usage.borrow_mut().paged.host_faults += 1;
+                pager.faults.remove(&(page, write));
+                pager.jobs.pop_front();
+                return Some((acts, None));
+            }
+            Job::Device(_) if pager.yields => return None,
+            _ => {}
+        }
+        match pager.jobs.pop_front()? {
+            Job::Call { event, launch } => {
+                let gpus = self.gpus_of(launch.gpu);
+                let acts = self.ask(|world| policy.call(&launch.bound, &gpus, world));
+                Some((acts, Some(Then::Start { event, launch })))
+            }
+            Job::Return { event, bound, end } => {
+                Some((policy.give_back(&bound), Some(Then::Ready { event, end: Some(end) })))
+            }
+            Job::Device(fault) => {
+                pager.yields = true;
+                self.usage.borrow_mut().paged.device_faults += 1;
+                let acts = self.ask(|world| policy.device(fault, world));
+                Some((acts.unwrap_or_else(|| vec![Act::Answer(fault)]), None))
+            }
+            Job::Migrate { event, regions, gpu, undefined } => {
+                let one = |region| self.ask(|world| policy.migrate(region, gpu, undefined, world));
+                let acts = regions.into_iter().flat_map(one).collect();
+                Some((join(acts), Some(Then::Ready { event, end: None })))
+            }
+            Job::Host { .. } => None,
+        }
+    }
+
+    fn finish_job(&mut self, then: Option<Then>, guest: &mut dyn GuestMemory, now: Time) {
+        match then {
+            None => {}
+            Some(Then::Ready { event, end }) => self.ready.push_back((event, end.unwrap_or(now).max(now))),
+            Some(Then::Start { event, launch }) => self.start_or_fail(event, *launch, guest, now),
+        }
+    }
+
+    /// Does one thing, or begins with it and waits for its end.
+    fn act(&mut self, act: Act, guest: &mut dyn GuestMemory, now: Time) {
+        match act {
+            Act::Move(moves, cause) => self.move_pages(&moves, cause, guest, now),
+            Act::Fetch(region, cause) => {
+                let home = |page| Some(Spot::Device(self.tables.home(page)?));
+                let moves = pages_of(region).filter_map(|page| Some(Moved { page, to: Spot::Host, from: home(page)? }));
+                let moves: Vec<Moved> = moves.collect();
+                self.move_pages(&moves, cause, guest, now);
+            }
+            Act::Unmap(gpus, pages) => {
+                for page in &pages {
+                    gpus.iter().for_each(|gpu| self.tables.unmap(*gpu, *page));
+                }
+                if gpus.is_empty() || !self.tables.memories.faults || self.forgets(Forgotten::Shootdown) {
+                    return;
+                }
+                let ranges: Vec<Region> = pages.iter().map(|page| (VirtAddr(*page), Bytes(PAGE))).collect();
+                let number = self.number(After::Job, Vec::new());
+                self.gpus.shoot(number, &gpus, &ranges);
+                self.await_number(number);
+            }
+            other => self.act_at_once(other, guest),
+        }
+    }
+
+    fn act_at_once(&mut self, act: Act, guest: &mut dyn GuestMemory) {
+        match act {
+            Act::Guard((base, size), guard) => guest.guard(base, size, guard),
+            Act::Map(gpu, page) => self.tables.map(gpu, page),
+            Act::Home(page, frame) => self.tables.set_home(page, frame),
+            Act::Free(frame) => self.tables.give_back(frame),
+            Act::Answer(fault) => self.answer(fault),
+            Act::Spoil(page, Spot::Host) if self.settings.poison => {
+                if let Some(Ok(frame)) = guest.beneath(VirtAddr(page)) {
+                    self.spoil(frame, guest);
+                }
+            }
+            Act::Spoil(_, Spot::Device(frame)) => self.spoil(frame, guest),
+            Act::Spoil(..) => {}
+            Act::Move(..) | Act::Fetch(..) | Act::Unmap(..) => unreachable!("these take time"),
+        }
+    }
+
+    fn answer(&mut self, fault: DeviceFault) {
+        let page = self.tables.mapped(fault.gpu, fault.page.0).filter(|page| page.writable || !fault.write);
+        let answer = page.ok_or_else(|| match self.knows(fault.page) {
+            true => format!("page {} has no room in the memory of GPU {}", fault.page, fault.gpu),
+            false => format!("nothing that kernels may use lies at {}", fault.page),
+        });
+        self.gpus.resolve(fault.gpu, fault.page, answer);
+    }
+
+    fn knows(&self, page: VirtAddr) -> bool {
+        let holds = |(base, size): Region| base.0 < page.0 + PAGE && page.0 < base.0 + size.0;
+        self.memories.all().any(|memory| holds((memory.placement.device, memory.placement.size)))
+            || self.svm.all().any(holds)
+    }
+
+    fn move_pages(&mut self, moves: &[Moved], cause: Cause, guest: &mut dyn GuestMemory, now: Time) {
+        if moves.is_empty() || self.forgets(Forgotten::Transfer) {
+            return;
+        }
+        let mut pairs = Vec::new();
+        for moved in moves {
+            let mut place = |spot| match spot {
+                Spot::Device(frame) => Some(frame),
+                // What the program has unmapped by itself holds nothing.
+                Spot::Host => guest.beneath(VirtAddr(moved.page))?.ok(),
+            };
+            if let (Some(to), Some(from)) = (place(moved.to), place(moved.from)) {
+                pairs.push((to, from));
+            }
+        }
+        if let Some(number) = self.transfer_pages(&pairs, cause, After::Job, guest, now) {
+            self.await_number(number);
+        }
+    }
+
+    fn await_number(&mut self, number: u64) {
+        if let Some(pager) = &mut self.pager {
+            pager.awaited = Some(number);
+        }
+    }
+
+    /// What the current job waited for is over.
+    pub(super) fn job_goes_on(&mut self, _: Ended) {
+        if let Some(pager) = &mut self.pager {
+            pager.awaited = None;
+        }
+    }
+
+    /// GPUs wait for pages.
+    pub(super) fn take_faults(&mut self, faults: Vec<DeviceFault>, guest: &mut dyn GuestMemory) {
+        for fault in faults {
+            match self.is_paged() {
+                true => self.queue_job(Job::Device(fault)),
+                false => self.place_first_touch(fault, guest),
+            }
+        }
+    }
+
+    /// A page of a static policy that lies with the GPU that touches it first.
+    fn place_first_touch(&mut self, fault: DeviceFault, _: &mut dyn GuestMemory) {
+        self.usage.borrow_mut().paged.device_faults += 1;
+        if self.knows(fault.page)
+            && self.tables.home(fault.page.0).is_none()
+            && let Some(frame) = self.tables.take(fault.gpu, fault.page.0)
+        {
+            self.tables.set_home(fault.page.0, frame);
+        }
+        self.answer(fault);
+    }
+
+    /// Overwrites a frame that holds nothing of value, to find out whether anybody uses it all the same.
+    fn spoil(&mut self, frame: PhysAddr, guest: &mut dyn GuestMemory) {
+        if self.settings.poison
+            && let Some(frames) = guest.frames()
+        {
+            frames.write(frame, &[0xdb; PAGE as usize]);
+        }
+    }
+
+    /// Whether this is to be forgotten now, once in a run, to see whether it is noticed.
+    fn forgets(&mut self, what: Forgotten) -> bool {
+        match &mut self.settings.forget {
+            Some((forgotten, 0)) if *forgotten == what => {
+                self.settings.forget = None;
+                true
+            }
+            Some((forgotten, left)) if *forgotten == what => {
+                *left -= 1;
+                false
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What can be forgotten on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forgotten {
+    Transfer,
+    Shootdown,
+}
+
+/// Moves that follow each other with nothing but changes of tables between them, as one.
+fn join(acts: Vec<Act>) -> Vec<Act> {
+    let (mut before, mut moves, mut after, mut cause) = (Vec::new(), Vec::new(), Vec::new(), Cause::Prefetch);
+    let simple = |act: &Act| !matches!(act, Act::Unmap(..) | Act::Fetch(..) | Act::Move(_, Cause::Eviction));
+    if !acts.iter().all(simple) {
+        return acts;
+    }
+    for act in acts {
+        match act {
+            Act::Move(some, why) => {
+                moves.extend(some);
+                cause = why;
+            }
+            Act::Guard(_, crate::guest::Guard::All) => before.push(act),
+            other => after.push(other),
+        }
+    }
+    before.push(Act::Move(moves, cause));
+    before.extend(after);
+    before
+}
+
+impl Driver {
+    /// The GPUs that run a launch.
+    pub(super) fn gpus_of(&self, gpu: Option<usize>) -> Vec<usize> {
+        gpu.map_or_else(|| (0..self.tables.gpus).collect(), |gpu| vec![gpu])
+    }
+
+    /// Has a command wait until pages are where the program wants them.
+    pub(super) fn migrate_step(&self, regions: Vec<Region>, gpu: Option<usize>, undefined: bool) -> Vec<Step> {
+        match self.is_paged() {
+            true => vec![Step::Migrate { regions, gpu, undefined }],
+            false => Vec::new(),
+        }
+    }
+
+    /// Tables of the GPUs that run a launch, as they are now.
+    pub(super) fn pages_for(&self, gpu: Option<usize>) -> Vec<std::sync::Arc<Vec<Page>>> {
+        self.gpus_of(gpu).into_iter().map(|gpu| self.tables.all(gpu)).collect()
+    }
+}

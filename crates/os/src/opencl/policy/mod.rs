@@ -1,0 +1,328 @@
+//! Memory policies: where buffers lie, and what map, unmap, read, write and launch do to their bytes.
+//!
+//! A policy belongs to the driver, not to the program: the same program runs under each of them. `memcpy` keeps buffers in memory of
+//! the device; what the host sees of them is copied, as with a GPU on its own board. `shared` gives host and device one and the same
+//! bytes; `zero-copy` does so too, where devices have memory of their own and reach the host's. Under the others host and devices
+//! use one address, and pages or blocks are brought where they are needed ([`Paging`]): `managed-eager`, `managed-fault`, and the
+//! three of asymmetric distributed shared memory.
+
+mod adsm;
+mod copying;
+mod eager;
+mod on_fault;
+mod paging;
+mod sharing;
+
+pub use adsm::Blocks;
+pub use paging::{Act, ForHost, Moved, Paging, Spot, World};
+
+use adsm::{Adsm, Update};
+use copying::Memcpy;
+use eager::Eager;
+use on_fault::OnFault;
+use sharing::Shared;
+use std::{fmt, str::FromStr};
+
+use mem::{Bytes, VirtAddr};
+
+use super::{
+    abi::{Action, Rect},
+    command::Step,
+    device_memory::Spread,
+    error::Cl,
+    gpu::{DeviceMemory, Memories},
+};
+use crate::guest::GuestMemory;
+
+/// Memory that the program brings to a new buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brought {
+    Nothing,
+    /// Its bytes are copied (`CL_MEM_COPY_HOST_PTR`).
+    Copied(VirtAddr),
+    /// It is to be the buffer's memory on the host's side (`CL_MEM_USE_HOST_PTR`).
+    Used(VirtAddr),
+}
+
+/// Where a buffer lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    pub size: Bytes,
+    /// What kernels access.
+    pub device: VirtAddr,
+    /// Whether the driver mapped that memory.
+    pub owned: bool,
+    /// The program's own memory for it.
+    pub host: Option<VirtAddr>,
+}
+
+/// A part of a buffer that is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// What the program got.
+    pub pointer: VirtAddr,
+    /// The bytes in the buffer's memory and at `pointer`: `from` there, `to` here.
+    pub rect: Rect,
+    pub written: bool,
+    /// Memory that the driver mapped for it.
+    pub staging: Option<Bytes>,
+}
+
+/// How a program wants to access what it maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapAccess {
+    /// The bytes must be there, to be read or to be kept where they are not written.
+    pub fetch: bool,
+    pub write: bool,
+}
+
+pub trait MemoryPolicy {
+    fn name(&self) -> &'static str;
+
+    /// Finds a place for a buffer, and says how its first bytes get there.
+    fn allocate(&mut self, guest: &mut dyn GuestMemory, size: Bytes, brought: Brought) -> Cl<(Placement, Vec<Action>)>;
+
+    /// Maps a part: what the program gets, and what is to be done before.
+    fn map(
+        &mut self,
+        guest: &mut dyn GuestMemory,
+        placement: &Placement,
+        part: Part,
+        access: MapAccess,
+    ) -> Cl<(Mapping, Vec<Step>)>;
+
+    fn unmap(&mut self, mapping: &Mapping) -> Vec<Step>;
+
+    /// Copies from a buffer to the program.
+    fn read(&mut self, rect: Rect) -> Vec<Step> {
+        vec![Step::Read(rect)]
+    }
+
+    /// Copies from the program to a buffer.
+    fn write(&mut self, rect: Rect) -> Vec<Step> {
+        vec![Step::Write(rect)]
+    }
+
+    /// What is to be done before a kernel runs that uses these buffers, and after it.
+    fn launch(&mut self, buffers: &[Placement]) -> (Vec<Step>, Vec<Step>) {
+        let _ = buffers;
+        (Vec::new(), Vec::new())
+    }
+
+    /// Shared virtual memory is mapped for the host, or given back to the device.
+    fn svm_map(&mut self, address: VirtAddr, size: Bytes, access: MapAccess) -> Vec<Step> {
+        let _ = (address, size, access);
+        Vec::new()
+    }
+
+    fn svm_unmap(&mut self, address: VirtAddr, size: Bytes) -> Vec<Step> {
+        let _ = (address, size);
+        Vec::new()
+    }
+}
+
+/// Where bytes in rows and slices begin in a memory, and the distances between rows and between slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub offset: u64,
+    pub pitch: [u64; 2],
+}
+
+/// A part of a buffer or an image that is to be mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Bytes of a row, rows of a slice, slices.
+    pub size: [u64; 3],
+    /// In the memory that kernels access.
+    pub device: Layout,
+    /// In the program's own memory for it, if there is such.
+    pub host: Layout,
+}
+
+impl Part {
+    /// Bytes in one piece.
+    pub fn line(offset: u64, bytes: u64) -> Self {
+        let layout = Layout { offset, pitch: [bytes, bytes] };
+        Self { size: [bytes, 1, 1], device: layout, host: layout }
+    }
+
+    /// From the first byte to the last in the device's memory.
+    fn span(&self) -> u64 {
+        let [row, slice] = self.device.pitch;
+        slice * (self.size[2] - 1) + row * (self.size[1] - 1) + self.size[0]
+    }
+
+    fn rect(&self, to: VirtAddr, to_pitch: [u64; 2], from: VirtAddr) -> Rect {
+        Rect { to, from, size: self.size, to_pitch, from_pitch: self.device.pitch }
+    }
+}
+
+/// Which policy the driver follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PolicyKind {
+    #[default]
+    Memcpy,
+    ZeroCopy,
+    ManagedEager,
+    ManagedFault,
+    AdsmBatch,
+    AdsmLazy,
+    AdsmRolling,
+    Shared,
+}
+
+impl PolicyKind {
+    pub const ALL: [Self; 8] = [
+        Self::Memcpy,
+        Self::ZeroCopy,
+        Self::ManagedEager,
+        Self::ManagedFault,
+        Self::AdsmBatch,
+        Self::AdsmLazy,
+        Self::AdsmRolling,
+        Self::Shared,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Memcpy => "memcpy",
+            Self::ZeroCopy => "zero-copy",
+            Self::ManagedEager => "managed-eager",
+            Self::ManagedFault => "managed-fault",
+            Self::AdsmBatch => "adsm-batch",
+            Self::AdsmLazy => "adsm-lazy",
+            Self::AdsmRolling => "adsm-rolling",
+            Self::Shared => "shared",
+        }
+    }
+
+    pub fn make(self) -> Box<dyn MemoryPolicy> {
+        match self {
+            Self::Memcpy => Box::new(Memcpy::default()),
+            // Where pages are moved, those of the program's own memory must stay: what else lies there is not the driver's.
+            kind => Box::new(Shared { name: kind.name(), uses: matches!(kind, Self::Shared | Self::ZeroCopy) }),
+        }
+    }
+
+    /// The same for devices that have memory of their own, or have not.
+    pub(super) fn make_for(self, split: bool) -> Box<dyn MemoryPolicy> {
+        match self {
+            Self::Memcpy => Box::new(Memcpy::new(split)),
+            _ => self.make(),
+        }
+    }
+
+    /// Who says where pages are, if they are where they are needed.
+    pub(super) fn paging(self, spread: Spread, follows: bool, blocks: Blocks) -> Option<Box<dyn Paging>> {
+        let adsm = |update| -> Option<Box<dyn Paging>> { Some(Box::new(Adsm::new(update, spread, blocks))) };
+        match self {
+            Self::Memcpy | Self::ZeroCopy | Self::Shared => None,
+            Self::ManagedEager => Some(Box::new(Eager::new(spread, follows))),
+            Self::ManagedFault => Some(Box::new(OnFault::default())),
+            Self::AdsmBatch => adsm(Update::Batch),
+            Self::AdsmLazy => adsm(Update::Lazy),
+            Self::AdsmRolling => adsm(Update::Rolling),
+        }
+    }
+
+    /// Whether devices must have memory of their own for it.
+    pub fn needs_device_memory(self) -> bool {
+        !matches!(self, Self::Memcpy | Self::ZeroCopy | Self::Shared)
+    }
+
+    /// Why a machine with these memories can't follow it, if it can't.
+    pub fn check(self, memories: &Memories, gpus: usize, spread: Option<Spread>) -> Result<(), String> {
+        let name = self.name();
+        let split = memories.device != DeviceMemory::Host;
+        if !split && self.needs_device_memory() {
+            return Err(format!(
+                "memory policy {name} moves pages to memory of the GPUs, and on this machine they have none of their own: choose \
+                 memcpy, zero-copy or shared"
+            ));
+        }
+        if !split && spread.is_some() {
+            return Err("buffers can't be spread: on this machine host and GPUs have one memory".into());
+        }
+        if split && self == Self::Shared {
+            return Err(
+                "memory policy shared needs one memory of host and GPUs, and on this machine they have their own: choose zero-copy \
+                 to have GPUs use the host's, or managed-fault to have pages move"
+                    .into(),
+            );
+        }
+        if split && self == Self::ZeroCopy && !memories.reach_host {
+            return Err(
+                "memory policy zero-copy needs GPUs that reach the host's memory, and on this machine they do not"
+                    .into(),
+            );
+        }
+        if self == Self::ManagedFault && !memories.faults {
+            return Err(
+                "memory policy managed-fault needs GPUs whose accesses can wait for a page, and those of this machine can't: choose \
+                 managed-eager"
+                    .into(),
+            );
+        }
+        let apart = matches!(memories.device, DeviceMemory::Each { .. });
+        if apart && gpus > 1 && !memories.reach_peers && !matches!(self, Self::ZeroCopy | Self::ManagedFault) {
+            return Err(format!(
+                "memory policy {name} needs GPUs that reach each other's memory, and those of this machine do not: choose \
+                 zero-copy or managed-fault, or have one GPU"
+            ));
+        }
+        match spread {
+            Some(Spread::FirstTouch) if !memories.faults => {
+                Err("first-touch needs GPUs whose accesses can wait for a page: choose ranges or pages".into())
+            }
+            Some(Spread::FirstTouch) if !matches!(self, Self::Memcpy | Self::ManagedFault) => {
+                Err(format!("first-touch goes with memcpy and managed-fault; for {name} choose ranges or pages"))
+            }
+            Some(Spread::Shared) if apart => {
+                Err("spread shared needs memory that all GPUs have in common: choose ranges, pages or device N".into())
+            }
+            Some(Spread::Device(gpu)) if gpu >= gpus => {
+                Err(format!("spread device {gpu}: the GPUs are numbered from 0 to {}", gpus - 1))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for PolicyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for PolicyKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
+            format!("'{text}' is no memory policy: {}", names.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_that_a_machine_cannot_follow_is_refused_with_the_reason() {
+        let apart = Memories {
+            device: DeviceMemory::Each { size: Bytes(1 << 20) },
+            reach_host: false,
+            reach_peers: false,
+            faults: false,
+        };
+        let refused = |kind: PolicyKind, memories: &Memories, gpus| kind.check(memories, gpus, None).unwrap_err();
+        assert!(refused(PolicyKind::ZeroCopy, &apart, 1).contains("reach the host's memory"));
+        assert!(refused(PolicyKind::ManagedFault, &apart, 1).contains("wait for a page"));
+        assert!(refused(PolicyKind::Memcpy, &apart, 2).contains("reach each other's memory"));
+        assert!(refused(PolicyKind::AdsmLazy, &Memories::ONE, 1).contains("none of their own"));
+        assert!(refused(PolicyKind::Shared, &apart, 1).contains("one memory of host and GPUs"));
+        assert!(PolicyKind::ALL.iter().all(|kind| kind.to_string().parse() == Ok(*kind)));
+    }
+}

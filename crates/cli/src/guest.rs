@@ -4,7 +4,7 @@ use crate::{files, opencl::Facts, progress::Progress};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use engine::{Monitor, Outcome, Run, Time};
 use machine::{
-    Gpus, Machine,
+    Machine,
     program::{Finish, ModelGpus},
 };
 use mem::Bytes;
@@ -12,7 +12,6 @@ use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use os::{
     End, Options, Process,
     files::{LIBRARIES, Mount, Stdio, UsedFiles},
-    forward::Forward,
     opencl::Usage,
     process::{StartError, Totals},
 };
@@ -142,57 +141,42 @@ impl GuestOptions {
         if let (On::Machine(..), Some(option)) = (&on, self.opencl.functional_only()) {
             bail!("{option} is for runs without time: add --functional");
         }
-        if let On::Machine(machine, options) = on
-            && machine.cpu.is_some()
-        {
-            return self.run_inside(machine, options, output, monitor, progress);
+        match on {
+            On::Machine(machine, options) => self.run_in_time(machine, options, output, monitor, progress),
+            On::Nothing { races } => self.run_without_time(races, output, monitor, progress),
         }
+    }
+
+    fn run_without_time(
+        &self,
+        races: bool,
+        output: Output,
+        monitor: &Monitor,
+        progress: &Progress,
+    ) -> miette::Result<Ran> {
         let start = Instant::now();
         let (image, path) = self.image()?;
-        let here = here()?;
-        let kept = Captured::new(self.max_output);
+        let (here, kept) = (here()?, Captured::new(self.max_output));
         let mut options = self.options(&path, &here)?;
-        // What is run without time has no identity: nothing need be hashed.
-        let used = matches!(on, On::Machine(..)).then(UsedFiles::default);
-        options.files_used = used.clone();
         options.monitor = monitor.clone();
         options.stdio = stdio(output, &kept, progress.around(io::stdout()), progress.around(io::stderr()));
-        let forward = match on {
-            On::Machine(_, options) => options.forward.map(Forward::new),
-            On::Nothing { .. } => None,
-        };
-        let races = matches!(on, On::Nothing { races: true });
-        let gpus = match on {
-            On::Nothing { .. } => None,
-            On::Machine(machine, options) => Some((machine, Gpus::new(machine, options))),
-        };
-        let on = gpus.as_ref().map(|(machine, gpus)| ((*machine).into(), gpus.for_driver(forward.as_ref())));
-        let driver = self.opencl.driver(&options, on, races).map_err(|error| miette!("{error}"))?;
+        let driver = self.opencl.driver(&options, None, races).map_err(|error| miette!("{error}"))?;
         let usage = driver.usage();
         options.driver = Box::new(driver);
         let mut process = Process::start(&image, options)
             .into_diagnostic()
             .wrap_err_with(|| format!("can't run '{}'", self.name()))?;
-        if let Some(forward) = &forward {
-            process.fast_forward(forward);
-        }
-        let mut end = process.run();
+        let end = process.run();
         let totals = process.totals();
         drop(process);
-        let run = gpus.and_then(|(_, gpus)| gpus.finish());
-        // Memory is compared when all is over.
-        if let (Some(run), End::Exited { .. }) = (&run, &end)
-            && run.outcome != Outcome::Finished
-        {
-            end = End::MachineBroken { report: run.outcome.to_string() };
-        }
         let seconds = start.elapsed().as_secs_f64();
-        let files_used = used.map_or(Vec::new(), |used| used.list());
-        Ok(Ran { end, totals, usage: usage.take(), output: kept.printed(), files_used, run, seconds })
+        // What is run without time has no identity: nothing is hashed.
+        let (output, files_used) = (kept.printed(), Vec::new());
+        Ok(Ran { end, totals, usage: usage.take(), output, files_used, run: None, seconds })
     }
 
-    /// Runs the program on the cores of a machine.
-    fn run_inside(
+    /// Runs the program on a machine: on its cores, or on a host outside of it.
+    fn run_in_time(
         &self,
         machine: &Machine,
         how: &machine::Options,
@@ -205,14 +189,14 @@ impl GuestOptions {
         let (here, kept, used) = (here()?, Captured::new(self.max_output), UsedFiles::default());
         // What is wrong with them is told before the machine is built.
         self.options(&path, &here)?;
-        let cores = machine.cpu.as_ref().map_or(1, |complex| complex.cores as u32);
+        let cores = machine.cpu.as_ref().map(|complex| complex.cores as u32);
         let (guest, facts, monitor, captured) = (self.clone(), Facts::from(machine), monitor.clone(), kept.clone());
         let files_used = used.clone();
         let (out, err) = (progress.around(io::stdout()), progress.around(io::stderr()));
         let make = move |gpus: &ModelGpus| {
             let mut options = guest.options(&path, &here).expect("they were right a moment ago");
             options.monitor = monitor;
-            options.cpus = guest.cpus.unwrap_or(cores);
+            options.cpus = guest.cpus.or(cores).unwrap_or(options.cpus);
             options.stdio = stdio(output, &captured, out, err);
             options.files_used = Some(files_used);
             let driver = guest.opencl.driver(&options, Some((facts, gpus.for_driver())), false);

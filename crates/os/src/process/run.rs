@@ -36,7 +36,7 @@ impl Process {
         self.clock.skip_to(now);
         if attention {
             self.driver.work(&mut self.space, self.clock.now(), DEVICE_TURN);
-            self.retry(|what| what == What::Driver);
+            self.retry_driver();
         }
         if let Some(end) = self.end.take() {
             return Turn::Ended(end);

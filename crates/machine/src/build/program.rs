@@ -7,7 +7,7 @@ use super::{
     wires::End,
 };
 use crate::{
-    plan::{CorePlan, FLUSHER, Freight, FrontEndPlan, Id, ProgramPlan},
+    plan::{CorePlan, FLUSHER, Freight, FrontEndPlan, Id, ProgramPlan, Tells},
     program::{Caches, Coherent, Direct, Dma, FrontEnd, ModelGpus, Software, SoftwareSpec, Translations},
     run::PROGRAM,
     stress,
@@ -90,11 +90,11 @@ impl Builder<'_> {
     }
 
     /// A DMA engine's way to memory past all caches.
-    pub(super) fn direct(&mut self, id: Id, homes: &Interleave<Node>, tells: bool, scope: &Scope) {
+    pub(super) fn direct(&mut self, id: Id, homes: &Interleave<Node>, tells: Tells, scope: &Scope) {
         let edge = self.edge(id, Freight::Requests);
         let asked = self.wires.asked.remove(&edge).expect("both ends of every edge are in place");
         let me = self.plan.element(id).node.expect("it has a number");
-        let reporter = self.reporter(id, 0, scope).filter(|_| tells);
+        let reporter = self.reporter(id, 0, scope).map(|reporter| (reporter, tells));
         let side = self.side(id);
         let direct = Direct::new((me, homes.clone()), asked, side, reporter, scope);
         scope.serve("control", |cx| direct.run(cx));

@@ -1,6 +1,9 @@
 //! Makes a plan of a machine: every choice is made here.
 
-use super::{Boundary, Domain, Freight, FrontEndPlan, Id, Path, Plan, Way, What, Wire, gpus::Gpu, numbers::Numbers};
+use super::{
+    Boundary, Domain, Freight, FrontEndPlan, Id, Path, Plan, Tells, Way, What, Wire, gpus::Gpu, memory::Homes,
+    numbers::Numbers,
+};
 use crate::{
     cpu_complex::{CpuComplex, Join},
     program::{FrontEndSpec, GpusSpec, HostDmaSpec},
@@ -111,13 +114,12 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
         lowering.connect_fabric(fabric, ends, &gpus, homes, complex.as_ref().map(|complex| complex.hub));
     }
     if population == Population::Program {
-        let end = homes.as_ref().map(|(.., ends)| ends.host());
         let engine = match lowering.outside {
-            Some(host) => Some(lowering.host_dma(host, end)),
+            Some(host) => Some(lowering.host_dma(host)),
             None => complex.as_ref().and_then(|complex| complex.engine),
         };
-        if let (Some(end), Some(engine)) = (end, engine) {
-            lowering.direct(engine, end);
+        if let (Some((_, homes, ends)), Some(engine)) = (&homes, engine) {
+            lowering.direct(engine, ends.host(), homes);
         }
     }
     if let Some(complex) = &complex {
@@ -201,11 +203,11 @@ impl Lowering<'_> {
         Memories { device, reach_host: self.reaches_host(), reach_peers: true, faults }
     }
 
-    /// The DMA engine of a host outside, and its ways to the channels, if `end` is no fabric's.
-    fn host_dma(&mut self, host: Id, end: Option<Id>) -> Id {
+    /// The DMA engine of a host outside, and its ways to the channels, if there is no fabric.
+    fn host_dma(&mut self, host: Id) -> Id {
         let place = (self.gpu_clock, 0);
         let path = Path::to("host").and("dma");
-        if end.is_some() {
+        if self.machine.fabric.is_some() {
             let engine = self.plan.add(path.clone(), place, None, What::Dma { outstanding: IN_FLIGHT });
             self.plan.connect("commands", host, engine, Wire::Call, Freight::Commands);
             if !self.reaches_host() {
@@ -231,20 +233,29 @@ impl Lowering<'_> {
         engine
     }
 
-    /// A DMA engine's way to memories on a fabric, past all caches.
-    fn direct(&mut self, engine: Id, end: Id) {
+    /// A DMA engine's way to memories on a fabric, past all caches, and to those at its own end of it.
+    fn direct(&mut self, engine: Id, end: Id, homes: &Homes) {
         let node = self.numbers.engine(0);
-        let homes = self.plan.channels.map(&|channel| self.numbers.memory(*channel));
-        let tells = self.machine.protocol.protocol.sees != Sees::ByTime;
+        let nodes = self.plan.channels.map(&|channel| self.numbers.memory(*channel));
+        let sees = self.machine.protocol.protocol.sees;
+        let tells = match self.reaches_host() {
+            _ if sees == Sees::ByTime => Tells::Nothing,
+            true => Tells::OfDevices,
+            false => Tells::Everything,
+        };
         let (path, place) = (self.plan.element(engine).path.clone().and("direct"), (self.gpu_clock, 0));
-        let direct = self.plan.add(path.clone(), place, Some(node), What::Direct { homes, tells });
+        let direct = self.plan.add(path.clone(), place, Some(node), What::Direct { homes: nodes, tells });
         let side = self.meets_another_protocol().then_some(crate::golden::Side::Gpu);
         self.plan.report(direct, path.to_string(), side);
         let way = PortSpec { capacity: IN_FLIGHT, latency: Cycles(1), bytes_per_cycle: None };
         let wire = ports(("to_direct", way), ("from_direct", way));
         self.plan.connect("to_direct", engine, direct, wire, Freight::Requests);
         let wire = Wire::Link(self.machine.wires.l2_memory);
-        self.plan.connect("direct_port", direct, end, wire, Freight::Messages);
+        self.plan.connect("direct_port", direct, end, wire.clone(), Freight::Messages);
+        let at_host = self.machine.zones.iter().zip(&homes.of_zones).filter(|(zone, _)| zone.place == Place::Host);
+        for (channel, memory) in at_host.flat_map(|(_, channels)| channels.iter().enumerate()) {
+            self.plan.connect(format!("direct_memory{channel}"), direct, *memory, wire.clone(), Freight::Messages);
+        }
     }
 
     /// What has to be done around kernels.

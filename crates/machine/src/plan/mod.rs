@@ -152,8 +152,7 @@ pub enum What {
     Direct {
         /// Whose home is where.
         homes: Interleave<Node>,
-        /// Whether the golden image is told what is read and written in the memories of devices.
-        tells: bool,
+        tells: Tells,
     },
     // Who keeps lines.
     Cache(Box<CachePlan>),
@@ -192,6 +191,16 @@ pub enum What {
     Timekeeper,
     /// Hands the kernels of the process to the GPUs, and has caches flushed around them. Testers have one of their own.
     FrontEnd(FrontEndPlan),
+}
+
+/// What the golden image is told of a DMA engine's accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// It is memory that says what was written when.
+    Nothing,
+    /// What is read and written in the memories of devices: a host outside writes its own as it likes.
+    OfDevices,
+    Everything,
 }
 
 /// A compute unit.

@@ -2,6 +2,7 @@
 //!
 //! Where GPUs have flushed what they wrote, and forget what they hold when others have written, that is all a transfer needs.
 
+use crate::plan::Tells;
 use engine::{Context, EventCount, Inlet, Lane, Scope};
 use interconnect::{HEADER, Packet, Pending, Reporter, Router, Sender, Side, Wire, name_of};
 use mem::{Access, Interleave, LINE, LineAddr, Mask, PhysAddr, Reply, Request, RequestId, Seen, Zone};
@@ -24,17 +25,15 @@ pub struct Direct {
     reads: FxHashMap<LineAddr, Asked>,
     writes: FxHashMap<LineAddr, Asked>,
     bell: EventCount,
-    reporter: Option<Reporter>,
+    reporter: Option<(Reporter, Tells)>,
 }
 
 impl Direct {
-    /// `reporter`: who tells the golden image what is read and written in the memories of devices, where it is not these that say what
-    /// was written when.
     pub fn new(
         (me, homes): (Node, Interleave<Node>),
         above: Wire<Request, Reply>,
         below: Side<Packet>,
-        reporter: Option<Reporter>,
+        reporter: Option<(Reporter, Tells)>,
         scope: &Scope,
     ) -> Self {
         let (bell, pending) = (scope.eventcount("work"), Pending::default());
@@ -117,9 +116,10 @@ impl Direct {
         true
     }
 
-    /// A host writes its own memory as it likes.
     fn tell(&self, line: LineAddr, seen: Seen) {
-        if let Some(reporter) = self.reporter.as_ref().filter(|_| Zone::of(PhysAddr(line.0)) != Zone::Host) {
+        let Some((reporter, tells)) = &self.reporter else { return };
+        let of_device = Zone::of(PhysAddr(line.0)) != Zone::Host;
+        if *tells == Tells::Everything || *tells == Tells::OfDevices && of_device {
             reporter.tell(line, seen);
         }
     }

@@ -9,8 +9,8 @@ use super::{
 use crate::{
     plan::{EdgeId, Freight, Id},
     program::{
-        DmaPort, FrontEnd, GpusSpec, HostAudit, HostDma, HostDmaSpec, HostPort, ModelGpus, Outside, OutsideProcess,
-        PageRecall,
+        CacheRecall, DmaPort, FrontEnd, GpusSpec, HostAudit, HostDma, HostDmaSpec, HostPort, ModelGpus, Outside,
+        OutsideProcess, TlbRecall,
     },
     run::PROGRAM,
 };
@@ -47,9 +47,11 @@ impl Builder<'_> {
 
     /// Pages may be taken away from these GPUs, if anything can make them forget where they were.
     pub(super) fn take_pages_away(&self, gpus: &ModelGpus, front_end: &FrontEnd, scope: &Scope) {
-        if let Some(shootdowns) = &self.translators.shootdowns {
-            let recall = PageRecall::new(gpus, front_end.clone(), Rc::clone(shootdowns), scope);
-            scope.serve("recall", |cx| recall.run(cx));
+        if let Some((shootdowns, kernel)) = &self.translators.shootdowns {
+            let caches = CacheRecall::new(gpus, front_end.clone(), scope);
+            let tlbs = TlbRecall::new(gpus, Rc::clone(shootdowns), Rc::clone(&caches), kernel);
+            kernel.serve("recall_tlbs", |cx| tlbs.run(cx));
+            scope.serve("recall", |cx| caches.run(cx));
         }
     }
 

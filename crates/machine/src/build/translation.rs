@@ -56,8 +56,8 @@ pub struct Translators {
     pub roots: Roots,
     /// Who makes them forget, until the kernel has it.
     pub shooter: Option<Rc<Shooter>>,
-    /// How all are made to forget, and the tables that a driver keeps.
-    pub shootdowns: Option<Rc<Shootdowns>>,
+    /// How all are made to forget, and where; and the tables that a driver keeps.
+    pub shootdowns: Option<(Rc<Shootdowns>, Scope)>,
     pub tables: DriverTables,
 }
 
@@ -95,7 +95,7 @@ impl Builder<'_> {
         }
         let shooter = Shooter::new(&self.translators.roots, scope);
         let all = Rc::new(Shootdowns::new(stages.into(), &self.translators.roots, scope));
-        self.translators.shootdowns = Some(Rc::clone(&all));
+        self.translators.shootdowns = Some((Rc::clone(&all), scope.clone()));
         let own = Rc::clone(&shooter);
         scope.serve("shooter", |cx| own.run(all, cx));
         self.translators.shooter = Some(shooter);

@@ -113,6 +113,9 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     if let Some((fabric, homes, ends)) = &homes {
         lowering.connect_fabric(fabric, ends, &gpus, homes, complex.as_ref().map(|complex| complex.hub));
     }
+    if let Some(complex) = &complex {
+        lowering.connect_complex(complex, &leaders);
+    }
     if population == Population::Program {
         let engine = match lowering.outside {
             Some(host) => Some(lowering.host_dma(host)),
@@ -121,9 +124,6 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
         if let (Some((_, homes, ends)), Some(engine)) = (&homes, engine) {
             lowering.direct(engine, ends.host(), homes);
         }
-    }
-    if let Some(complex) = &complex {
-        lowering.connect_complex(complex, &leaders);
     }
     lowering.plan
 }

@@ -269,25 +269,17 @@ impl ModelGpus {
         }
     }
 
-    /// Starts a kernel whose pages may come and go while it runs: what it finds at first goes into the tables.
-    fn start_with_faults(&self, launch: u64, kernel: Kernel, ready: Ready) -> Result<(), Broken> {
-        let scratch = (ready.places.scratch, Bytes(ready.places.scratch_size));
-        let mut maps = Vec::new();
-        let mut moved = self.0.moved.borrow_mut();
-        let others_wrote = moved.take_changed();
-        for (number, pages) in ready.pages.iter().enumerate() {
-            let asid = space_of(ready.gpu.unwrap_or(number));
-            for page in pages.iter() {
-                let place = self.0.spec.address(page.place);
-                self.0.tables.insert(asid, page.at, place, page.writable);
-                moved.reach(place);
-            }
-            let regions = ready.reach.iter().copied().chain([scratch]).map(|(base, size)| (base, size, true));
-            maps.push(Arc::new(AddressMap::of_space(asid, regions)));
+    /// What a kernel may touch on a GPU. Where pages may come and go while it runs, those that are there go into the GPU's table.
+    fn map(&self, gpu: usize, pages: &[Page], ready: &Ready) -> AddressMap {
+        let place = |page: &Page| self.0.spec.address(page.place);
+        if !self.0.spec.memories.faults {
+            return AddressMap::of_pages(pages.iter().map(|page| (page.at, place(page), Bytes(PAGE), page.writable)));
         }
-        drop(moved);
-        self.hold(Order::Kernel(Box::new(self.job(launch, kernel, maps, others_wrote, &ready))));
-        Ok(())
+        let asid = space_of(gpu);
+        pages.iter().for_each(|page| self.0.tables.insert(asid, page.at, place(page), page.writable));
+        let scratch = (ready.places.scratch, Bytes(ready.places.scratch_size));
+        let regions = ready.reach.iter().copied().chain([scratch]);
+        AddressMap::of_space(asid, regions.map(|(base, size)| (base, size, true)))
     }
 
     /// The driver's attention is wanted.
@@ -318,23 +310,20 @@ impl Gpus for ModelGpus {
             let behind = ready.touched.partition_point(|(base, _)| *base <= page);
             behind.checked_sub(1).map(|at| ready.touched[at]).is_some_and(|(base, size)| page < base + size)
         };
-        if self.0.spec.memories.faults {
-            return self.start_with_faults(launch, kernel, ready);
-        }
         let mut tables: Vec<&Arc<Vec<Page>>> = Vec::new();
         let (mut maps, mut touched, mut reached) = (Vec::<Arc<AddressMap>>::new(), Vec::new(), Vec::new());
-        for pages in &ready.pages {
-            if let Some(known) = tables.iter().position(|known| Arc::ptr_eq(known, pages)) {
-                maps.push(Arc::clone(&maps[known]));
-                tables.push(pages);
-                continue;
-            }
+        for (number, pages) in ready.pages.iter().enumerate() {
+            let known = tables.iter().position(|known| Arc::ptr_eq(known, pages));
             tables.push(pages);
-            let place = |page: &Page| self.0.spec.address(page.place);
-            touched.extend(pages.iter().filter(|page| is_touched(page.at)).map(place));
-            reached.extend(pages.iter().map(place));
-            let pages = pages.iter().map(|page| (page.at, place(page), Bytes(PAGE), page.writable));
-            maps.push(Arc::new(AddressMap::of_pages(pages)));
+            if known.is_none() {
+                let place = |page: &Page| self.0.spec.address(page.place);
+                touched.extend(pages.iter().filter(|page| is_touched(page.at)).map(place));
+                reached.extend(pages.iter().map(place));
+            }
+            maps.push(match known.filter(|_| !self.0.spec.memories.faults) {
+                Some(known) => Arc::clone(&maps[known]),
+                None => Arc::new(self.map(ready.gpu.unwrap_or(number), pages, &ready)),
+            });
         }
         let mut moved = self.0.moved.borrow_mut();
         let others_wrote = moved.take_changed();

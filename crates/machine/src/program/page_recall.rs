@@ -1,10 +1,10 @@
 //! Pages that the driver takes away from GPUs: their TLBs forget where they were, then their caches write back and forget their lines.
 
 use super::{FrontEnd, ModelGpus};
-use engine::{Context, Counter, EventCount, Histogram, Scope};
+use engine::{Context, Counter, EventCount, Histogram, Scope, Time};
 use gpu::Ticket;
 use mem::{Asid, PhysAddr, VirtAddr};
-use std::rc::Rc;
+use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 use vm::{Shootdown, Shootdowns};
 
 /// What the driver has ordered.
@@ -17,24 +17,63 @@ pub(super) struct Recall {
 /// More pages than these of an address space are not forgotten one by one; as under Linux.
 const MOST_PAGES: usize = 33;
 
-/// Carries that out, one order after the other.
-pub struct PageRecall {
+/// Frames that TLBs have forgotten, on their way to the caches.
+struct Forgotten {
+    number: u64,
+    start: Time,
+    frames: Vec<PhysAddr>,
+}
+
+/// Has TLBs forget pages, one order after the other; runs where the kernel runs.
+pub struct TlbRecall {
+    gpus: ModelGpus,
+    shootdowns: Rc<Shootdowns>,
+    bell: EventCount,
+    next: Rc<CacheRecall>,
+}
+
+/// Has caches write back and forget the frames of those pages; runs where the front end runs.
+pub struct CacheRecall {
     gpus: ModelGpus,
     front_end: FrontEnd,
-    shootdowns: Rc<Shootdowns>,
+    forgotten: RefCell<VecDeque<Forgotten>>,
     bell: EventCount,
     pages: Counter,
     cycles: Histogram,
 }
 
-impl PageRecall {
-    /// Builds it at `scope`; from now on pages may be taken away from these GPUs.
-    pub fn new(gpus: &ModelGpus, front_end: FrontEnd, shootdowns: Rc<Shootdowns>, scope: &Scope) -> Self {
+impl CacheRecall {
+    pub fn new(gpus: &ModelGpus, front_end: FrontEnd, scope: &Scope) -> Rc<Self> {
         let scope = scope.scope("recall");
-        let bell = scope.eventcount("work");
+        let (bell, pages, cycles) = (scope.eventcount("work"), scope.counter("pages"), scope.histogram("cycles"));
+        Rc::new(Self { gpus: gpus.clone(), front_end, forgotten: RefCell::default(), bell, pages, cycles })
+    }
+
+    pub async fn run(self: Rc<Self>, cx: Context) {
+        loop {
+            let next = self.forgotten.borrow_mut().pop_front();
+            let Some(Forgotten { number, start, frames }) = next else {
+                self.bell.next().await;
+                continue;
+            };
+            self.pages.add(frames.len() as u64);
+            // A frame's lines may be in caches of GPUs that reach it over others.
+            let recalls: Vec<Ticket> = self.front_end.recall(&frames);
+            for recall in recalls {
+                recall.wait().await;
+            }
+            self.cycles.record(cx.now().0.saturating_sub(cx.cycle_at(start).0));
+            self.gpus.end(number, start, cx.time());
+        }
+    }
+}
+
+impl TlbRecall {
+    /// Builds it at `scope`, which belongs to the clock domain of `shootdowns`; from now on pages may be taken away from these GPUs.
+    pub fn new(gpus: &ModelGpus, shootdowns: Rc<Shootdowns>, next: Rc<CacheRecall>, scope: &Scope) -> Self {
+        let bell = scope.scope("recall").eventcount("work");
         gpus.recalls_to(bell.clone());
-        let (pages, cycles) = (scope.counter("pages"), scope.histogram("cycles"));
-        Self { gpus: gpus.clone(), front_end, shootdowns, bell, pages, cycles }
+        Self { gpus: gpus.clone(), shootdowns, bell, next }
     }
 
     pub async fn run(self, cx: Context) {
@@ -43,21 +82,15 @@ impl PageRecall {
                 self.bell.next().await;
                 continue;
             };
-            let (start, since) = (cx.time(), cx.now());
+            let start = cx.time();
             for what in orders_for(&pages) {
                 self.shootdowns.shoot(what).await;
             }
             let mut frames: Vec<PhysAddr> = pages.iter().map(|(.., frame)| *frame).collect();
             frames.sort_unstable();
             frames.dedup();
-            self.pages.add(frames.len() as u64);
-            // A frame's lines may be in caches of GPUs that reach it over others.
-            let recalls: Vec<Ticket> = self.front_end.recall(&frames);
-            for recall in recalls {
-                recall.wait().await;
-            }
-            self.cycles.record(cx.now().0 - since.0);
-            self.gpus.end(number, start, cx.time());
+            self.next.forgotten.borrow_mut().push_back(Forgotten { number, start, frames });
+            self.next.bell.advance();
         }
     }
 }

@@ -108,6 +108,8 @@ struct Books {
     /// The tables of GPUs whose pages may be taken away, the pages that are, and who sees to it.
     tables: DriverTables,
     recalls: RefCell<VecDeque<Recall>>,
+    /// Pages that have been given out for faults, of which nothing has been noted yet.
+    answered: RefCell<Vec<(Asid, VirtAddr)>>,
     recall: RefCell<Option<EventCount>>,
     /// The DMA engine's, as soon as there is one.
     transfer: RefCell<Option<EventCount>>,
@@ -139,6 +141,7 @@ impl ModelGpus {
             front_end: RefCell::new(None),
             tables: tables.clone(),
             recalls: RefCell::default(),
+            answered: RefCell::default(),
             recall: RefCell::new(None),
             transfer: RefCell::new(None),
             bells: RefCell::default(),
@@ -251,6 +254,15 @@ impl ModelGpus {
         *self.0.recall.borrow_mut() = Some(bell);
     }
 
+    /// The pages that have been given out for faults since the last call.
+    pub(super) fn take_answered(&self) -> Vec<(Asid, VirtAddr)> {
+        self.0.answered.take()
+    }
+
+    pub(super) fn tables(&self) -> &DriverTables {
+        &self.0.tables
+    }
+
     pub(super) fn next_recall(&self) -> Option<Recall> {
         self.0.recalls.borrow_mut().pop_front()
     }
@@ -360,22 +372,28 @@ impl Gpus for ModelGpus {
             let place = self.0.spec.address(found.place);
             self.0.moved.borrow_mut().reach(place);
             self.0.tables.insert(asid, page, place, found.writable);
+            self.0.answered.borrow_mut().push((asid, page));
         });
         self.0.tables.answer(asid, page, answer);
+        // When that was is noted there.
+        self.0.recall.borrow().iter().for_each(EventCount::advance);
     }
 
     fn shoot(&mut self, number: u64, gpus: &[usize], ranges: &[(VirtAddr, Bytes)]) {
         let mut pages = Vec::new();
         for &gpu in gpus {
-            let asid = space_of(gpu);
             for (base, size) in ranges {
-                let all = (base.0 / PAGE * PAGE..base.0 + size.0).step_by(PAGE as usize).map(VirtAddr);
-                pages.extend(all.filter_map(|page| Some((asid, page, self.0.tables.remove(asid, page)?))));
+                let all = (base.0 / PAGE * PAGE..base.0 + size.0).step_by(PAGE as usize);
+                pages.extend(all.map(|page| (space_of(gpu), VirtAddr(page))));
             }
         }
         self.0.under_way.set(self.0.under_way.get() + 1);
         self.0.recalls.borrow_mut().push_back(Recall { number, pages });
         self.0.recall.borrow().iter().for_each(EventCount::advance);
+    }
+
+    fn keeps_answers(&self) -> bool {
+        true
     }
 
     fn is_fine_grained(&self) -> bool {

@@ -4,15 +4,18 @@ use super::{FrontEnd, ModelGpus};
 use engine::{Context, Counter, EventCount, Histogram, Scope, Time};
 use gpu::Ticket;
 use mem::{Asid, PhysAddr, VirtAddr};
+use rustc_hash::FxHashMap;
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 use vm::{Shootdown, Shootdowns};
 
 /// What the driver has ordered.
 pub(super) struct Recall {
     pub number: u64,
-    /// The pages of each address space, with the frames in which they were.
-    pub pages: Vec<(Asid, VirtAddr, PhysAddr)>,
+    pub pages: Vec<(Asid, VirtAddr)>,
 }
+
+/// How long a page stays that has been given out for a fault, so that the access which waited for it is made.
+const STAY: Time = Time::nanos(2000);
 
 /// More pages than these of an address space are not forgotten one by one; as under Linux.
 const MOST_PAGES: usize = 33;
@@ -77,12 +80,23 @@ impl TlbRecall {
     }
 
     pub async fn run(self, cx: Context) {
+        // When pages were last given out for faults; looked up, never walked.
+        let mut given = FxHashMap::default();
         loop {
+            given.extend(self.gpus.take_answered().into_iter().map(|page| (page, cx.time())));
             let Some(Recall { number, pages }) = self.gpus.next_recall() else {
                 self.bell.next().await;
                 continue;
             };
             let start = cx.time();
+            let stays = pages.iter().filter_map(|page| given.remove(page)).max();
+            let until = stays.map_or(Time::ZERO, |given| given + STAY);
+            let cycles = cx.cycle_at(until).0.saturating_sub(cx.now().0);
+            if cycles > 0 {
+                cx.pause(cycles).await;
+            }
+            let remove = |(asid, page)| Some((asid, page, self.gpus.tables().remove(asid, page)?));
+            let pages: Vec<(Asid, VirtAddr, PhysAddr)> = pages.into_iter().filter_map(remove).collect();
             for what in orders_for(&pages) {
                 self.shootdowns.shoot(what).await;
             }

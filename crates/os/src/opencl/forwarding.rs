@@ -124,6 +124,10 @@ impl Gpus for Forwarding {
         }
     }
 
+    fn keeps_answers(&self) -> bool {
+        self.forward.is_in_time() && self.timed.keeps_answers()
+    }
+
     fn is_fine_grained(&self) -> bool {
         self.timed.is_fine_grained()
     }

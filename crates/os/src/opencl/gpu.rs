@@ -258,6 +258,11 @@ pub trait Gpus {
         unreachable!("these GPUs do not fault")
     }
 
+    /// Whether an access whose fault has been answered is made before its page can be taken away again.
+    fn keeps_answers(&self) -> bool {
+        false
+    }
+
     /// Whether host and kernels see what the other writes while a kernel runs: fine-grained shared virtual memory.
     fn is_fine_grained(&self) -> bool;
 

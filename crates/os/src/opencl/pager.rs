@@ -271,7 +271,7 @@ impl Driver {
                 Some((policy.give_back(&bound), Some(Then::Ready { event, end: Some(end) })))
             }
             Job::Device(fault) => {
-                pager.yields = true;
+                pager.yields = !self.gpus.keeps_answers();
                 self.usage.borrow_mut().paged.device_faults += 1;
                 let acts = self.ask(|world| policy.device(fault, world));
                 Some((acts.unwrap_or_else(|| vec![Act::Answer(fault)]), None))

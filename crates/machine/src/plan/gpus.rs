@@ -15,10 +15,7 @@ use super::{
 use crate::{golden::Side, spec::CacheSpec, stress::Port, translation::GpuMmu};
 use engine::{Cycles, PortSpec};
 use mem::{Interleave, Stride};
-use protocol::{
-    Node, Roster, Sharers,
-    roles::{Atomics, Role},
-};
+use protocol::{Node, Roster, Sharers, roles::Role};
 
 /// HMG deals the homes of lines over GPUs by pages.
 const HOME: Stride = Stride::of(4096);
@@ -111,12 +108,8 @@ impl Lowering<'_> {
         let of = self.cache_of(section);
         let below = machine.banks.deal(|bank| self.numbers.l2(gpu, bank));
         let bank = spec_of(&of, roles.seat(Role::L1), me, below, Roster::NONE);
-        let owned = roles.protocol.atomics == Atomics::Owned;
-        let atomics = if owned { Atomics::Owned } else { Atomics::Below };
         let spec = cache::CacheSpec {
             sees: roles.protocol.sees,
-            atomics,
-            claims: roles.has(Role::GpuMemory),
             ..super::lower::cache_spec(bank, of.ports, roles.orders(Role::L1))
         };
         let name = path.to_string();
@@ -161,7 +154,6 @@ impl Lowering<'_> {
         // In the order in which the wires to them are declared.
         of.peers = (0..gpus).filter(|other| peers && *other != gpu).map(|other| numbers.l2(other, bank)).collect();
         let spec = cache::CacheSpec {
-            atomics: roles.protocol.atomics,
             sees: roles.protocol.sees,
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };

@@ -10,7 +10,7 @@ use engine::PortSpec;
 use mem::Interleave;
 use protocol::{
     Node, Roster, Table,
-    roles::{self, Atomics, BesideCpu, Seat, Sees},
+    roles::{self, BesideCpu, Seat, Sees},
 };
 use std::sync::Arc;
 
@@ -178,14 +178,5 @@ pub(super) fn spec_of(of: &CacheSpec, controller: Seat, me: Node, below: Interle
 
 /// A cache of one bank, kept coherent by its protocol alone.
 pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -> cache::CacheSpec {
-    cache::CacheSpec {
-        bank,
-        history: HISTORY,
-        ports,
-        atomics: Atomics::Owned,
-        orders,
-        sees: Sees::Newest,
-        lifts_requests: false,
-        claims: false,
-    }
+    cache::CacheSpec { bank, history: HISTORY, ports, orders, sees: Sees::Newest, lifts_requests: false }
 }

@@ -14,12 +14,14 @@
 //! for another try ([`Bank::refused`]).
 
 mod aside;
+mod bring;
 mod offer;
 mod room;
 mod spec;
 mod sweep;
 mod waiting;
 
+pub use bring::Meets;
 pub use offer::Offer;
 pub use spec::BankSpec;
 use waiting::slots;
@@ -212,12 +214,6 @@ impl Bank {
         Ok(self.attempt_with(msg, false)?.is_ok())
     }
 
-    /// The bytes of a line, if all of them are here and nothing is under way.
-    pub fn whole(&self, line: LineAddr) -> Option<[u8; LINE]> {
-        let found = self.line(self.find(line), line);
-        (self.at_rest[found.state as usize] && found.data.is_full()).then(|| *found.data.bytes())
-    }
-
     /// Whether a line has something under way, or messages wait for it.
     pub fn is_busy(&self, line: LineAddr) -> bool {
         !self.at_rest[self.line(self.find(line), line).state as usize] || self.waiting.is_awaited(line)
@@ -387,7 +383,9 @@ impl Bank {
         {
             performed.push((sent, *msg));
         }
-        let own = self.out.extract_if(sent.., |send| send.to == self.spec.me);
+        // An answer to an atomic access is for a requester of its own.
+        let own = |send: &mut Msg<LINE>| send.to == self.spec.me && send.kind != Kind::Modified;
+        let own = self.out.extract_if(sent.., own);
         self.swept -= own.filter(|send| send.kind == Kind::Done).count();
         Ok(true)
     }

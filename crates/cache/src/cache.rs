@@ -26,10 +26,7 @@ use interconnect::{
 use mem::{Access, Block, Interleave, LINE, Reply, Request, Seen, stamp_of};
 use orders::OrderDesk;
 use owned::Owned;
-use protocol::{
-    Impossible, Kind, Msg, Node, Stamps,
-    roles::{Atomics, Sees},
-};
+use protocol::{Impossible, Kind, Msg, Node, Stamps, roles::Sees};
 use retry::RetryQueue;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -66,19 +63,20 @@ pub struct Cache {
     below: Vec<Node>,
     eras: Vec<u32>,
     above: Vec<Node>,
-    meet: Atomics,
     sees: Sees,
+    /// Whether a first-level cache performs atomic accesses itself, and wide loads claim their line.
+    performs: bool,
     claims: bool,
     /// Caches beside this one that may be homes of lines: a release has to see to it that they have told everybody. The numbers of
     /// the wires from them, and what could not be sent to them.
     peers: Vec<Node>,
     beside: Vec<usize>,
     to_peers: Pending,
-    /// Atomic accesses to be performed here, in order; those on their way down, and back up, whose line is to be forgotten first.
+    /// Atomic accesses in order: those to lines at home here or below, at a peer, and those on their way back up.
     atomics: VecDeque<Packet>,
-    passing: VecDeque<Packet>,
+    away: VecDeque<Packet>,
     returning: VecDeque<Packet>,
-    /// Atomic accesses that wait until the line may be written here.
+    /// Atomic accesses, and loads that claim their line, which wait until the line may be written here.
     owned: VecDeque<Owned>,
     /// Requests that were refused below, if the protocol has such.
     retries: Option<RetryQueue>,
@@ -144,6 +142,7 @@ impl Cache {
         let retries = RetryQueue::new(spec.bank.controller.table(), me, &bell, scope);
         let orders =
             OrderDesk::new(spec.orders, spec.ordered.unwrap_or_else(|| below.clone()), peers.clone(), spec.history);
+        let (performs, claims) = (spec.bank.controller.table().capabilities().performs, spec.bank.controller.claims());
         let mut bank = Bank::new(spec.bank, spec.history, scope);
         // Where accesses have logical times, it is memory that says what was written when.
         let tells = spec.sees == Sees::UntilSynchronised;
@@ -159,14 +158,14 @@ impl Cache {
             homes,
             below,
             above: caches_above,
-            meet: spec.atomics,
             sees: spec.sees,
-            claims: spec.claims,
+            performs,
+            claims,
             peers,
             beside,
             to_peers,
             atomics: VecDeque::new(),
-            passing: VecDeque::new(),
+            away: VecDeque::new(),
             returning: VecDeque::new(),
             owned: VecDeque::new(),
             retries,
@@ -283,7 +282,7 @@ impl Cache {
 
     /// What is done when no answer has come: what waited here, probes, and new requests.
     fn next(&mut self, now: u64) -> Result<bool, Box<Impossible>> {
-        if self.atomic_returns(now)? || self.atomic_passes()? || self.atomic()? {
+        if self.atomic_returns(now)? || self.atomic(true)? || self.atomic(false)? {
             return Ok(true);
         }
         // A line that has come for these must not go before they have had it.
@@ -376,7 +375,7 @@ impl Cache {
         let Some(packet) = self.from[number].try_recv(Lane::Reply) else { return Ok(false) };
         self.free_at += u64::from(now < self.free_at);
         let msg = packet.msg;
-        if packet.atomic.is_some() {
+        if msg.kind == Kind::Modified {
             self.returning.push_back(packet);
             self.atomic_returns(now)?;
             return Ok(true);
@@ -406,11 +405,11 @@ impl Cache {
         let Some(Top { front, wires, .. }) = &mut self.top else { return Ok(false) };
         let (node, from, _) = &wires[port];
         match request.access {
-            Access::Atomic(_) if self.passing.len() == ATOMICS || self.owned.len() == ATOMICS => {
+            Access::Atomic(_) if self.atomics.len() == ATOMICS || self.owned.len() == ATOMICS => {
                 self.refused.increment();
                 return Ok(false);
             }
-            Access::Atomic(atomic) if self.meet == Atomics::Owned => {
+            Access::Atomic(atomic) if self.performs => {
                 self.owned.push_back(Owned { port, request, atomic: Some(atomic) });
             }
             Access::Load if self.claims && request.scope > mem::Scope::Group => {
@@ -423,8 +422,8 @@ impl Cache {
             Access::Atomic(atomic) => {
                 front.passing(&request, *node, now);
                 let stamps = Stamps::now(request.stamp as u32);
-                let msg = Msg { stamps, ..Msg::new(*node, self.me, Kind::Read, request.line(), request.data) };
-                self.passing.push_back(Packet { atomic: Some(atomic), ..msg.into() });
+                let msg = Msg { stamps, ..Msg::new(*node, self.me, Kind::Modify, request.line(), request.data) };
+                self.atomics.push_back(Packet { atomic: Some(atomic), ..msg.into() });
             }
             Access::Load | Access::Store => {
                 if self.bank.offer_of(front.message(&request, *node), request.lanes)? == Offer::Refused {
@@ -466,9 +465,9 @@ impl Cache {
                 self.from[port].try_recv(Lane::Coherence);
             }
             return Ok(taken);
-        } else if coherence.is_none() && from.front(Lane::Request).is_some_and(|packet| packet.atomic.is_some()) {
-            let here = self.meet == Atomics::Here && !self.peers.contains(self.homes.of(msg.line.0));
-            let queue = if here { &mut self.atomics } else { &mut self.passing };
+        } else if msg.kind == Kind::Modify {
+            let away = self.peers.contains(self.homes.of(msg.line.0));
+            let queue = if away { &mut self.away } else { &mut self.atomics };
             if queue.len() == ATOMICS {
                 return Ok(false);
             }
@@ -539,7 +538,7 @@ impl Cache {
     /// Tells the golden image of a store that has been performed here. What a line was asked to do on no one's behalf is told where
     /// that is done.
     fn observe_store(&self, store: &Msg<LINE>) {
-        if let Some(observer) = self.observer.as_ref().filter(|_| store.from != NOBODY) {
+        if let Some(observer) = self.observer.as_ref().filter(|_| ![NOBODY, self.me].contains(&store.from)) {
             observer.tell(store.line, Seen::Wrote(store.data));
         }
     }

@@ -158,17 +158,15 @@ impl Home {
         Ok(())
     }
 
-    /// Performs an atomic access whose operands are the bytes of `msg`, as a write that nothing comes before; `None` if the line
-    /// can't be written now.
-    pub fn change(&mut self, msg: &Msg<LINE>, atomic: Atomic) -> Result<Option<Changed>, Box<Impossible>> {
+    /// Performs an atomic access whose operands are the bytes of `msg`; `None` if the table makes it wait.
+    pub fn modify(&mut self, msg: &Msg<LINE>, atomic: Atomic) -> Result<Option<Changed>, Box<Impossible>> {
         if self.waiting.is_awaited(msg.line) {
             return Ok(None);
         }
         let old = *self.line(msg.line).data.bytes();
         let new = atomic.apply(&old, &msg.data);
-        let write = Msg { kind: Kind::Write, data: new, ..*msg };
         let found = Block::of(old, msg.data.mask());
-        Ok(self.attempt(&write)?.map(|served| Changed { found, new, served }))
+        Ok(self.attempt(&Msg { data: new, ..*msg })?.map(|served| Changed { found, new, served }))
     }
 
     /// A line as the protocol sees it.

@@ -289,12 +289,12 @@ impl Memory {
     fn offer(&mut self, packet: Packet) -> Result<Next, Box<Impossible>> {
         let stamps = if packet.era == self.era { packet.msg.stamps } else { Stamps::ZERO };
         let packet = Packet { msg: Msg { stamps, ..packet.msg }, ..packet };
-        let Packet { msg, atomic, .. } = packet;
+        let msg = packet.msg;
         if msg.line == WHOLE {
             let sends = self.order(&msg)?;
             return Ok(Next::Served(Served { line: WHOLE, touched: Touched::Nothing, sends }, None));
         }
-        if atomic.is_some() {
+        if msg.kind == Kind::Modify {
             self.atomics.push_back(packet);
             return Ok(self.atomic()?.unwrap_or(Next::Waits));
         }
@@ -389,16 +389,12 @@ impl Memory {
         if !self.has_room(msg.line) {
             return Ok(None);
         }
-        let Some(Changed { found, new, mut served }) = self.home.change(&msg, atomic)? else { return Ok(None) };
+        let Some(Changed { found, new, served }) = self.home.modify(&msg, atomic)? else { return Ok(None) };
         self.atomics.pop_front();
         if self.watch_first {
             self.watch(msg.line, &new);
         }
         self.observe(&served, Seen::Changed { found, new });
-        // Who asked is told what was there; with it goes the time of the write.
-        for send in &mut served.sends {
-            *send = Msg { kind: Kind::Data, data: found, of: msg.of, ..*send };
-        }
         Ok(Some(Next::Served(served, Some(atomic))))
     }
 

@@ -16,8 +16,8 @@ pub const HEADER: u64 = 8;
 /// for some cycles only, and to try takes less of the host than to be woken.
 pub const PATIENCE: u32 = 256;
 
-/// What travels between caches: a message of their protocol. An atomic access that is on its way to the cache where
-/// everybody meets travels as a `Read` with operands, what it found comes back as `Data`; no protocol sees either.
+/// What travels between caches: a message of their protocol. With an atomic access (`Modify`) and its answer (`Modified`) goes the operation, which is no
+/// affair of the protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     pub msg: Msg<LINE>,

@@ -19,6 +19,8 @@ pub struct Labels {
     pub core_flush: Option<u8>,
     pub ack_more: Option<u8>,
     pub nack: Option<u8>,
+    pub found: Option<u8>,
+    pub bring: Option<u8>,
 }
 
 /// Stands for every label of [`Labels`] that a table does not have.
@@ -38,6 +40,8 @@ pub mod absent {
     }
     pub mod actions {
         pub const Nack: Option<u8> = None;
+        pub const Found: Option<u8> = None;
+        pub const Bring: Option<u8> = None;
     }
 }
 
@@ -60,11 +64,13 @@ pub struct Capabilities {
     pub forgets: bool,
     /// A line may have several writes in flight (`AckMore`).
     pub overlaps_writes: bool,
+    /// Atomic accesses are performed here (`Found`), of some lines at least; else they are passed on below.
+    pub performs: bool,
 }
 
 impl Table {
     pub const fn capabilities(&self) -> Capabilities {
-        let Labels { evict, drain, retry, reset, core_flush, ack_more, nack, .. } = self.labels;
+        let Labels { evict, drain, retry, reset, core_flush, ack_more, nack, found, .. } = self.labels;
         Capabilities {
             retries: retry.is_some(),
             drains: drain.is_some(),
@@ -74,7 +80,19 @@ impl Table {
             restarts: reset.is_some(),
             forgets: evict.is_some(),
             overlaps_writes: ack_more.is_some(),
+            performs: found.is_some(),
         }
+    }
+
+    /// Whether a cell performs an atomic access.
+    pub fn performs(&self, cell: &Cell) -> bool {
+        does(cell, self.labels.found)
+    }
+
+    /// Whether a cell only has the line brought here (`Bring`): a message of the controller to itself. The message that met the cell is not
+    /// over then, and is shown to the line again.
+    pub fn brings(&self, cell: &Cell) -> bool {
+        does(cell, self.labels.bring)
     }
 
     /// Whether a line in this state is one of the write-back queue: it can be sent below.
@@ -90,6 +108,11 @@ impl Table {
     fn takes(&self, state: u8, event: Option<u8>) -> bool {
         event.is_some_and(|event| matches!(self.cell(state, event), Cell::Go(..)))
     }
+}
+
+/// Whether a cell does an action.
+fn does(cell: &Cell, action: Option<u8>) -> bool {
+    matches!((cell, action), (Cell::Go(_, actions), Some(action)) if actions.contains(&action))
 }
 
 #[cfg(test)]

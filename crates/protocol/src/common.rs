@@ -1,6 +1,6 @@
 //! What the actions of several tables do alike.
 
-use crate::{Block, Kind, Mask, Work};
+use crate::{Block, Kind, Mask, Msg, Node, Stamps, Work};
 
 /// Remembers who waits for the answer.
 pub fn ask<const N: usize>(work: &mut Work<'_, N>) {
@@ -60,4 +60,36 @@ pub fn write_back<const N: usize>(work: &mut Work<'_, N>) {
 pub fn drop_data<const N: usize>(work: &mut Work<'_, N>) {
     work.line.data = Block::EMPTY;
     work.line.dirty = Mask::NONE;
+}
+
+/// Passes an atomic access on to the controller below. The answer says for whom it was (`of`), unless this controller's own requesters ask.
+pub fn pass_on<const N: usize>(work: &mut Work<'_, N>, of: Option<Node>) {
+    work.push(Msg { from: work.place.me, to: work.place.below, of, ..*work.msg });
+}
+
+/// Hands the answer to an atomic access on to the cache above on whose behalf it was passed on.
+pub fn hand_up<const N: usize>(work: &mut Work<'_, N>) -> Result<(), &'static str> {
+    let to = work.msg.of.ok_or("has nobody to hand the answer to")?;
+    work.push(Msg { from: work.place.me, to, of: None, ..*work.msg });
+    Ok(())
+}
+
+/// Answers a requester's atomic access: a message of a first-level cache to itself, for it knows which of its requesters waits. It takes place
+/// when it was written.
+pub fn told_above<const N: usize>(work: &mut Work<'_, N>) {
+    let (me, written) = (work.place.me, work.msg.stamps.wts);
+    let stamps = Stamps { cts: written, ..work.msg.stamps };
+    work.push(Msg { from: me, to: me, of: None, stamps, ..*work.msg });
+}
+
+/// Tells the one who modifies what it has found.
+pub fn found<const N: usize>(work: &mut Work<'_, N>, stamps: Stamps) {
+    let (me, msg) = (work.place.me, work.msg);
+    let data = work.line.data.only(msg.data.mask());
+    work.push(Msg { of: msg.of, stamps, ..Msg::new(me, msg.from, Kind::Modified, msg.line, data) });
+}
+
+/// Has the line brought here by a message of this controller to itself.
+pub fn bring<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
+    work.push(Msg::new(work.place.me, work.place.me, kind, work.msg.line, Block::EMPTY));
 }

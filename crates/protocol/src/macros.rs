@@ -75,12 +75,16 @@ macro_rules! protocol {
                         core_flush: CoreFlush,
                         ack_more: AckMore,
                         nack: super::actions::NACK,
+                        found: super::actions::FOUND,
+                        bring: super::actions::BRING,
                     };
                 }
                 pub mod actions {
                     use $crate::absent::actions::*;
                     $(pub const $action: Option<u8> = Some(super::super::Action::$action as u8);)*
                     pub const NACK: Option<u8> = Nack;
+                    pub const FOUND: Option<u8> = Found;
+                    pub const BRING: Option<u8> = Bring;
                 }
             }
 

@@ -65,6 +65,12 @@ pub enum Kind {
     Data,
     /// Answers `Write`, with the bytes that have landed.
     Ack,
+    /// An atomic access: the bytes of the message's data take the place of those held, and `Modified` says what was there. On its way to the
+    /// controller that performs it the data are the operands; what becomes of the bytes is arithmetic, and done by the component that runs
+    /// that controller.
+    Modify,
+    /// Answers `Modify`, with the bytes that were found.
+    Modified,
     /// To the one who asked: a store has been performed (MESI; there each store is answered).
     Stored,
     /// The cache finds time to send a line of its write-back queue below (MESI).
@@ -123,11 +129,11 @@ impl Kind {
     /// The lane its messages travel on.
     pub const fn lane(self) -> Lane {
         match self {
-            Kind::Load | Kind::Store | Kind::Read | Kind::Write => Lane::Request,
+            Kind::Load | Kind::Store | Kind::Read | Kind::Write | Kind::Modify => Lane::Request,
             Kind::GetS | Kind::Get | Kind::GetX | Kind::Upgrade => Lane::Request,
             Kind::Loaded | Kind::Done | Kind::Data | Kind::Ack | Kind::Stored => Lane::Reply,
             Kind::PutS | Kind::PutClnX | Kind::PutX | Kind::UpgradeAck | Kind::Nack | Kind::WriteBackAck => Lane::Reply,
-            Kind::InvAck | Kind::Flushed | Kind::Renewed => Lane::Reply,
+            Kind::InvAck | Kind::Flushed | Kind::Renewed | Kind::Modified => Lane::Reply,
             Kind::FwdAck | Kind::FwdAckX | Kind::FwdNack | Kind::FwdNackX => Lane::Reply,
             Kind::Evict | Kind::Flush | Kind::Invalidate | Kind::Call | Kind::Return | Kind::Roll => Lane::Coherence,
             Kind::Reset => Lane::Coherence,

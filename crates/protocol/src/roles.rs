@@ -82,17 +82,6 @@ pub enum Sees {
     UntilSynchronised,
 }
 
-/// Where atomic accesses of compute units are performed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Atomics {
-    /// In the second-level cache, unless a peer is the line's home.
-    Here,
-    /// Farther below, at the line's home.
-    Below,
-    /// In the first-level cache, once it holds the line to write.
-    Owned,
-}
-
 /// How memory is organised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Organisation {

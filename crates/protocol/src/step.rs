@@ -169,6 +169,12 @@ pub trait Controller<const N: usize>: Send + Sync {
         false
     }
 
+    /// Whether a load that must see what others than the requester's group write claims the line first: it is performed where the line may
+    /// be written, as an atomic access is.
+    fn claims(&self) -> bool {
+        false
+    }
+
     /// Whether it belongs to the one who sends to it and obeys at once: nothing can come between.
     fn is_prompt(&self) -> bool {
         false

@@ -2,7 +2,8 @@
 //!
 //! `W` in a state's name says that bytes written through have not been acknowledged. A load of a line that was evicted
 //! meanwhile waits for them, and so does a second store to a byte in flight: on a network that keeps no order the old byte
-//! could arrive last. Stores to other bytes of the line go ahead.
+//! could arrive last. Stores to other bytes of the line go ahead. An atomic access is passed on once nothing of its line is held or under way here, and what was
+//! fetched meanwhile goes when its answer comes.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
 use l1::{Action, Event, State};
@@ -10,13 +11,19 @@ use mem::Scope;
 
 protocol! {
  /// `LoadPast`: the load's scope is wider than this cache.
- l1 actions(Ask Fetch Fill Answer Hit Merge Through Landed Drop Done)
+ l1 actions(Ask Fetch Fill Answer Hit Merge Through Landed Drop Done Pass Told)
  on(  Load            LoadPast             Store               StoreOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
  I  { [IV Ask Fetch]  [IV Ask Fetch]       [IW Through]        x          x          [I Done]       [I Done]  x                x            x          }
  V  { [V Hit]         [IV Drop Ask Fetch]  [VW Merge Through]  x          [I Drop]   [I Drop Done]  [V Done]  x                x            x          }
  IV { z               z                    z                   x          z          z              z         [V Fill Answer]  x            x          }
  IW { z               z                    [IW Through]        z          z          z              z         x                [IW Landed]  [I Landed] }
- VW { [VW Hit]        z                    [VW Merge Through]  z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] }
+ VW { [VW Hit]        z                    [VW Merge Through]  z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] };
+ on(  Modify         Modified      )
+ I  { [I Pass]       [I Told]      }
+ V  { [I Drop Pass]  [I Drop Told] }
+ IV { z              z             }
+ IW { z              z             }
+ VW { z              z             }
 }
 
 /// The controller of table [`l1`].
@@ -43,6 +50,8 @@ impl<const N: usize> Controller<N> for ViL1 {
             Kind::Data => Event::Data,
             Kind::Ack if line.acks > 1 => Event::AckMore,
             Kind::Ack => Event::AckLast,
+            Kind::Modify => Event::Modify,
+            Kind::Modified => Event::Modified,
             _ => return None,
         };
         Some(event as u8)
@@ -80,6 +89,8 @@ impl<const N: usize> Controller<N> for ViL1 {
             Action::Landed => return common::landed(work),
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+            Action::Pass => common::pass_on(work, None),
+            Action::Told => common::told_above(work),
         }
         Ok(())
     }

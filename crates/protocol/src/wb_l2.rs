@@ -1,12 +1,15 @@
 //! A write-back second-level cache with byte masks: it takes writes without reading the line first.
 //!
 //! `P` holds only bytes that were written, `D` the whole line. A read of a partial line fetches the rest from below and lays
-//! it under what was written. `C` in a state's name: being cleaned, that is flushed with the line kept until it has landed.
+//! it under what was written. `C` in a state's name: being cleaned, that is flushed with the line kept until it has landed. Atomic accesses are performed
+//! here, once the whole line is.
 
-use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, protocol};
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use wb::{Action, Event, State};
 
-protocol! { wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked)
+protocol! {
+ /// `Whole`: every byte is here, written or read.
+ wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked Bring Found)
  on(  Read            Write          Evict               Flush                Invalidate     Data             Landed                )
  I  { [F Ask Fetch]   [P Take Ack]   x                   [I Done]             [I Done]       x                x                     }
  V  { [V Reply]       [D Take Ack]   [I Drop]            [V Done]             [I Drop Done]  x                x                     }
@@ -16,7 +19,17 @@ protocol! { wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop
  PF { z               [PF Take Ack]  z                   z                    z              [D Fill Answer]  x                     }
  W  { z               z              z                   z                    z              x                [I]                   }
  PC { z               z              z                   z                    z              x                [I Drop DoneAsked]    }
- DC { [DC Reply]      z              z                   z                    z              x                [V Clean DoneAsked]   }
+ DC { [DC Reply]      z              z                   z                    z              x                [V Clean DoneAsked]   };
+ on(  Modify     ModifyWhole     )
+ I  { [I Bring]  x               }
+ V  { x          [D Found Take]  }
+ P  { [P Bring]  [P Found Take]  }
+ D  { x          [D Found Take]  }
+ F  { z          x               }
+ PF { z          z               }
+ W  { z          x               }
+ PC { z          z               }
+ DC { x          z               }
 }
 
 /// The controller of table [`wb`].
@@ -27,7 +40,7 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
         &wb::TABLE
     }
 
-    fn classify(&self, _: Place<'_>, _: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+    fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
             Kind::Read => Event::Read,
             Kind::Write => Event::Write,
@@ -36,6 +49,8 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
             Kind::Invalidate => Event::Invalidate,
             Kind::Data => Event::Data,
             Kind::Ack => Event::Landed,
+            Kind::Modify if line.data.is_full() => Event::ModifyWhole,
+            Kind::Modify => Event::Modify,
             _ => return None,
         };
         Some(event as u8)
@@ -73,6 +88,8 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::DoneAsked => return common::done_asked(work),
+            Action::Bring => common::bring(work, Kind::Read),
+            Action::Found => common::found(work, Stamps::ZERO),
         }
         Ok(())
     }

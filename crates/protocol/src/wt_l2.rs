@@ -1,17 +1,24 @@
 //! A write-through second-level cache: writes go on to memory at once and stay in a line only if it is there already.
 //!
-//! It acknowledges a write to the cache above when it takes it, and a flush only when everything has landed in memory.
+//! It acknowledges a write to the cache above when it takes it, and a flush only when everything has landed in memory. Atomic accesses are performed here, once
+//! the line is here and nothing of it is in flight.
 
-use crate::{Block, Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
+use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
 use wt::{Action, Event, State};
 
-protocol! { wt actions(Ask Fetch Fill Answer Reply Merge Through Ack Landed Drop Done)
+protocol! { wt actions(Ask Fetch Fill Answer Reply Merge Through Ack Landed Drop Done Bring Found)
  on(  Read           Write                   WriteOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
  I  { [F Ask Fetch]  [IW Through Ack]        x          x          [I Done]       [I Done]  x                x            x          }
  V  { [V Reply]      [VW Merge Through Ack]  x          [I Drop]   [I Drop Done]  [V Done]  x                x            x          }
  F  { z              z                       x          z          z              z         [V Fill Answer]  x            x          }
  IW { z              [IW Through Ack]        z          z          z              z         x                [IW Landed]  [I Landed] }
- VW { [VW Reply]     [VW Merge Through Ack]  z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] }
+ VW { [VW Reply]     [VW Merge Through Ack]  z          [IW Drop]  z              z         x                [VW Landed]  [V Landed] };
+ on(  Modify                    )
+ I  { [I Bring]                 }
+ V  { [VW Found Merge Through]  }
+ F  { z                         }
+ IW { z                         }
+ VW { z                         }
 }
 
 /// The controller of table [`wt`].
@@ -33,6 +40,7 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
             Kind::Data => Event::Data,
             Kind::Ack if line.acks > 1 => Event::AckMore,
             Kind::Ack => Event::AckLast,
+            Kind::Modify => Event::Modify,
             _ => return None,
         };
         Some(event as u8)
@@ -67,6 +75,8 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
             Action::Landed => return common::landed(work),
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+            Action::Bring => common::bring(work, Kind::Read),
+            Action::Found => common::found(work, Stamps::ZERO),
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ fn at_least_95_of_100_changes_to_the_tables_are_noticed_and_the_others_are_expla
 
 #[test]
 fn walks_alone_notice_95_of_100_changes_to_halcone() {
-    enough_are_noticed("halcone", &try_out("halcone", Walks { number: 200, steps: 150 }, 0));
+    enough_are_noticed("halcone", &try_out("halcone", Walks { number: 400, steps: 200 }, 0));
 }
 
 #[test]

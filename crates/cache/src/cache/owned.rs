@@ -2,7 +2,10 @@
 //! accesses. A store of nothing brings the line.
 
 use super::{Cache, NOBODY};
-use crate::{bank::Offer, front};
+use crate::{
+    bank::{Meets, Offer},
+    front,
+};
 use engine::{Inlet, Lane};
 use interconnect::Packet;
 use mem::{Access, Atomic, Block, LINE, LineAddr, Reply, Request, RequestId, Seen};
@@ -93,23 +96,26 @@ impl Cache {
         }
     }
 
-    /// Performs the oldest atomic access, if its line can be written; otherwise has the line brought.
+    /// Performs the oldest atomic access, or load that claims its line, if the line can be written; otherwise has it brought.
     pub(super) fn atomic_owned(&mut self) -> Result<bool, Box<Impossible>> {
         let Some(Owned { port, request, atomic }) = self.owned.front() else { return Ok(false) };
         let (port, request, atomic) = (*port, *request, *atomic);
-        let line = request.line();
-        let Some(old) = self.bank.writable(line) else { return self.bring(line) };
-        let new = atomic.map(|atomic| atomic.apply(&old, &request.data));
-        // Who has only read lets the line go: others write to it without asking for it.
-        let then = match new {
-            Some(new) => Msg::new(NOBODY, self.me, Kind::Store, line, new),
-            None => Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY),
+        let (line, held) = (request.line(), self.bank.held(request.line()));
+        let about = |kind, data| Msg::new(NOBODY, self.me, kind, line, data);
+        let asked = match atomic {
+            Some(_) => about(Kind::Modify, request.data),
+            None => Msg { scope: request.scope, ..about(Kind::Load, Block::EMPTY) },
         };
-        if !self.bank.use_line(&then)? {
+        let new = match self.bank.meets(&asked) {
+            Meets::Waits => return Ok(false),
+            Meets::Brings => return self.bank.bring(&asked),
+            Meets::Performs(_) | Meets::Goes => atomic.map(|atomic| atomic.apply(held.bytes(), &request.data)),
+        };
+        if !self.bank.use_line(&Msg { data: new.unwrap_or(Block::EMPTY), ..asked })? {
             return Ok(false);
         }
         self.owned.pop_front();
-        let found = Block::of(old, request.data.mask());
+        let found = held.only(request.data.mask());
         if let Some(observer) = &self.observer {
             observer.tell(line, new.map_or(Seen::Read(found), |new| Seen::Changed { found, new }));
         }

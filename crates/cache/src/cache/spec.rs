@@ -3,10 +3,7 @@
 use crate::bank::BankSpec;
 use interconnect::Wire;
 use mem::{Block, LINE, LineAddr, Reply, Request, RequestId};
-use protocol::{
-    Node, Table,
-    roles::{Atomics, Sees},
-};
+use protocol::{Node, Table, roles::Sees};
 use std::rc::Rc;
 
 /// What a cache is made of.
@@ -17,7 +14,6 @@ pub struct CacheSpec {
     pub history: usize,
     /// How many messages it can take in a cycle.
     pub ports: usize,
-    pub atomics: Atomics,
     /// The table of its orders: what acquires and releases consist of.
     pub orders: &'static Table,
     /// Those below whom its orders concern; none: all of them.
@@ -27,9 +23,6 @@ pub struct CacheSpec {
     /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and
     /// travels with probes.
     pub lifts_requests: bool,
-    /// Whether a load that must see what others than the requester's group write claims the line first: a store of nothing brings
-    /// together whatever was written (`[umh 4.2]`).
-    pub claims: bool,
 }
 
 /// Is told of every store that is performed: its number with the requester, the line and the bytes.

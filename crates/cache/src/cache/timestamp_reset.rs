@@ -15,7 +15,7 @@ impl Cache {
     /// The home, or the cache, below has started anew.
     pub(super) fn start_anew(&mut self, below: Node) -> Result<(), Box<Impossible>> {
         self.bank.start_anew(NOBODY)?;
-        for packet in self.passing.iter_mut().chain(&mut self.returning) {
+        for packet in self.atomics.iter_mut().chain(&mut self.away).chain(&mut self.returning) {
             packet.msg.stamps = Stamps::ZERO;
         }
         self.restart_order();

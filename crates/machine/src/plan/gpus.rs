@@ -22,10 +22,7 @@ use crate::{
 };
 use engine::{Cycles, PortSpec};
 use mem::{Interleave, Stride};
-use protocol::{
-    Node, Roster, Sharers,
-    roles::{Atomics, Role},
-};
+use protocol::{Node, Roster, Sharers, roles::Role};
 
 /// HMG deals the homes of lines over GPUs by pages.
 const HOME: Stride = Stride::of(4096);
@@ -141,12 +138,8 @@ impl Lowering<'_> {
         // A fabric leads to more.
         let speaks_to = machine.fabric.map(|_| below.owners().copied().collect());
         let bank = spec_of(&of, roles.seat(Role::L1), me, below, Roster::NONE);
-        let owned = roles.protocol.atomics == Atomics::Owned;
-        let atomics = if owned { Atomics::Owned } else { Atomics::Below };
         let spec = cache::CacheSpec {
             sees: roles.protocol.sees,
-            atomics,
-            claims: roles.has(Role::GpuMemory),
             // The L2 of another GPU holds what its own memory would: nothing there is ever stale.
             ordered: (machine.remote == Some(Remote::L1)).then(|| own().owners().copied().collect()),
             ..super::lower::cache_spec(bank, of.ports, roles.orders(Role::L1))
@@ -204,7 +197,6 @@ impl Lowering<'_> {
         // In the order in which the wires to them are declared.
         of.peers = (0..gpus).filter(|other| peers && *other != gpu).map(|other| numbers.l2(other, bank)).collect();
         let spec = cache::CacheSpec {
-            atomics: roles.protocol.atomics,
             sees: roles.protocol.sees,
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };

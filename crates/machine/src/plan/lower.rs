@@ -19,7 +19,7 @@ use os::opencl::{
 };
 use protocol::{
     Node, Roster, Table,
-    roles::{self, Atomics, BesideCpu, Seat, Sees},
+    roles::{self, BesideCpu, Seat, Sees},
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -335,15 +335,5 @@ pub(super) fn spec_of(of: &CacheSpec, controller: Seat, me: Node, below: Interle
 
 /// A cache of one bank, kept coherent by its protocol alone.
 pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -> cache::CacheSpec {
-    cache::CacheSpec {
-        bank,
-        history: HISTORY,
-        ports,
-        atomics: Atomics::Owned,
-        orders,
-        ordered: None,
-        sees: Sees::Newest,
-        lifts_requests: false,
-        claims: false,
-    }
+    cache::CacheSpec { bank, history: HISTORY, ports, orders, ordered: None, sees: Sees::Newest, lifts_requests: false }
 }

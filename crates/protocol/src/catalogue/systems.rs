@@ -76,6 +76,7 @@ pub(super) fn vi(caches: usize, lines: usize) -> System {
         whims: fences(l1s.iter().chain([&l2])),
         equals: l1s.into_iter().map(|l1| vec![l1]).collect(),
         coherent: false,
+        modifies: false,
         horizon: None,
     }
     .with_orders(told)
@@ -126,9 +127,15 @@ pub(super) fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], l
         whims: fences(l1s.iter().chain(&l2s)),
         equals,
         coherent: false,
+        modifies: false,
         horizon: None,
     }
     .with_orders(told)
+}
+
+/// One GPU with two first-level caches at most, which also makes atomic accesses. GPUs don't see each other's before they synchronise.
+pub(super) fn atomics(l2: &'static dyn Controller<BYTES>, caches: usize, lines: usize) -> System {
+    not_coherent(l2, &[caches.min(2)], lines).with_atomics()
 }
 
 /// One GPU of two first-level caches over a second-level cache of two banks.
@@ -166,6 +173,7 @@ pub(super) fn adsm(host: &'static Host, initial: u8, rolls: bool, caches: usize,
         whims: if rolls { vec![(node(0), Kind::Roll)] } else { Vec::new() },
         equals: Vec::new(),
         coherent: false,
+        modifies: false,
         horizon: None,
     }
 }

@@ -21,6 +21,10 @@ pub fn chart(check: &Check, trace: &[(Move, World)]) -> String {
     let mut before = World::new(&check.system);
     for (action, after) in trace {
         let (lane, label) = match action {
+            Move::Deliver(msg) if msg.from.0 >= CORES => {
+                let label = format!("{}: {}", check.system.name(msg.from), label(check, msg, &before, after));
+                (lifelines.star(msg.to), label)
+            }
             Move::Deliver(msg) => (lifelines.arrow(msg.from, msg.to), label(check, msg, &before, after)),
             Move::Retry(msg) => {
                 (lifelines.star(msg.to), format!("no longer waits: {}", label(check, msg, &before, after)))

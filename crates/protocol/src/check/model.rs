@@ -183,6 +183,7 @@ impl Check {
         world.network.is_empty()
             && world.waiting.is_empty()
             && !world.loading.contains(&true)
+            && world.modifying.iter().all(|value| *value == 0)
             && !world.told.contains(&Told::Busy)
             && !world.ordered.contains(&Told::Busy)
             && self.system.stages[world.stage].cores().is_some()

@@ -9,6 +9,9 @@
 //! A core sees its own latest write to a byte, or what another core writes to it in the same stretch of work; a byte it has not
 //! written itself may also have the value it had at the last synchronisation. After one, a byte has the last value that one
 //! of its writers gave it: nothing else, so no written byte is lost, and none appears that nobody wrote.
+//!
+//! Atomic accesses exchange: each writes a value of its own and is told the one that it replaced. No two are told the same one, and a value that was
+//! replaced is not there after a synchronisation: so none of them is lost.
 
 use std::hash::{Hash, Hasher};
 
@@ -46,12 +49,16 @@ pub struct Oracle {
     written: [Values; CORES],
     /// By core: the last of those, 0 for none.
     last: [u8; CORES],
+    /// What atomic accesses write that have not been answered.
+    modifying: Values,
+    /// What atomic accesses have replaced.
+    replaced: Values,
 }
 
 impl Oracle {
     pub fn new(cores: usize) -> Self {
         assert!(cores <= CORES, "a checked system has at most {CORES} cores");
-        Self { settled: 1, written: [0; CORES], last: [0; CORES] }
+        Self { settled: 1, written: [0; CORES], last: [0; CORES], modifying: 0, replaced: 0 }
     }
 
     pub fn write(&mut self, core: usize, value: u8) {
@@ -62,13 +69,27 @@ impl Oracle {
     pub fn may_read(&self, core: usize, value: u8) -> bool {
         let others = (0..self.written.len()).filter(|&c| c != core).fold(0, |all, c| all | self.written[c]);
         let own = if self.last[core] == 0 { self.settled } else { 1 << self.last[core] };
-        (own | others) >> value & 1 == 1
+        (own | others | self.modifying) >> value & 1 == 1
+    }
+
+    /// An atomic access is under way: from now on its value may be read.
+    pub fn modify(&mut self, value: u8) {
+        self.modifying |= 1 << value;
+    }
+
+    /// A core is told what its atomic access, which wrote `value`, has replaced; says whether that may be.
+    pub fn modified(&mut self, core: usize, value: u8, found: u8) -> bool {
+        self.modifying &= !(1 << value);
+        let may = self.may_read(core, found) && found != value && self.replaced >> found & 1 == 0;
+        self.replaced |= 1 << found;
+        self.write(core, value);
+        may
     }
 
     pub fn synchronise(&mut self) {
         let last = self.last.iter().filter(|&&value| value != 0).fold(0, |all, value| all | 1 << value);
         if last != 0 {
-            self.settled = last;
+            self.settled = last & !self.replaced;
         }
         self.written.fill(0);
         self.last.fill(0);
@@ -76,7 +97,7 @@ impl Oracle {
 
     /// Hashes the history as it is with cores renamed: core `order[i]` becomes core `i`.
     pub fn hash_renamed(&self, order: &[usize], hasher: &mut impl Hasher) {
-        self.settled.hash(hasher);
+        (self.settled, self.modifying, self.replaced).hash(hasher);
         order.iter().for_each(|&core| self.hash_core(core, hasher));
     }
 
@@ -96,6 +117,19 @@ mod tests {
         byte.write(0, 1);
         assert!(byte.may_read(0, 1) && !byte.may_read(0, 0));
         assert!(byte.may_read(1, 0) && byte.may_read(1, 1));
+    }
+
+    #[test]
+    fn two_atomic_accesses_do_not_replace_the_same_value_and_the_last_of_them_stays() {
+        let mut byte = Oracle::new(2);
+        byte.modify(1);
+        byte.modify(2);
+        assert!(byte.may_read(0, 2) && byte.may_read(1, 0), "it may have been performed before it is answered");
+        assert!(byte.modified(0, 1, 0));
+        assert!(!byte.clone().modified(1, 2, 0), "the other has replaced that");
+        assert!(byte.modified(1, 2, 1));
+        byte.synchronise();
+        assert_eq!((0..8).filter(|&value| byte.may_read(0, value)).collect::<Vec<_>>(), [2]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use mem::Scope;
 /// Bytes in a line of a checked system: two are enough for false sharing.
 pub const BYTES: usize = 2;
 
-/// The byte that stores write in a coherent system.
+/// The byte that stores write in a coherent system, and atomic accesses in any.
 pub(super) const STORED: usize = 0;
 /// The byte that they read, and make a new value of.
 pub(super) const READ: usize = 1;
@@ -44,8 +44,8 @@ pub enum Stage {
     Work { cores: Vec<usize> },
     /// The same, and they take lines to write whenever they like: by a store of no byte.
     Free { cores: Vec<usize> },
-    /// These cores take a line to write before they load it: by a store of no byte. At its end everything they wrote is
-    /// synchronised.
+    /// These cores take a line to write before they load it: by a store of no byte, or by a load that sees everything. At its end everything they
+    /// wrote is synchronised.
     Claim { cores: Vec<usize> },
     /// Every line of these members is told, and answers `Done`.
     Tell { kind: Kind, members: Vec<Node> },
@@ -112,6 +112,8 @@ pub struct System {
     pub equals: Vec<Vec<Node>>,
     /// Caches agree at all times: a read returns the newest store that has been performed.
     pub coherent: bool,
+    /// Cores make atomic accesses, too.
+    pub modifies: bool,
     /// Accesses are ordered by logical time.
     pub horizon: Option<Horizon>,
 }
@@ -160,6 +162,12 @@ impl System {
             let place = self.table(table);
             self.members[number].orders = Some((place, Orders { table, below, peers }));
         }
+        self
+    }
+
+    /// The same where cores make atomic accesses, too.
+    pub fn with_atomics(mut self) -> Self {
+        self.modifies = true;
         self
     }
 

@@ -59,6 +59,8 @@ pub struct World {
     pub waiting: SmallVec<[Msg<BYTES>; 2]>,
     /// By line, then by core: it waits for a load.
     pub loading: SmallVec<[bool; 16]>,
+    /// The same: what its atomic access writes that has not been answered, or 0.
+    pub modifying: SmallVec<[u8; 16]>,
     /// By line, then by byte.
     pub oracles: SmallVec<[Oracle; 2]>,
     /// By line, then by member: what has come of the present stage's message.
@@ -83,12 +85,13 @@ pub struct World {
 impl Clone for World {
     fn clone(&self) -> Self {
         let Self { lines, network, waiting, loading, oracles, told, versions, times, .. } = self;
-        let Self { whole, sweeping, marking, ordered, .. } = self;
+        let Self { whole, sweeping, marking, ordered, modifying, .. } = self;
         Self {
             lines: SmallVec::from_slice(lines),
             network: SmallVec::from_slice(network),
             waiting: SmallVec::from_slice(waiting),
             loading: SmallVec::from_slice(loading),
+            modifying: SmallVec::from_slice(modifying),
             oracles: SmallVec::from_slice(oracles),
             told: SmallVec::from_slice(told),
             versions: SmallVec::from_slice(versions),
@@ -115,7 +118,8 @@ impl Clone for World {
         copy(&mut self.told, told);
         copy(&mut self.versions, versions);
         copy(&mut self.times, times);
-        let Self { whole, sweeping, marking, ordered, .. } = other;
+        let Self { whole, sweeping, marking, ordered, modifying, .. } = other;
+        copy(&mut self.modifying, modifying);
         copy(&mut self.whole, whole);
         copy(&mut self.sweeping, sweeping);
         copy(&mut self.marking, marking);
@@ -187,6 +191,7 @@ impl World {
             network: SmallVec::new(),
             waiting: SmallVec::new(),
             loading: SmallVec::from_elem(false, system.lines * system.cores),
+            modifying: SmallVec::from_elem(0, if system.modifies { system.lines * system.cores } else { 0 }),
             oracles: SmallVec::from_elem(
                 Oracle::new(system.cores),
                 if system.coherent { 0 } else { system.lines * BYTES },
@@ -250,6 +255,9 @@ impl World {
         waiting.sort_by_key(|msg| msg.to);
         waiting.hash(hasher);
         permuted(&self.loading, &renaming.cores).for_each(|loading| loading.hash(hasher));
+        if !self.modifying.is_empty() {
+            permuted(&self.modifying, &renaming.cores).for_each(|value| (renaming.value(*value)).hash(hasher));
+        }
         permuted(&self.told, &renaming.members).for_each(|told| told.hash(hasher));
         self.oracles.iter().for_each(|oracle| oracle.hash_renamed(&renaming.cores, hasher));
         self.versions.hash(hasher);
@@ -301,6 +309,10 @@ impl World {
             if let Some(core) = system.members[number].core {
                 self.ordered.get(core).hash(&mut hasher);
                 self.loading.iter().skip(core).step_by(system.cores).for_each(|loading| loading.hash(&mut hasher));
+                let modifying = self.modifying.iter().skip(core).step_by(system.cores);
+                modifying.for_each(|value| {
+                    if system.coherent { (*value > 0).hash(&mut hasher) } else { value.hash(&mut hasher) }
+                });
                 self.oracles.iter().for_each(|oracle| oracle.hash_core(core, &mut hasher));
                 self.times.get(core).hash(&mut hasher);
             }
@@ -394,10 +406,15 @@ impl Renaming {
         if !self.coherent {
             return *data;
         }
-        data.map(STORED, |value| match value.checked_sub(oracle::waiting(0)) {
-            Some(core) => oracle::waiting(self.new_cores[core as usize] as usize),
-            None => value,
-        })
+        data.map(STORED, |value| self.value(value))
+    }
+
+    /// A value, which may name a core.
+    fn value(&self, value: u8) -> u8 {
+        match value.checked_sub(oracle::waiting(0)) {
+            Some(core) if self.coherent => oracle::waiting(self.new_cores[core as usize] as usize),
+            _ => value,
+        }
     }
 
     fn node(&self, node: Node) -> Node {

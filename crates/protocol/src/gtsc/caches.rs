@@ -11,7 +11,7 @@ use mem::Scope;
 protocol! {
  /// `Dead`: no line, or it is later at the compute unit than the lease lasts, or what is held here is too near for the load's scope.
  /// `Same`: nobody else has written the line since the copy that is held here.
- gtsc_l1 actions(Ask Fetch Through Fill Replace Stamp Answer Stored Hit Merge Drop Anew Done)
+ gtsc_l1 actions(Ask Fetch Through Fill Replace Stamp Answer Stored Hit Merge Drop Anew Done Pass Told)
  on( LoadLive   LoadDead       Store            Evict     Invalidate     Flush     Reset          )
  I { x          [R Ask Fetch]  [L Ask Through]  x         [I Done]       [I Done]  [I Done]       }
  V { [V Hit]    [X Ask Fetch]  [W Ask Through]  [I Drop]  [I Drop Done]  [V Done]  [I Anew Done]  }
@@ -25,13 +25,20 @@ protocol! {
  R { [V Fill Stamp Answer]      x                  x                        x                }
  X { [V Replace Stamp Answer]   [V Stamp Answer]   x                        x                }
  L { x                          x                  x                        [I Stored]       }
- W { x                          x                  [V Merge Stamp Stored]   [I Drop Stored]  }
+ W { x                          x                  [V Merge Stamp Stored]   [I Drop Stored]  };
+ on( Modify         Modified      )
+ I { [I Pass]       [I Told]      }
+ V { [I Drop Pass]  [I Drop Told] }
+ R { z              z             }
+ X { z              z             }
+ L { z              z             }
+ W { z              z             }
 }
 
 protocol! {
  /// A second-level cache where memory is the lines' home: it reads on leases, as the caches above it do. `Same`: the copy above is
  /// the one held here. `Known`: what comes from below is the copy above.
- gtsc_l2 actions(Ask Fetch Through Fill Replace Stamp Answer AnswerKnown AnswerWrite Reply Renew Merge Drop Anew Done)
+ gtsc_l2 actions(Ask Fetch Through Fill Replace Stamp Answer AnswerKnown AnswerWrite Reply Renew Merge Drop Anew Done Pass HandUp)
  on( ReadSame   ReadLive   ReadDead       Write            Evict     Invalidate     Flush     Reset          )
  I { x          x          [R Ask Fetch]  [L Ask Through]  x         [I Done]       [I Done]  [I Done]       }
  V { [V Renew]  [V Reply]  [X Ask Fetch]  [W Ask Through]  [I Drop]  [I Drop Done]  [V Done]  [I Anew Done]  }
@@ -45,7 +52,14 @@ protocol! {
  R { [V Fill Stamp Answer]      [V Fill Stamp AnswerKnown] x                 x                      x                             x                     }
  X { [V Replace Stamp Answer]   x                          [V Stamp Answer]  [V Stamp AnswerKnown]  x                             x                     }
  L { x                          x                          x                 x                      x                             [I AnswerWrite]       }
- W { x                          x                          x                 x                      [V Merge Stamp AnswerWrite]   [I Drop AnswerWrite]  }
+ W { x                          x                          x                 x                      [V Merge Stamp AnswerWrite]   [I Drop AnswerWrite]  };
+ on( Modify         Modified        )
+ I { [I Pass]       [I HandUp]      }
+ V { [I Drop Pass]  [I Drop HandUp] }
+ R { z              z               }
+ X { z              z               }
+ L { z              z               }
+ W { z              z               }
 }
 
 /// Whether a line may be read at a compute unit's time.
@@ -133,6 +147,8 @@ impl<const N: usize> Controller<N> for GtscL1 {
             Kind::Renewed => Event::Renewed,
             Kind::Ack if msg.stamps.cts == line.stamps.wts => Event::WrittenSame,
             Kind::Ack => Event::Written,
+            Kind::Modify => Event::Modify,
+            Kind::Modified => Event::Modified,
             _ => return None,
         };
         Some(event as u8)
@@ -177,6 +193,8 @@ impl<const N: usize> Controller<N> for GtscL1 {
                 work.line.stamps = Stamps::ZERO;
             }
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+            Action::Pass => common::pass_on(work, None),
+            Action::Told => common::told_above(work),
         }
         Ok(())
     }
@@ -209,6 +227,8 @@ impl<const N: usize> Controller<N> for GtscL2 {
             Kind::Renewed => Event::Renewed,
             Kind::Ack if msg.stamps.cts == line.stamps.wts => Event::WrittenSame,
             Kind::Ack => Event::Written,
+            Kind::Modify => Event::Modify,
+            Kind::Modified => Event::Modified,
             _ => return None,
         };
         Some(event as u8)
@@ -245,6 +265,8 @@ impl<const N: usize> Controller<N> for GtscL2 {
                 work.line.stamps = Stamps::ZERO;
             }
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+            Action::Pass => common::pass_on(work, Some(work.msg.from)),
+            Action::HandUp => return common::hand_up(work),
         }
         Ok(())
     }

@@ -4,13 +4,13 @@
 //! leases ends, and a line that comes (again) starts there. `F` fetches a line for a reader, `G` the rest of a line that was
 //! written; `W` is being written back, `C` too and stays.
 
-use super::memory::{perform, read_until, written_at};
+use super::memory::{give_time, perform, read_until, written_at};
 use crate::{Block, Controller, FIRST, Kind, Line, Mask, Msg, Place, Stamp, Stamps, Table, Work, common, protocol};
 use gtsc_home::{Action, Event, State};
 
 protocol! {
  /// `Same`: the reader holds what is here. `Over`: the lease would end beyond the last time there is.
- gtsc_home actions(Ask Enter Fetch Fill Answer Lease Reply Renew Take Perform WriteBack Clean Forget Drop Restart Done DoneAsked)
+ gtsc_home actions(Ask Enter Fetch Fill Answer Lease Reply Renew Take Perform WriteBack Clean Forget Drop Restart Done DoneAsked Bring Found)
  on( ReadSame         Read                        Write                         ReadOver  WriteOver  )
  I { x                [F Enter Lease Ask Fetch]   [G Enter Take Perform Fetch]  z         z          }
  V { [V Lease Renew]  [V Lease Reply]             [D Take Perform]              z         z          }
@@ -26,7 +26,15 @@ protocol! {
  F { z                          z                     z                   x                   [V Fill Answer]  x                     }
  G { z                          z                     z                   x                   [D Fill]         x                     }
  W { z                          z                     z                   x                   x                [I]                   }
- C { z                          z                     z                   x                   x                [V Clean DoneAsked]   }
+ C { z                          z                     z                   x                   x                [V Clean DoneAsked]   };
+ on( Modify          )
+ I { [I Bring]       }
+ V { [D Found Take]  }
+ D { [D Found Take]  }
+ F { z               }
+ G { z               }
+ W { z               }
+ C { z               }
 }
 
 /// The controller of table [`gtsc_home`].
@@ -63,8 +71,11 @@ impl<const N: usize> Controller<N> for GtscHome {
             Kind::Read if read_until(times, asked, self.lease) > self.last => Event::ReadOver,
             Kind::Read if !line.is_empty() && msg.stamps.wts == times.wts.max(FIRST) => Event::ReadSame,
             Kind::Read => Event::Read,
-            Kind::Write if written_at(times, asked).saturating_add(self.lease) > self.last => Event::WriteOver,
+            Kind::Write | Kind::Modify if written_at(times, asked).saturating_add(self.lease) > self.last => {
+                Event::WriteOver
+            }
             Kind::Write => Event::Write,
+            Kind::Modify => Event::Modify,
             Kind::Evict => Event::Evict,
             Kind::Invalidate => Event::Invalidate,
             Kind::Flush => Event::Flush,
@@ -119,6 +130,11 @@ impl<const N: usize> Controller<N> for GtscHome {
             Action::Drop => common::drop_data(work),
             Action::Restart => work.line.stamps = Stamps::ZERO,
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+            Action::Bring => common::bring(work, Kind::Read),
+            Action::Found => {
+                let told = give_time(work, self.lease);
+                common::found(work, told);
+            }
             Action::DoneAsked => return common::done_asked(work),
         }
         Ok(())

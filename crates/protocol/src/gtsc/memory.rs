@@ -2,14 +2,16 @@
 //!
 //! Time begins at 1: a request with a `wts` of 0 says that nothing is held above.
 
-use crate::{Block, Controller, FIRST, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, protocol};
+use crate::{Block, Controller, FIRST, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol};
 use gtsc_memory::{Action, Event, State};
 
 protocol! {
  /// `Same`: the reader holds what is here. `Over`: the lease would end beyond the last time there is, so everybody has to start anew.
- gtsc_memory actions(Lease Reply Renew Take Perform Restart Done)
+ gtsc_memory actions(Lease Reply Renew Take Perform Restart Done Found)
  on(    Read                ReadSame            Write                ReadOver  WriteOver  Reset                )
- Here { [Here Lease Reply]  [Here Lease Renew]  [Here Take Perform]  z         z          [Here Restart Done]  }
+ Here { [Here Lease Reply]  [Here Lease Renew]  [Here Take Perform]  z         z          [Here Restart Done]  };
+ on(    Modify             )
+ Here { [Here Found Take]  }
 }
 
 /// The controller of table [`gtsc_memory`].
@@ -37,12 +39,17 @@ pub(super) fn written_at(stamps: Stamps, time: Stamp) -> Stamp {
 /// Gives a write its time and acknowledges it: from when on it counts, how long it may be read, and (as `cts`) which version it
 /// was written over.
 pub(super) fn perform<const N: usize>(work: &mut Work<'_, N>, lease: Stamp) {
+    let told = give_time(work, lease);
+    work.send_stamped(work.msg.from, Kind::Ack, work.msg.data, told);
+}
+
+/// The times of a write that takes place now, as they are told.
+pub(super) fn give_time<const N: usize>(work: &mut Work<'_, N>, lease: Stamp) -> Stamps {
     let stamps = work.line.stamps;
     let wts = written_at(stamps, work.msg.stamps.cts);
     let rts = wts + lease;
     work.line.stamps = Stamps { wts, rts, ..stamps };
-    let told = Stamps { wts, rts, cts: stamps.wts.max(FIRST) };
-    work.send_stamped(work.msg.from, Kind::Ack, work.msg.data, told);
+    Stamps { wts, rts, cts: stamps.wts.max(FIRST) }
 }
 
 impl<const N: usize> Controller<N> for GtscMemory {
@@ -56,8 +63,11 @@ impl<const N: usize> Controller<N> for GtscMemory {
             Kind::Read if read_until(stamps, time, self.lease) > self.last => Event::ReadOver,
             Kind::Read if msg.stamps.wts == stamps.wts.max(FIRST) => Event::ReadSame,
             Kind::Read => Event::Read,
-            Kind::Write if written_at(stamps, time).saturating_add(self.lease) > self.last => Event::WriteOver,
+            Kind::Write | Kind::Modify if written_at(stamps, time).saturating_add(self.lease) > self.last => {
+                Event::WriteOver
+            }
             Kind::Write => Event::Write,
+            Kind::Modify => Event::Modify,
             Kind::Reset => Event::Reset,
             _ => return None,
         };
@@ -79,6 +89,10 @@ impl<const N: usize> Controller<N> for GtscMemory {
             Action::Renew => work.send_stamped(work.msg.from, Kind::Renewed, Block::EMPTY, stamps),
             Action::Take => work.line.data.write(&work.msg.data),
             Action::Perform => perform(work, self.lease),
+            Action::Found => {
+                let told = give_time(work, self.lease);
+                common::found(work, told);
+            }
             Action::Restart => work.line.stamps = Stamps::ZERO,
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
         }

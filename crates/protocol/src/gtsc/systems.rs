@@ -58,6 +58,18 @@ pub fn one_gpu_overflow(caches: usize, lines: usize) -> System {
     system
 }
 
+/// Two GPUs at most, which also make atomic accesses.
+pub fn atomics(caches: usize, lines: usize) -> System {
+    gpus(caches.min(2), lines).with_atomics()
+}
+
+/// The same of one GPU with two first-level caches at most, whose second-level cache is the home.
+pub fn one_gpu_atomics(caches: usize, lines: usize) -> System {
+    let mut system = one_gpu(caches.min(2), lines).with_atomics();
+    system.horizon = system.horizon.map(|horizon| Horizon { end: 3, ..horizon });
+    system
+}
+
 /// Flushes and invalidations at any time.
 fn fences(caches: &[Node]) -> Vec<(Node, Kind)> {
     caches.iter().flat_map(|&cache| [(cache, Kind::Flush), (cache, Kind::Invalidate)]).collect()
@@ -123,6 +135,7 @@ fn system(
         whims: Vec::new(),
         equals,
         coherent: false,
+        modifies: false,
         horizon: Some(Horizon { end: 3, clocks: Clocks::Cores, told: false, runs_over: false }),
     }
     .with_orders(orders_of(is_home))

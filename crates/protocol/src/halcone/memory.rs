@@ -3,15 +3,18 @@
 //! The unit has room for some lines only. A line that it forgets may still be on lease somewhere, so a line it meets (again)
 //! starts at the largest `memts` it ever forgot. Here a line's `rts` is its `memts`, and its `cts` what has been forgotten.
 
-use crate::{Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, protocol};
+use crate::{Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol};
 use tsu::{Action, Event, State};
 
 protocol! {
  /// Algorithm 3. `Over`: the lease would end beyond the last time there is, so everybody has to start anew first.
- tsu actions(Enter Lease Reply Take Advance Ack Forget Restart Done)
+ tsu actions(Enter Lease Reply Take Advance Ack Forget Restart Done Found)
  on(     Read                       Write                            ReadOver  WriteOver  Evict          Reset               )
  None  { [Known Enter Lease Reply]  [Known Enter Take Advance Ack]   z         z          x              [None Restart Done] }
- Known { [Known Lease Reply]        [Known Take Advance Ack]         z         z          [None Forget]  [None Restart Done] }
+ Known { [Known Lease Reply]        [Known Take Advance Ack]         z         z          [None Forget]  [None Restart Done] };
+ on(     Modify                            )
+ None  { [Known Enter Advance Found Take]  }
+ Known { [Known Advance Found Take]        }
 }
 
 /// The controller of table [`tsu`]. A write's lease lasts at least 2: else `wts + 1`, up to which a cache may read at any rate,
@@ -53,8 +56,9 @@ impl<const N: usize> Controller<N> for Tsu {
         let event = match msg.kind {
             Kind::Read if self.is_over(line, self.read_lease) => Event::ReadOver,
             Kind::Read => Event::Read,
-            Kind::Write if self.is_over(line, self.write_lease) => Event::WriteOver,
+            Kind::Write | Kind::Modify if self.is_over(line, self.write_lease) => Event::WriteOver,
             Kind::Write => Event::Write,
+            Kind::Modify => Event::Modify,
             Kind::Evict => Event::Evict,
             Kind::Reset => Event::Reset,
             _ => return None,
@@ -84,6 +88,11 @@ impl<const N: usize> Controller<N> for Tsu {
             Action::Take => work.line.data.write(&work.msg.data),
             Action::Forget => *stamps = Stamps::now(stamps.cts.max(stamps.rts)),
             Action::Restart => *stamps = Stamps::ZERO,
+            Action::Found => {
+                let lease = Stamps { cts: 0, ..*stamps };
+                stamps.wts = 0;
+                common::found(work, lease);
+            }
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
         }
         Ok(())

@@ -45,6 +45,16 @@ pub fn overflow(caches: usize, lines: usize) -> System {
     system
 }
 
+/// Two GPUs at most, which also make atomic accesses.
+pub fn atomics(caches: usize, lines: usize) -> System {
+    gpus(caches.min(2), lines).with_atomics()
+}
+
+/// The same of one GPU with two first-level caches at most.
+pub fn one_gpu_atomics(caches: usize, lines: usize) -> System {
+    one_gpu(caches.min(2), lines).with_atomics()
+}
+
 /// A GPU for each entry, with so many first-level caches and a second-level cache. After a stretch of work its writes are
 /// awaited; then everybody's time is raised to the latest.
 fn system(gpus: &[usize], lines: usize) -> System {
@@ -96,6 +106,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
         whims: if gpus.len() == 1 { acquires.collect() } else { Vec::new() },
         equals,
         coherent: false,
+        modifies: false,
         horizon: Some(Horizon {
             end: if cores > 2 { 3 } else { 4 },
             clocks: Clocks::Caches,

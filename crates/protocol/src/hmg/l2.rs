@@ -4,13 +4,14 @@
 //! those of a cache away from the line's home: write-through ([`crate::wt_l2`]). `AD` waits for a copy that it was told to forget
 //! before it came: the answer is given to whoever waits, and not kept.
 
-use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Sharers, Table, Work, common, protocol};
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Sharers, Stamps, Table, Work, common, protocol};
 use hmg_l2::{Action, Event, State};
 use mem::Scope;
 
 protocol! {
- /// `Away`: the line's home is elsewhere. `Past`: only the home may answer. `Over`: a byte that is in flight is written again.
- hmg_l2 actions(Ask Share Fetch Fill Answer Reply Take Merge Through Ack Tell WriteBack Clean Landed Drop Done DoneAsked)
+ /// `Away`: the line's home is elsewhere. `Past`: only the home may answer. `Over`: a byte that is in flight is written again. `Whole`: every byte is
+ /// here.
+ hmg_l2 actions(Ask Share Fetch Fill Answer Reply Take Merge Through Ack Tell WriteBack Clean Landed Drop Done DoneAsked Bring Found TellAll Pass HandUp)
  on(  Read                  Write               ReadAway       ReadPast            WriteAway               WriteOver  )
  I  { [F Ask Share Fetch]   [P Take Ack]        [AF Ask Fetch] [AF Ask Fetch]      [AW Through Ack]        x          }
  V  { [V Share Reply]       [D Take Ack Tell]   x              x                   x                       x          }
@@ -40,7 +41,22 @@ protocol! {
  AF { z                        z                    z                   [AD]        [A Fill Answer]       x                    x            x           }
  AD { z                        z                    z                   [AD]        [I Fill Answer Drop]  x                    x            x           }
  AW { z                        z                    z                   [AW]        x                     x                    [AW Landed]  [I Landed]  }
- AV { [AW Drop]                z                    z                   [AW Drop]   x                     x                    [AV Landed]  [A Landed]  }
+ AV { [AW Drop]                z                    z                   [AW Drop]   x                     x                    [AV Landed]  [A Landed]  };
+ on(  Modify     ModifyWhole             ModifyAway     Modified        )
+ I  { [I Bring]  x                       [I Pass]       [I HandUp]      }
+ V  { x          [D Found Take TellAll]  x              x               }
+ P  { [P Bring]  [P Found Take]          x              x               }
+ D  { x          [D Found Take TellAll]  x              x               }
+ F  { z          x                       x              x               }
+ PF { z          z                       x              x               }
+ W  { z          x                       x              x               }
+ PC { z          z                       x              x               }
+ DC { x          z                       x              x               }
+ A  { x          x                       [I Drop Pass]  [I Drop HandUp] }
+ AF { x          x                       z              z               }
+ AD { x          x                       z              z               }
+ AW { x          x                       z              z               }
+ AV { x          x                       z              z               }
 }
 
 /// The controller of table [`hmg_l2`]. Its roster ([`Place::above`]) holds the second-level caches of all GPUs, itself included.
@@ -60,11 +76,17 @@ impl HmgL2 {
 
     /// Has everybody forget the line who may hold it, other than the one who has just written it.
     fn tell<const N: usize>(&self, work: &mut Work<'_, N>) {
-        let (sharers, sender) = (work.line.sharers, self.sender(work));
-        for number in sharers.without(sender).numbers() {
+        let sender = self.sender(work);
+        self.tell_but(work, sender);
+    }
+
+    /// Has everybody forget the line who may hold it, but for these. Who modifies has no copy with what it wrote.
+    fn tell_but<const N: usize>(&self, work: &mut Work<'_, N>, others: Sharers) {
+        let sharers = work.line.sharers;
+        for number in sharers.without(others).numbers() {
             work.send(work.place.above.member(number), Kind::Inval, Block::EMPTY);
         }
-        work.line.sharers = sharers.and(sender);
+        work.line.sharers = sharers.and(others);
     }
 }
 
@@ -82,6 +104,10 @@ impl<const N: usize> Controller<N> for HmgL2 {
             Kind::Write if home => Event::Write,
             Kind::Write if line.in_flight.and(msg.data.mask()).is_empty() => Event::WriteAway,
             Kind::Write => Event::WriteOver,
+            Kind::Modify if home && line.data.is_full() => Event::ModifyWhole,
+            Kind::Modify if home => Event::Modify,
+            Kind::Modify => Event::ModifyAway,
+            Kind::Modified => Event::Modified,
             Kind::Evict => Event::Evict,
             Kind::Flush => Event::Flush,
             Kind::Invalidate => Event::Invalidate,
@@ -140,6 +166,11 @@ impl<const N: usize> Controller<N> for HmgL2 {
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::DoneAsked => return common::done_asked(work),
+            Action::Bring => common::bring(work, Kind::Read),
+            Action::Found => common::found(work, Stamps::ZERO),
+            Action::TellAll => self.tell_but(work, Sharers::NONE),
+            Action::Pass => common::pass_on(work, Some(work.msg.from)),
+            Action::HandUp => return common::hand_up(work),
         }
         Ok(())
     }

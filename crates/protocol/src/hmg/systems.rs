@@ -93,6 +93,7 @@ fn system(gpus: &[usize], lines: usize) -> System {
         whims: Vec::new(),
         equals,
         coherent: false,
+        modifies: false,
         horizon: None,
     }
 }

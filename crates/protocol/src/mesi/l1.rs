@@ -4,10 +4,11 @@
 //! its text says, or leaves out, about everything else that can arrive. `I_Get` and `I_GetX` wait for an answer, `..._Retry` have been refused
 //! and sit in the retry queue. `I_WB_Writable` sits in the write-back queue and can be taken back from there;
 //! `I_WB_Non_Writable` has left it and is not acknowledged yet, so whatever is asked meanwhile is coalesced: it waits.
-//! A cache that has asked something answers nothing from below before it has its own answer, or a refusal.
+//! A cache that has asked something answers nothing from below before it has its own answer, or a refusal. An atomic access is performed where the
+//! line may be written; elsewhere a store of nothing has it brought (`Bring`).
 
 use crate::{
-    Access, Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common,
+    Access, Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common,
     mesi::{actions, l1d, l1i, l1v},
 };
 use l1d::l1d::{Action, Event};
@@ -43,6 +44,8 @@ impl<const N: usize> Controller<N> for L1 {
             Kind::Load => Event::Load,
             Kind::Store if self.load == Kind::GetS => return None,
             Kind::Store => Event::Store,
+            Kind::Modify if self.load == Kind::GetS => return None,
+            Kind::Modify => Event::Modify,
             Kind::Evict => Event::Evict,
             Kind::Drain => Event::Drain,
             Kind::Retry => Event::Retry,
@@ -69,9 +72,10 @@ impl<const N: usize> Controller<N> for L1 {
         let (held, asked, acks) = match self.state(line) {
             "M" | "I_WB_Writable" => (whole && dirty, false, 0),
             "E" | "S" => (whole && clean, false, 0),
-            "S_Pending_Upgrade" | "S_Upgrade_Retry" => (whole && !clean, true, 0),
+            "S_Pending_Upgrade" | "S_Upgrade_Retry" => (whole, true, 0),
             "I_Get" | "I_Get_Retry" | "I_GetS" | "I_GetS_Retry" => (empty && clean, true, 0),
-            "I_GetX" | "I_GetX_Retry" => (line.is_partial(), true, 0),
+            // A store of nothing brings the line.
+            "I_GetX" | "I_GetX_Retry" => (line.data.mask() == line.dirty, true, 0),
             "I_WB_Non_Writable" => (empty && clean, false, 1),
             _ => (empty && clean, false, 0),
         };
@@ -106,6 +110,8 @@ impl<const N: usize> Controller<N> for L1 {
             Action::Clean => actions::clean(work),
             Action::Flushed => work.send(work.place.below, Kind::Flushed, Block::EMPTY),
             Action::FlushedData => work.send(work.place.below, Kind::Flushed, work.line.data),
+            Action::Bring => common::bring(work, Kind::Store),
+            Action::Found => common::found(work, Stamps::ZERO),
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::protocol;
 
 protocol! {
  /// Table 3.2.
- l1d actions(Hit Write Ask Take Get GetX Upgrade Drop KeepStore Fill Loaded Stored Modify WriteBack Landed Clean Flushed FlushedData)
+ l1d actions(Hit Write Ask Take Get GetX Upgrade Drop KeepStore Fill Loaded Stored Modify WriteBack Landed Clean Flushed FlushedData Bring Found)
  on(                 Load             Store)
  M                 { [M Hit]          [M Write]                            }
  E                 { [E Hit]          [M Write]                            }
@@ -56,5 +56,18 @@ protocol! {
  I_GetX            { z                                 z                       z                      }
  I_GetX_Retry      { [I_GetX_Retry Flushed]            [I_GetX_Retry Flushed]  [I_GetX_Retry Flushed] }
  I_WB_Writable     { x                                 [I FlushedData Drop]    [I FlushedData Drop]   }
- I_WB_Non_Writable { x                                 z                       z                      }
+ I_WB_Non_Writable { x                                 z                       z                      };
+ on(                 Modify)
+ M                 { [M Found Take]        }
+ E                 { [M Found Take Modify] }
+ S                 { [S Bring]             }
+ S_Pending_Upgrade { z                     }
+ S_Upgrade_Retry   { z                     }
+ I                 { [I Bring]             }
+ I_Get             { z                     }
+ I_Get_Retry       { z                     }
+ I_GetX            { z                     }
+ I_GetX_Retry      { z                     }
+ I_WB_Writable     { [M Found Take]        }
+ I_WB_Non_Writable { z                     }
 }

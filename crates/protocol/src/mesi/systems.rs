@@ -72,7 +72,18 @@ impl Builder {
     fn system(self, equals: Vec<Vec<Node>>) -> System {
         let Self { lines, members, tables, cores } = self;
         let stages = vec![Stage::Work { cores: (0..cores).collect() }];
-        System { tables, members, cores, lines, stages, whims: Vec::new(), equals, coherent: true, horizon: None }
+        System {
+            tables,
+            members,
+            cores,
+            lines,
+            stages,
+            whims: Vec::new(),
+            equals,
+            coherent: true,
+            modifies: false,
+            horizon: None,
+        }
     }
 }
 

@@ -5,12 +5,14 @@
 //! then has it, so S is left. N may have been E: then those below take it for the only one, which harms nothing.
 
 use super::actions::{self, Done};
-use crate::{Access, Block, Controller, Kind, Line, Mask, Msg, Place, Table, Work, common, protocol};
+use crate::{Access, Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
+use mem::Scope;
 use nmoesi_l1::{Action, Event, State};
 
 protocol! {
- /// Table II. `PutSpoilt`: a probe was answered while the line was on its way, so it may be old.
- nmoesi_l1 actions(Hit Write Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Clean Spoil Unspoil Flushed FlushedNewer Done)
+ /// Table II. `PutSpoilt`: a probe was answered while the line was on its way, so it may be old. `LoadWide`: of a GPU, must see what others than
+ /// the requester's group write, so it claims the line and lets it go again (4.2).
+ nmoesi_l1 actions(Hit Write Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Clean Spoil Unspoil Flushed FlushedNewer Done Take Bring Found)
  on(      Load             Store                   NStore                 Evict           Inval                     CoreFlush                 Downgrade)
  N      { [N Hit]          [I_GetX GetX AskStore]  [N Write]              [WB WriteBack]  [I FlushedNewer Drop]     x                         x                      }
  NX     { [NX Hit]         [M Write]               [NX Write]             [WB WriteBack]  x                         [I FlushedNewer Drop]     [N Flushed]            }
@@ -34,7 +36,19 @@ protocol! {
  I_GetN { [N Fill Stored]  [I_GetN Unspoil Get]  [NX Unspoil Fill Stored]  x                x     x          z           x                   z                  }
  I_GetX { x                x                     x                         [M Fill Stored]  x     x          z           x                   z                  }
  WB     { x                x                     x                         x                x     x          z           z                   z                  }
- Gone   { x                x                     x                         x                [I]   [I Done]   z           x                   z                  }
+ Gone   { x                x                     x                         x                [I]   [I Done]   z           x                   z                  };
+ on(      Modify          LoadWide           )
+ N      { [N Bring]       [N Bring]          }
+ NX     { [M Found Take]  [WB Hit WriteBack] }
+ M      { [M Found Take]  [WB Hit WriteBack] }
+ E      { [M Found Take]  [WB Hit WriteBack] }
+ S      { [S Bring]       [S Bring]          }
+ I      { [I Bring]       [I Bring]          }
+ I_Get  { z               z                  }
+ I_GetN { z               z                  }
+ I_GetX { z               z                  }
+ WB     { z               z                  }
+ Gone   { z               z                  }
 }
 
 /// The controller of table [`nmoesi_l1`].
@@ -64,7 +78,10 @@ impl<const N: usize> Controller<N> for L1 {
 
     fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
+            Kind::Load if Controller::<N>::claims(self) && msg.scope > Scope::Group => Event::LoadWide,
             Kind::Load => Event::Load,
+            Kind::Modify if !self.stores => return None,
+            Kind::Modify => Event::Modify,
             Kind::Store if !self.stores => return None,
             Kind::Store if is_n_store(self.grain, msg.data.mask()) => Event::NStore,
             Kind::Store => Event::Store,
@@ -104,6 +121,10 @@ impl<const N: usize> Controller<N> for L1 {
         fits && (waiting || line.early == 0 && line.in_flight.is_empty())
     }
 
+    fn claims(&self) -> bool {
+        self.grain.is_some()
+    }
+
     fn takes_room(&self, state: u8) -> bool {
         !matches!(State::ALL[state as usize], State::I | State::WB | State::Gone)
     }
@@ -134,6 +155,9 @@ impl<const N: usize> Controller<N> for L1 {
             Action::Unspoil => work.line.early = 0,
             Action::Flushed => actions::flushed(work, Block::EMPTY),
             Action::FlushedNewer => actions::flushed(work, actions::newer(work.line)),
+            Action::Take => common::take_dirty(work),
+            Action::Bring => common::bring(work, Kind::Store),
+            Action::Found => common::found(work, Stamps::ZERO),
             Action::Done => {
                 let to = work.line.asked.take().unwrap_or(work.msg.from);
                 work.send(to, Kind::Done, Block::EMPTY);

@@ -102,7 +102,18 @@ impl Builder {
 
     pub fn system(self, stages: Vec<Stage>, equals: Vec<Vec<Node>>) -> System {
         let Self { lines, coherent, members, tables, cores } = self;
-        System { tables, members, cores, lines, stages, whims: Vec::new(), equals, coherent, horizon: None }
+        System {
+            tables,
+            members,
+            cores,
+            lines,
+            stages,
+            whims: Vec::new(),
+            equals,
+            coherent,
+            modifies: false,
+            horizon: None,
+        }
     }
 }
 
@@ -343,6 +354,23 @@ pub fn claim(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
     Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&CPU) }
         .system(vec![work(1), Stage::Claim { cores: vec![1] }])
+}
+
+/// Two caches that write through, over a second-level cache: what both have stored there, one claims, with nothing forgotten.
+pub fn claim_through(_: usize, lines: usize) -> System {
+    let mut system = one_l2(&wt::GPU, 2, lines, false);
+    let stored = [work(2), tell(Kind::Flush, &[node(0), node(1)]), Stage::Claim { cores: vec![1] }];
+    system.stages.splice(0..1, stored);
+    system.equals.clear();
+    system
+}
+
+/// Two caches that write back, right over the host's memory: both store without coherence, and one claims what they have left.
+pub fn claim_back(_: usize, lines: usize) -> System {
+    let mut system = n_stores(2, lines);
+    system.stages.insert(1, Stage::Claim { cores: vec![1] });
+    system.equals.clear();
+    system
 }
 
 /// A GPU stores coherently, another then without, and a CPU claims what they have left.

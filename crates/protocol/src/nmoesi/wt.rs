@@ -8,12 +8,14 @@ use super::{
     actions::{self, Done},
     l1::is_n_store,
 };
-use crate::{Access, Block, Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
+use crate::{Access, Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
+use mem::Scope;
 use nmoesi_wt::{Action, Event, State};
 
 protocol! {
- /// Table II where nothing stays modified. `Over`: a byte of it is in flight. `Claim`: a store of no byte.
- nmoesi_wt actions(Hit Write Merge Through Landed Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Spoil Unspoil Flushed FlushedNewer Done)
+ /// Table II where nothing stays modified. `Over`: a byte of it is in flight. `Claim`: a store of no byte. `LoadWide`: must see what others than the
+ /// requester's group write, so it claims the line and lets it go again (4.2).
+ nmoesi_wt actions(Hit Write Merge Through Landed Ask AskStore Get GetX WriteBack Fill Loaded Stored Drop Spoil Unspoil Flushed FlushedNewer Done Take Bring Found)
  on(      Load             Claim                   Store                   NStore                NStoreOver  Evict           AckMore      AckLast)
  S      { [S Hit]          [I_GetX GetX AskStore]  [I_GetX GetX AskStore]  [SW Merge Through]    x           [I Drop]        x            x          }
  I      { [I_Get Ask Get]  [I_GetX GetX AskStore]  [I_GetX GetX AskStore]  [IW Through]          x           x               x            x          }
@@ -43,7 +45,17 @@ protocol! {
  I_Get  { [I_Get Spoil Flushed]     x                         x                       z         z                  }
  I_GetX { [I_GetX Flushed]          z                         z                       z         z                  }
  WB     { [Gone FlushedNewer Drop]  [Gone FlushedNewer Drop]  [WB FlushedNewer Drop]  z         z                  }
- Gone   { x                         x                         x                       z         z                  }
+ Gone   { x                         x                         x                       z         z                  };
+ on(      Modify                     LoadWide           )
+ S      { [S Bring]                  [S Bring]          }
+ I      { [I Bring]                  [I Bring]          }
+ X      { [WB Found Take WriteBack]  [WB Hit WriteBack] }
+ SW     { z                          z                  }
+ IW     { z                          z                  }
+ I_Get  { z                          z                  }
+ I_GetX { z                          z                  }
+ WB     { z                          z                  }
+ Gone   { z                          z                  }
 }
 
 /// The controller of table [`nmoesi_wt`].
@@ -62,7 +74,9 @@ impl<const N: usize> Controller<N> for WriteThrough {
 
     fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         let event = match msg.kind {
+            Kind::Load if msg.scope > Scope::Group => Event::LoadWide,
             Kind::Load => Event::Load,
+            Kind::Modify => Event::Modify,
             Kind::Store if msg.data.mask().is_empty() => Event::Claim,
             Kind::Store if !is_n_store(Some(self.grain), msg.data.mask()) => Event::Store,
             Kind::Store if line.in_flight.and(msg.data.mask()).is_empty() => Event::NStore,
@@ -107,6 +121,10 @@ impl<const N: usize> Controller<N> for WriteThrough {
         true
     }
 
+    fn claims(&self) -> bool {
+        true
+    }
+
     fn takes_room(&self, state: u8) -> bool {
         !matches!(State::ALL[state as usize], State::I | State::IW | State::WB | State::Gone)
     }
@@ -139,6 +157,9 @@ impl<const N: usize> Controller<N> for WriteThrough {
             Action::Unspoil => work.line.early = 0,
             Action::Flushed => actions::flushed(work, Block::EMPTY),
             Action::FlushedNewer => actions::flushed(work, actions::newer(work.line)),
+            Action::Take => common::take_dirty(work),
+            Action::Bring => common::bring(work, Kind::Store),
+            Action::Found => common::found(work, Stamps::ZERO),
             Action::Done => {
                 let to = work.line.asked.take().unwrap_or(work.msg.from);
                 work.send(to, Kind::Done, Block::EMPTY);

@@ -3,7 +3,7 @@
 use super::{
     super::{
         oracle::{self, Oracle},
-        system::{BYTES, CORES, Clocks, DRIVER, Network, Stage},
+        system::{BYTES, CORES, Clocks, DRIVER, Network, STORED, Stage},
         world::{Told, Trouble, Version, World},
     },
     Check, Meter, Move, Receiver,
@@ -54,6 +54,14 @@ impl Check {
                             }
                         }
                     }
+                    Kind::Modify => {
+                        let value = msg.data.get(STORED).expect("an atomic access writes this byte");
+                        next.modifying[line * self.system.cores + (msg.from.0 - CORES) as usize] = value;
+                        if !self.system.coherent {
+                            next.stores += 1;
+                            next.oracles[line * BYTES + STORED].modify(value);
+                        }
+                    }
                     Kind::Evict | Kind::Drain | Kind::Retry | Kind::Roll => {}
                     _ => next.told[line * self.members() + msg.to.0 as usize] = Told::Busy,
                 }
@@ -61,6 +69,9 @@ impl Check {
                     next.waiting.push(*msg);
                 } else if !self.take(next, msg) {
                     return false;
+                }
+                if self.is_kept(world, msg) {
+                    next.network.push(*msg);
                 }
                 // Where stores are answered, the core waits for one that was not answered at once.
                 if msg.kind == Kind::Store && next.line(self.slot(msg)).asked == Some(msg.from) {
@@ -70,7 +81,9 @@ impl Check {
             Move::Deliver(msg) => {
                 let place = next.network.iter().position(|other| other == msg);
                 let Some(place) = place else { return false };
-                next.network.remove(place);
+                if !self.is_kept(world, msg) {
+                    next.network.remove(place);
+                }
                 if waits {
                     next.waiting.push(*msg);
                 } else if !self.take(next, msg) {
@@ -93,10 +106,14 @@ impl Check {
     /// Whether a message that arrives, or an order, goes to the end of its row: if it stalls, and if others wait there before it. A probe is tried
     /// before it waits, except at first-level caches.
     fn waits(&self, world: &World, action: &Move) -> bool {
-        if self.network != Network::Rows {
-            return false;
-        }
         match action {
+            // An answer to an atomic access that must wait holds up no other answer.
+            Move::Deliver(msg) if msg.kind == Kind::Modified => {
+                matches!(self.network, Network::Ordered { .. }) && self.stalls(world, msg)
+            }
+            _ if self.network != Network::Rows => false,
+            // A core's access that its line is brought for stands in no row.
+            Move::Deliver(msg) if msg.from.0 >= CORES => false,
             Move::Deliver(msg) if msg.lane() != Lane::Reply => {
                 let is_first_level = self.system.members[msg.to.0 as usize].core.is_some();
                 let in_turn = is_first_level || msg.lane() == Lane::Request;
@@ -108,6 +125,12 @@ impl Check {
             }
             _ => false,
         }
+    }
+
+    /// Whether a message only has its line brought now, and is to be shown to it again.
+    fn is_kept(&self, world: &World, msg: &Msg<BYTES>) -> bool {
+        let table = &self.system.tables[self.table_of(msg)];
+        matches!(msg.kind, Kind::Modify | Kind::Load) && self.cell(world, msg).is_some_and(|cell| table.brings(cell))
     }
 
     /// Shows a message to its member; `false` if it stalls or its answers have no room.
@@ -149,8 +172,18 @@ impl Check {
             *known = latest.max(*known);
         }
         // Whoever gives a write its time does so at once.
-        let stamped = |send: &&Msg<BYTES>| send.kind == Kind::Ack && send.stamps.wts > 0;
-        let written = sends.iter().find(|send| msg.kind == Kind::Write && stamped(send));
+        let answers = |send: &&Msg<BYTES>| match msg.kind {
+            Kind::Write => send.kind == Kind::Ack,
+            Kind::Modify => send.kind == Kind::Modified,
+            _ => false,
+        };
+        let written = sends.iter().find(|send| answers(send) && send.stamps.wts > 0);
+        if let Some(found) = written.and_then(|answer| answer.data.get(STORED)).filter(|_| msg.kind == Kind::Modify)
+            && found != world.newest(line * BYTES + STORED, Stamp::MAX)
+        {
+            world.trouble =
+                Some(Trouble::Order(format!("an atomic access to line {line} did not find the newest value")));
+        }
         let bytes = written.into_iter().flat_map(|ack| (0..BYTES).map(move |byte| (byte, ack.stamps.wts)));
         for (byte, wts) in bytes {
             if let Some(value) = msg.data.get(byte) {
@@ -167,10 +200,20 @@ impl Check {
             self.raise(world, core, &msg);
             return true;
         }
-        if msg.from == msg.to {
+        if msg.from == msg.to && (msg.line == WHOLE || msg.kind == Kind::Done) {
             return self.sweep(world, &msg);
         }
         let line = self.line_of(msg.line);
+        if msg.kind == Kind::Modified
+            && let Some(core) = self.modifier(&msg)
+        {
+            self.modified(world, line, core, &msg);
+            return true;
+        }
+        if msg.from == msg.to && msg.lane() == Lane::Reply {
+            // The line has been brought.
+            return true;
+        }
         if msg.to == DRIVER {
             let told = &mut world.told[line * self.members() + msg.from.0 as usize];
             let telling = matches!(self.system.stages[world.stage], Stage::Tell { .. });
@@ -227,6 +270,31 @@ impl Check {
     fn raise(&self, world: &mut World, core: usize, msg: &Msg<BYTES>) {
         if let Some(time) = world.times.get_mut(core) {
             *time = msg.stamps.cts.max(*time);
+        }
+    }
+
+    /// The core whose atomic access is answered: the one told, or that of a first-level cache that tells itself.
+    fn modifier(&self, msg: &Msg<BYTES>) -> Option<usize> {
+        match msg.to.0.checked_sub(CORES) {
+            Some(core) => Some(core.into()),
+            None if msg.from == msg.to => self.system.members[msg.to.0 as usize].core,
+            None => None,
+        }
+    }
+
+    fn modified(&self, world: &mut World, line: usize, core: usize, msg: &Msg<BYTES>) {
+        self.raise(world, core, msg);
+        let value = std::mem::take(&mut world.modifying[line * self.system.cores + core]);
+        let found = msg.data.get(STORED);
+        let right = match self.system.coherent {
+            true => {
+                found == Some(oracle::NEWEST) && world.perform_store(line, self.members(), core, msg.from.0 as usize)
+            }
+            false => found.is_some_and(|found| world.oracles[line * BYTES + STORED].modified(core, value, found)),
+        };
+        if !right || value == 0 {
+            let found = found.map_or("nothing".to_owned(), |found| found.to_string());
+            world.trouble = Some(Trouble::Value(format!("core{core} modified line {line} and found {found}")));
         }
     }
 

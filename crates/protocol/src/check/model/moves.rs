@@ -31,6 +31,7 @@ impl Check {
         if working
             && more
             && !world.loading.contains(&true)
+            && world.modifying.iter().all(|value| *value == 0)
             && !world.told.contains(&Told::Busy)
             && !world.ordered.contains(&Told::Busy)
         {
@@ -58,10 +59,20 @@ impl Check {
                 if !member.uses[line] {
                     continue;
                 }
-                let held = &world.lines[line * self.members() + number];
-                if matches!(stage, Stage::Claim { .. }) && member.controller.access(held) != Access::Write {
-                    requests.push(ask(Kind::Store, line, Block::EMPTY));
+                // A load that its line is being brought for comes before all others of its core.
+                let claims =
+                    |msg: &Msg<BYTES>| msg.from == from && msg.kind == Kind::Load && self.line_of(msg.line) == line;
+                if world.network.iter().any(claims) {
                     continue;
+                }
+                let held = &world.lines[line * self.members() + number];
+                if matches!(stage, Stage::Claim { .. }) {
+                    let wide = Msg { scope: Scope::System, ..ask(Kind::Load, line, Block::EMPTY) };
+                    requests.extend(Some(wide).filter(|_| member.controller.claims()));
+                    if member.controller.access(held) != Access::Write {
+                        requests.push(ask(Kind::Store, line, Block::EMPTY));
+                        continue;
+                    }
                 }
                 let load = |&scope| Msg { scope, ..ask(Kind::Load, line, Block::EMPTY) };
                 requests.extend(member.controller.scopes().iter().map(load));
@@ -69,16 +80,39 @@ impl Check {
                     let claim = ask(Kind::Store, line, Block::EMPTY);
                     requests.extend(self.cell(world, &claim).map(|_| claim));
                 }
+                let modifying = world.modifying.get(line * self.system.cores + core).is_none_or(|value| *value > 0);
                 if self.system.coherent {
-                    let store = ask(Kind::Store, line, Block::one(STORED, oracle::waiting(core)));
-                    requests.extend(self.cell(world, &store).map(|_| store));
-                } else if world.stores < self.values {
-                    let store = |byte| ask(Kind::Store, line, Block::one(byte, world.stores + 1));
-                    requests.extend((0..BYTES).map(store).filter(|store| self.cell(world, store).is_some()));
+                    // A store reads, too; where cores make atomic accesses, the lines brought for them stand for stores.
+                    let kind = if self.system.modifies { Kind::Modify } else { Kind::Store };
+                    let write = ask(kind, line, Block::one(STORED, oracle::waiting(core)));
+                    let idle = !self.system.modifies || !modifying;
+                    requests.extend(self.cell(world, &write).filter(|_| idle).map(|_| write));
+                } else if !self.system.coherent && world.stores < self.values {
+                    let write = |kind, byte| ask(kind, line, Block::one(byte, world.stores + 1));
+                    // What a core writes while it modifies the same byte would come before or after it.
+                    let bytes = if self.system.modifies && modifying { STORED + 1 } else { 0 }..BYTES;
+                    let stores = bytes.map(|byte| write(Kind::Store, byte));
+                    let modify = Some(write(Kind::Modify, STORED)).filter(|_| !modifying);
+                    requests.extend(stores.chain(modify).filter(|write| self.cell(world, write).is_some()));
                 }
             }
         }
         requests
+    }
+
+    /// Whether an access that its line has been brought for, or an atomic one, would be performed now.
+    fn performs(&self, world: &World, msg: &Msg<BYTES>) -> bool {
+        let table = &self.system.tables[self.table_of(msg)];
+        let done = |cell: &Cell| matches!(cell, Cell::Go(..)) && !table.brings(cell);
+        (msg.kind == Kind::Modify || msg.from.0 >= CORES) && self.cell(world, msg).is_some_and(done)
+    }
+
+    /// Whether a message waits until its line has been brought: its member has told itself to.
+    fn is_being_brought(&self, world: &World, msg: &Msg<BYTES>) -> bool {
+        let brings = |other: &Msg<BYTES>| {
+            other.from == other.to && other.to == msg.to && other.line == msg.line && other.lane() == Lane::Request
+        };
+        (msg.kind == Kind::Modify || msg.from.0 >= CORES) && world.network.iter().chain(&world.waiting).any(brings)
     }
 
     /// Cores that wait for nothing. A clock that goes on while its core waits would show nothing that it does not show afterwards.
@@ -122,6 +156,7 @@ impl Check {
     /// refused requests tried again.
     fn progress(&self, world: &World, moves: &mut Vec<Move>) {
         let channel = |msg: &Msg<BYTES>| (msg.from, msg.to, msg.lane());
+        let from = moves.len();
         for (place, msg) in world.network.iter().enumerate() {
             let earlier = &world.network[..place];
             // An order for all lines does not overtake what its sender has told the receiver before.
@@ -131,8 +166,14 @@ impl Check {
                 Network::Unordered | Network::Rows => earlier.last() == Some(msg),
                 Network::Ordered { .. } => earlier.iter().any(|other| channel(other) == channel(msg)),
             };
-            if !waits {
-                moves.push(Move::Deliver(*msg));
+            if waits || self.is_being_brought(world, msg) {
+                continue;
+            }
+            moves.push(Move::Deliver(*msg));
+            // An access that a line has been brought for comes before all that would take the line away again.
+            if self.performs(world, msg) {
+                let last = moves.len() - 1;
+                moves.swap(from, last);
             }
         }
         for (place, msg) in world.waiting.iter().enumerate() {
@@ -141,7 +182,7 @@ impl Check {
             }
         }
         let of_order = |msg: &Msg<BYTES>| msg.line == WHOLE || msg.from == msg.to;
-        let may_wait = |msg: &Msg<BYTES>| msg.lane() == Lane::Request || of_order(msg);
+        let may_wait = |msg: &Msg<BYTES>| msg.lane() == Lane::Request || msg.kind == Kind::Modified || of_order(msg);
         let waits = |next: &Move| matches!(next, Move::Deliver(msg) if may_wait(msg) && self.stalls(world, msg));
         let runs_over = self.system.horizon.is_some_and(|horizon| horizon.runs_over);
         if runs_over && !moves.is_empty() && moves.iter().all(waits) {

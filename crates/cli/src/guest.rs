@@ -1,10 +1,10 @@
 //! A program inside the simulator: what `cohesim run` and `cohesim compare` both start.
 
-use crate::{files, opencl::Facts, progress::Progress};
+use crate::{files, progress::Progress};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use engine::{Monitor, Outcome, Run, Time};
 use machine::{
-    Machine,
+    DriverFacts, Machine,
     program::{Finish, ModelGpus},
 };
 use mem::Bytes;
@@ -190,7 +190,8 @@ impl GuestOptions {
         // What is wrong with them is told before the machine is built.
         self.options(&path, &here)?;
         let cores = machine.cpu.as_ref().map(|complex| complex.cores as u32);
-        let (guest, facts, monitor, captured) = (self.clone(), Facts::from(machine), monitor.clone(), kept.clone());
+        let (guest, facts, monitor, captured) =
+            (self.clone(), DriverFacts::from(machine), monitor.clone(), kept.clone());
         let files_used = used.clone();
         let (out, err) = (progress.around(io::stdout()), progress.around(io::stderr()));
         let make = move |gpus: &ModelGpus| {

@@ -1,10 +1,10 @@
 //! How `cohesim run` sets the OpenCL driver up.
 
-use machine::Machine;
+use machine::DriverFacts;
 use mem::Bytes;
 use os::{
     compiler,
-    opencl::{Blocks, Costs, Driver, Forgotten, Paged, PolicyKind, Settings, Spread, Usage, gpu::Gpus},
+    opencl::{Blocks, Driver, Forgotten, Paged, PolicyKind, Settings, Spread, Usage, gpu::Gpus},
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ pub struct OpenCl {
     /// all of them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: Option<u32>,
-    /// What devices the program sees: `gang`, one whose work-groups are dealt to all GPUs, or `each`, one for each GPU.
-    #[arg(long, value_name = "gang|each", default_value = "gang")]
-    devices: Devices,
+    /// What devices the program sees: `gang`, one whose work-groups are dealt to all GPUs, or `each`, one for each GPU [default: as the machine says, else gang].
+    #[arg(long, value_name = "gang|each")]
+    devices: Option<Devices>,
     /// The same as --devices each.
     #[arg(long)]
     device_per_gpu: bool,
@@ -97,18 +97,23 @@ impl OpenCl {
     pub fn driver(
         &self,
         process: &os::Options,
-        on: Option<(Facts, Box<dyn Gpus>)>,
+        on: Option<(DriverFacts, Box<dyn Gpus>)>,
         races: bool,
     ) -> Result<Driver, String> {
         let compiler = compiler::Settings { allow_unconfined: self.unconfined_compiler, ..Default::default() };
-        let usual = on.as_ref().map_or(PolicyKind::Memcpy, |(facts, _)| facts.policy);
-        let mut settings = Settings {
-            gpus: self.gpus.unwrap_or(1),
-            device_per_gpu: self.device_per_gpu || self.devices == Devices::Each,
-            policy: self.memory_policy.unwrap_or(usual),
-            spread: self.spread,
+        let (known, gpus) = on.map_or((None, None), |(facts, gpus)| (Some(facts.settings()), Some(gpus)));
+        let known = known.unwrap_or_else(|| Settings { gpus: self.gpus.unwrap_or(1), ..Settings::default() });
+        let blocks = Blocks {
+            size: self.adsm_block.unwrap_or(known.blocks.size),
+            rolling: self.adsm_rolling.or(known.blocks.rolling),
+        };
+        let settings = Settings {
+            device_per_gpu: self.device_per_gpu
+                || self.devices.map_or(known.device_per_gpu, |devices| devices == Devices::Each),
+            policy: self.memory_policy.unwrap_or(known.policy),
+            spread: self.spread.or(known.spread),
             gpu_memory: self.gpu_memory,
-            blocks: Blocks { size: self.adsm_block.unwrap_or(Blocks::default().size), rolling: self.adsm_rolling },
+            blocks,
             poison: self.poison,
             forget: self.forget,
             compiler,
@@ -116,34 +121,11 @@ impl OpenCl {
             races,
             say: Box::new(|text| eprintln!("cohesim: OpenCL: {text}")),
             monitor: process.monitor.clone(),
-            ..Settings::default()
+            ..known
         };
-        let Some((facts, gpus)) = on else { return Driver::without_time(settings) };
-        settings.gpus = facts.gpus;
-        settings.compute_units = facts.compute_units;
-        settings.costs = facts.costs;
-        Driver::on(settings, gpus)
-    }
-}
-
-/// What the driver must know of a machine.
-#[derive(Clone, Copy)]
-pub struct Facts {
-    gpus: u32,
-    compute_units: u32,
-    costs: Costs,
-    policy: PolicyKind,
-}
-
-impl From<&Machine> for Facts {
-    fn from(machine: &Machine) -> Self {
-        let shared = machine.cpu.as_ref().is_some_and(|complex| complex.shared);
-        Self {
-            gpus: machine.gpus as u32,
-            compute_units: machine.compute_units() as u32,
-            // Cores execute the driver's library: its time is theirs.
-            costs: if machine.cpu.is_some() { Costs::default() } else { machine.host },
-            policy: if shared { PolicyKind::Shared } else { PolicyKind::Memcpy },
+        match gpus {
+            None => Driver::without_time(settings),
+            Some(gpus) => Driver::on(settings, gpus),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Runs a job: a program inside a machine with a CPU, on its cores and GPU.
+//! Runs a job: a program on a machine, on its cores or a host outside, and its GPUs.
 
 use crate::{Job, Measured};
 use engine::{Monitor, Outcome, Pressure, Region, Value};
 use machine::{
-    Machine, MachineError,
+    DriverFacts, Machine, MachineError,
     program::{Finish, ModelGpus},
 };
 use os::{
     End, Process,
     files::Stdio,
-    opencl::{Driver, PolicyKind, Settings},
+    opencl::{Driver, Settings},
     process::StartError,
 };
 use rustix::time::{ClockId, clock_gettime};
@@ -27,8 +27,6 @@ pub enum RunError {
     NoMachine(String),
     #[error(transparent)]
     Machine(#[from] MachineError),
-    #[error("the machine '{0}' has no CPU: programs can't run on it whole")]
-    NoCpu(String),
     #[error("no program '{0}' is built in")]
     NoProgram(String),
     #[error("it can't be started: {0}")]
@@ -54,9 +52,6 @@ impl Prepared {
             return Err(RunError::NoMachine(job.machine.clone()));
         }
         let machine = Machine::load(&job.machine, &job.changes)?;
-        if machine.cpu.is_none() {
-            return Err(RunError::NoCpu(job.machine.clone()));
-        }
         let gpu = workloads::find(&job.program).map(|_| workloads::guest());
         let image = gpu.or_else(|| workloads::find_cpu_program(&job.program).map(|program| program.image));
         Ok(Self { machine, image: image.ok_or_else(|| RunError::NoProgram(job.program.clone()))? })
@@ -75,9 +70,8 @@ pub fn run(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
 fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     let Prepared { machine, image } = Prepared::new(job)?;
     let cores = machine.cpu.as_ref().map_or(1, |complex| complex.cores);
-    let shared = machine.cpu.as_ref().is_some_and(|complex| complex.shared);
     let words = std::iter::once(&job.program).chain(&job.arguments).map(|word| word.clone().into_bytes()).collect();
-    let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
+    let facts = DriverFacts::from(&machine);
     let output = Kept::default();
     let (path, stdout, watched) = (format!("/workloads/{}", job.program), output.clone(), monitor.clone());
     let make = move |inside: &ModelGpus| {
@@ -86,11 +80,8 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         options.stdio = Stdio::new(io::empty(), stdout.clone(), stdout);
         options.cpus = cores as u32;
         options.monitor = watched;
-        let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-        // Calls and copies have no price of their own: cores execute what the driver's library does.
-        let settings =
-            Settings { gpus, compute_units, policy, monitor: options.monitor.clone(), ..Settings::default() };
-        let driver = Driver::with_gpus(settings, Box::new(inside.clone()));
+        let settings = Settings { monitor: options.monitor.clone(), ..facts.settings() };
+        let driver = Driver::on(settings, Box::new(inside.clone())).map_err(StartError::Driver)?;
         let usage = driver.usage();
         options.driver = Box::new(driver);
         Ok((Process::start(image, options)?, usage))

@@ -5,6 +5,7 @@ use crate::{
     caches::{WireFile, wire},
     cpu_complex::{self, CpuComplex},
     device::{self, Device},
+    driver::DriverSpec,
     fabric::{self, Fabric, Remote},
     file::{Because, File, Idle, MachineError},
     levels::{self, Levels},
@@ -63,6 +64,8 @@ pub struct Machine {
     pub partitions: Partitions,
     /// What the host takes for calls and transfers.
     pub host: Costs,
+    /// How the GPUs' driver is set up.
+    pub driver: DriverSpec,
     /// The CPU and what it shares with the GPU; none: the host is outside the machine.
     pub cpu: Option<CpuComplex>,
     /// What translation takes compute units, if it takes anything.
@@ -188,8 +191,8 @@ impl Machine {
             Some(complex) => complex.gpu_mmu,
             None => translation::without_cpu(file)?,
         };
-        let host = host(file, complex.is_some())?;
         let fabric = fabric::fabric(file)?;
+        let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
         let Organisation { timing: memory, time_bits, zones, remote } = organisation(file, &around)?;
         let tsu = memory::tsu(file, protocol, gpu.banks)?;
@@ -202,6 +205,7 @@ impl Machine {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
         }
+        let driver = DriverSpec::load(file)?;
         file.finish()?;
         let Device { clock, arrays, units_per_array, dispatcher, compute_unit, .. } = gpu;
         let machine = Self {
@@ -228,6 +232,7 @@ impl Machine {
             wires,
             partitions: Partitions { arrays: partitions.arrays.count(), l2: partitions.l2.count() },
             host,
+            driver,
             cpu: complex,
             gpu_mmu,
             tsu,
@@ -274,7 +279,7 @@ impl Machine {
 }
 
 /// What a host outside takes. A machine that says nothing about it has one that takes no time beside its instructions.
-fn host(file: &mut File, cores: bool) -> Result<Costs, MachineError> {
+fn host(file: &mut File, cores: bool, fabric: bool) -> Result<Costs, MachineError> {
     if cores {
         let why =
             Because::new("cpu", "the program runs on the machine's own cores ([cpu]), and calls take what they take");
@@ -282,6 +287,10 @@ fn host(file: &mut File, cores: bool) -> Result<Costs, MachineError> {
     }
     if cores || !file.has("host") {
         return Ok(Costs::default());
+    }
+    if fabric {
+        let why = Because::new("fabric", "a DMA engine copies over the fabric ([fabric]), whose bandwidth counts");
+        ["copy_bandwidth", "copy_engine"].iter().for_each(|key| file.idle(&format!("host.{key}"), &why));
     }
     let HostFile { call, copy_bandwidth, copy_engine } = file.section("host")?;
     Ok(Costs { call: call.0, bandwidth: Some(copy_bandwidth.0), copy_engine: copy_engine.map(|rate| rate.0) })

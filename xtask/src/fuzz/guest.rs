@@ -2,14 +2,14 @@
 
 use engine::{Outcome, Time};
 use machine::{
-    Gpus, Machine,
+    DriverFacts, Machine,
     program::{Finish, ModelGpus},
 };
 use mem::Bytes;
 use os::{
     End, Process, compiler,
     files::{Mount, Stdio},
-    opencl::{Driver, PolicyKind, Settings, gpu},
+    opencl::{Driver, PolicyKind, Settings},
     process::StartError,
 };
 use std::{
@@ -83,7 +83,7 @@ pub enum Failed {
 /// Runs a program on a machine, every read checked.
 pub fn on(machine: &Machine, guest: &Guest, threads: usize) -> Result<Ended, Failed> {
     let how = machine::Options { threads, check: true, until: Some(guest.time), ..Default::default() };
-    let ended = if machine.cpu.is_some() { inside(machine, &how, guest) } else { outside(machine, &how, guest) }?;
+    let ended = in_time(machine, &how, guest)?;
     match &ended.end {
         End::MachineBroken { report } if is_machines_fault(report) => Err(Failed::Wrong(report.clone())),
         _ => Ok(ended),
@@ -95,36 +95,18 @@ fn is_machines_fault(report: &str) -> bool {
     ["no progress", "deadlock", "livelock", "right would be", "check failed"].iter().any(|word| report.contains(word))
 }
 
-/// The host is outside of the machine.
-fn outside(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<Ended, Failed> {
-    let out = Kept::default();
-    let mut options = guest.options(&out);
-    let gpus = Gpus::new(machine, how);
-    options.driver = Box::new(driver(machine, PolicyKind::Memcpy, Box::new(gpus.clone())));
-    let mut process = Process::start(&guest.image, options).map_err(Failed::Refused)?;
-    let mut end = process.run();
-    drop(process);
-    if let (Some(run), End::Exited { .. }) = (gpus.finish(), &end)
-        && !matches!(run.outcome, Outcome::Finished | Outcome::TimeLimit)
-    {
-        end = End::MachineBroken { report: run.outcome.to_string() };
-    }
-    Ok(Ended { end, out: out.take() })
-}
-
-/// The program runs on the machine's cores.
-fn inside(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<Ended, Failed> {
-    let complex = machine.cpu.as_ref();
-    let (cores, shared) = (complex.map_or(1, |cpu| cpu.cores), complex.is_some_and(|cpu| cpu.shared));
-    let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-    let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
+/// The program runs on the machine's cores, or outside of it.
+fn in_time(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<Ended, Failed> {
+    let cores = machine.cpu.as_ref().map_or(4, |cpu| cpu.cores);
+    let facts = DriverFacts::from(machine);
     let (guest, out) = (guest.clone(), Kept::default());
     let kept = out.clone();
     let make = move |inside: &ModelGpus| {
         let mut options = guest.options(&kept);
         options.cpus = cores as u32;
-        let settings = Settings { gpus, compute_units, ..settings(policy) };
-        let driver = Driver::with_gpus(settings, Box::new(inside.clone()));
+        let plain = settings(facts.policy);
+        let settings = Settings { compiler: plain.compiler, kernel_limit: plain.kernel_limit, ..facts.settings() };
+        let driver = Driver::on(settings, Box::new(inside.clone())).map_err(StartError::Driver)?;
         let usage = driver.usage();
         options.driver = Box::new(driver);
         Ok((Process::start(&guest.image, options)?, usage))
@@ -136,11 +118,6 @@ fn inside(machine: &Machine, how: &machine::Options, guest: &Guest) -> Result<En
         other => End::MachineBroken { report: other.to_string() },
     };
     Ok(Ended { end, out: out.take() })
-}
-
-fn driver(machine: &Machine, policy: PolicyKind, gpus: Box<dyn gpu::Gpus>) -> Driver {
-    let (count, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
-    Driver::with_gpus(Settings { gpus: count, compute_units, costs: machine.host, ..settings(policy) }, gpus)
 }
 
 /// What a program printed.

@@ -29,6 +29,7 @@ use protocol::{
 use serde::Deserialize;
 
 /// A machine, ready to be wired.
+#[derive(Clone)]
 pub struct Machine {
     pub name: String,
     pub about: String,

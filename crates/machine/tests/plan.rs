@@ -67,7 +67,11 @@ fn every_cache_can_reach_the_homes_of_its_lines() {
 fn requests_go_to_first_level_caches_from_elements_with_numbers() {
     for (name, plan) in plans() {
         for edge in plan.edges.iter().filter(|edge| edge.freight == Freight::Requests) {
-            let first_level = matches!(&plan.element(edge.lower).what, What::Cache(cache) if cache.first_level);
+            let first_level = match &plan.element(edge.lower).what {
+                What::Cache(cache) => cache.first_level,
+                What::Direct(_) => true,
+                _ => false,
+            };
             assert!(first_level && plan.element(edge.upper).node.is_some(), "{name}: {}", edge.name);
         }
     }

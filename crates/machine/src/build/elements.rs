@@ -12,7 +12,7 @@ use crate::{
         CachePlan, EdgeId, Element, FabricPlan, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan, Routes, TesterPlan,
         UnitPlan, View, What,
     },
-    program::{FrontEnd, ModelGpus, OutsideProcess},
+    program::{Direct, FrontEnd, ModelGpus, OutsideProcess},
     session::Host,
     stress::{Conductor, Port, Stress, Tester},
 };
@@ -21,7 +21,7 @@ use dram::{Level, Memory, Sides, Store};
 use engine::{Lane, Scope};
 use gpu::{Caches, CommandProcessor, ComputeUnit, Dispatcher, DispatcherSpec};
 use interconnect::{FabricWire, Packet, Reporter, Side, Station, Wire, deal, fabric, network};
-use mem::{Reply, Request};
+use mem::{Interleave, Reply, Request};
 use protocol::Node;
 use std::rc::Rc;
 use vm::{Control, Mmu, MmuPort, Roots};
@@ -108,6 +108,7 @@ impl<'a> Builder<'a> {
                 built.expect("the machine file was checked: such a network can be built");
             }
             What::Fabric(plan) => self.fabric(id, plan, &scope),
+            What::Direct(homes) => self.direct(id, homes, &scope),
             What::Junction => self.junction(id, &scope),
             What::Agent => self.agent(id, &scope),
             What::Dispatcher(spec, unit) => self.dispatcher(id, (*spec, *unit), &scope),
@@ -248,6 +249,16 @@ impl<'a> Builder<'a> {
         edges.into_iter().map(station).collect()
     }
 
+    fn direct(&mut self, id: Id, homes: &Interleave<Node>, scope: &Scope) {
+        let (edge, node) = (self.edge(id, Freight::Requests), self.plan.element(id).node);
+        let above = self.wires.asked.remove(&edge).expect("both ends of every edge are in place");
+        let memories: Vec<Node> = homes.owners().copied().collect();
+        let below = only(self.side(id), Some(&memories));
+        let place = (node.expect("a seat has a number"), homes.clone());
+        let seat = Direct::new(place, above, below, self.reporter(id, 0, scope), scope);
+        scope.serve("control", |cx| seat.run(cx));
+    }
+
     fn fabric(&mut self, id: Id, plan: &FabricPlan, scope: &Scope) {
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Messages).collect();
         let stations = edges.iter().copied().zip(self.stations(id));
@@ -346,7 +357,8 @@ impl<'a> Builder<'a> {
             Port::Unit { .. } | Port::Engine => own.clone(),
         };
         // Cores reach the host's memory only.
-        let zones = if let Port::Unit { .. } = plan.port { self.plan.zones.clone() } else { vec![self.plan.zones[0]] };
+        let everywhere = matches!(plan.port, Port::Unit { .. }) || self.plan.cores.is_none();
+        let zones = if everywhere { self.plan.zones.clone() } else { vec![self.plan.zones[0]] };
         let tester = Tester::new((self.stress, plan.port), zones, plan.number, end, wire, &scope);
         scope.serve("control", |cx| tester.run(cx));
     }
@@ -367,14 +379,12 @@ impl<'a> Builder<'a> {
             }
         }
         let conductor = Conductor::new(self.stress, groups, boundary, observer, scope);
-        let message = match self.agents.take() {
-            Some(Agents::Writer(read)) => Some(read),
-            _ => None,
-        };
+        let agents = self.agents.take();
         scope.spawn("conductor", |cx| async {
-            match message {
-                Some(read) => conductor.pass(read).await,
-                None => conductor.run(cx).await,
+            match agents {
+                Some(Agents::Writer(read)) => conductor.pass(read).await,
+                Some(Agents::Streams(streams, took)) => conductor.stream(streams, took, cx).await,
+                _ => conductor.run(cx).await,
             }
         });
     }

@@ -110,6 +110,9 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
         lowering.host_dma(host);
     }
     if let Some((fabric, homes, ends)) = &homes {
+        if lowering.has_test_engines() {
+            lowering.test_engines(ends, leaders[0]);
+        }
         lowering.connect_fabric(fabric, ends, &gpus, homes, complex.as_ref().map(|complex| complex.hub));
     }
     if let Some(complex) = &complex {
@@ -133,6 +136,14 @@ impl Lowering<'_> {
     /// Whether second-level caches of other GPUs are homes of lines.
     pub(super) fn has_peers(&self) -> bool {
         self.machine.gpus > 1 && self.machine.protocol.protocol.needs.peers
+    }
+
+    /// Whether testers stand in the places of DMA engines. What these write, caches see after a synchronisation; where logical time
+    /// orders accesses, or a CPU has caches of its own, engines are no members of that.
+    fn has_test_engines(&self) -> bool {
+        let Machine { fabric, cpu, protocol, .. } = self.machine;
+        let sees = protocol.protocol.sees == Sees::UntilSynchronised;
+        self.population == Population::Testers && fabric.is_some() && cpu.is_none() && sees
     }
 
     /// Who gives work to each GPU, where that is not part of a complex.
@@ -207,7 +218,8 @@ impl Lowering<'_> {
     pub(super) fn boundary(&self) -> Boundary {
         let Machine { gpus, protocol, .. } = *self.machine;
         let of_protocol = protocol.protocol.boundary;
-        let stale_copies = gpus > 1 && of_protocol.stale_between_gpus || self.meets_another_protocol();
+        let stale_copies =
+            gpus > 1 && of_protocol.stale_between_gpus || self.meets_another_protocol() || self.has_test_engines();
         let others_wrote = match of_protocol.others_wrote {
             roles::Forget::Everything => gpu::Forget::Everything,
             roles::Forget::Shared => gpu::Forget::Shared,

@@ -20,14 +20,31 @@ use std::{
 const USAGE: &str = "usage: cargo xtask compose [--all] [--update] [--cohesim PATH] [--only TEXT]";
 
 /// What is chosen, and from what.
-const DIMENSIONS: [(&str, &[&str]); 6] = [
-    ("host", &["outside", "l3", "memory"]),
-    ("gpus", &["1", "2", "3"]),
-    ("memory", &["fixed-100", "hbm", "levels"]),
-    ("fabric", &["direct", "crossbar", "ring", "mesh", "bus"]),
-    ("protocol", &["wb_nc", "wt_nc", "halcone", "gtsc", "hmg", "mesi", "nmoesi", "nmoesi_wb"]),
-    ("translation", &["none", "iommu"]),
+type Dimensions = &'static [(&'static str, &'static [&'static str])];
+
+const PROTOCOLS: &[&str] = &["wb_nc", "wt_nc", "halcone", "gtsc", "hmg", "mesi", "nmoesi", "nmoesi_wb"];
+
+/// Machines without a fabric between chips, and machines with one. What is not chosen is the first of the other's choices.
+const SETS: [Dimensions; 2] = [
+    &[
+        ("host", &["outside", "l3", "memory"]),
+        ("gpus", &["1", "2", "3"]),
+        ("memory", &["fixed-100", "hbm", "levels"]),
+        ("network", &["direct", "crossbar", "ring", "mesh", "bus"]),
+        ("protocol", PROTOCOLS),
+        ("translation", &["none", "iommu"]),
+    ],
+    &[
+        ("host", &["outside", "l3", "memory"]),
+        ("gpus", &["1", "3"]),
+        ("memory", &["local-l1", "local-l2", "common", "stacks", "host"]),
+        ("fabric", &["none", "pcie3", "pcie4", "nvlink", "switch-complex", "bounded-switch"]),
+        ("protocol", PROTOCOLS),
+    ],
 ];
+
+/// A machine: the number of its set, and one choice of each dimension.
+type Chosen = (usize, Combination);
 
 /// `compose [--all] [--update] [--cohesim PATH] [--only TEXT]`.
 pub fn run(arguments: &[String]) -> Result<String, String> {
@@ -44,7 +61,11 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let (mut legal, mut refused) = (Vec::new(), BTreeMap::new());
-    let combinations = cover::combinations(&DIMENSIONS.map(|(_, choices)| choices.len()));
+    let of_set = |set: usize| {
+        let choices: Vec<usize> = SETS[set].iter().map(|(_, choices)| choices.len()).collect();
+        cover::combinations(&choices).into_iter().map(move |combination| (set, combination))
+    };
+    let combinations: Vec<Chosen> = (0..SETS.len()).flat_map(of_set).collect();
     let count = combinations.len();
     let scratch = Scratch::new("compose")?;
     for combination in combinations {
@@ -57,7 +78,10 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     }
     compare(&root.join("tests/compose.txt"), &refused, update)?;
     let (of, kinds) = (legal.len(), refused.len());
-    let mut chosen = if all { legal } else { pairwise(&legal) };
+    let of_set =
+        |set: usize| legal.iter().filter(move |(of, _)| *of == set).map(|(_, combination)| combination.clone());
+    let cover = |set: usize| pairwise(&of_set(set).collect::<Vec<_>>()).into_iter().map(move |found| (set, found));
+    let mut chosen = if all { legal } else { (0..SETS.len()).flat_map(cover).collect() };
     chosen.retain(|combination| named(combination).contains(only));
     let cohesim = cohesim.map_or_else(|| diff_programs::build(root), Ok)?;
     let cohesim = cohesim.canonicalize().map_err(|error| format!("{}: {error}", cohesim.display()))?;
@@ -71,33 +95,34 @@ pub fn run(arguments: &[String]) -> Result<String, String> {
     ))
 }
 
-fn choice(combination: &[usize], dimension: &str) -> &'static str {
-    let at = DIMENSIONS.iter().position(|(name, _)| *name == dimension).expect("a dimension has this name");
-    DIMENSIONS[at].1[combination[at]]
+fn choice((set, combination): &Chosen, dimension: &str) -> &'static str {
+    let known = SETS[*set].iter().zip(combination).find(|((name, _), _)| *name == dimension);
+    let first = || SETS.iter().flat_map(|set| set.iter()).find(|(name, _)| *name == dimension);
+    let chosen = known.map(|((_, choices), choice)| choices[*choice]);
+    chosen.or_else(|| first().map(|(_, choices)| choices[0])).expect("a dimension has this name")
 }
 
-fn named(combination: &[usize]) -> String {
-    let choices = DIMENSIONS.iter().zip(combination).map(|((_, choices), choice)| choices[*choice]);
+fn named((set, combination): &Chosen) -> String {
+    let choices = SETS[*set].iter().zip(combination).map(|((_, choices), choice)| choices[*choice]);
     choices.collect::<Vec<_>>().join(" ")
 }
 
 /// Writes the machine file of a combination, and says where.
-fn write(combination: &[usize], folder: &Path) -> Result<String, String> {
+fn write(combination: &Chosen, folder: &Path) -> Result<String, String> {
     let path = folder.join(named(combination).replace(' ', "_") + ".toml");
     fs::write(&path, machine(combination)).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(path.display().to_string())
 }
 
 /// The machine file of a combination, made from parts.
-fn machine(combination: &[usize]) -> String {
+fn machine(combination: &Chosen) -> String {
     let of = |dimension| choice(combination, dimension);
     let (outside, levels) = (of("host") == "outside", of("memory") == "levels");
-    let memory = if levels { "fixed-100" } else { of("memory") };
+    let memory = if of("memory") == "hbm" { "hbm" } else { "fixed-100" };
     let mut text = format!(
         r#"about = "a combination: {}"
 protocol = "{}"
 gpus = {}
-memory.part = "{memory}"
 wires.part = "r9nano"
 partitions = {{ arrays = 1, l2 = 1 }}
 
@@ -113,12 +138,16 @@ interleave = "4 KiB"
 
 [gpu.network]
 kind = "{}"
+
+[memory]
+part = "{memory}"
 "#,
         named(combination),
         of("protocol"),
         of("gpus"),
-        of("fabric"),
+        of("network"),
     );
+    text += &on_fabric(combination, outside);
     if levels {
         text += r#"
 [gpu.memory]
@@ -165,6 +194,34 @@ memory = "shared"
     text
 }
 
+/// The sections of a fabric, and of memories that stand at it.
+fn on_fabric(combination: &Chosen, outside: bool) -> String {
+    let of = |dimension| choice(combination, dimension);
+    let remote = |from: &str| match of("gpus") {
+        "1" => String::new(),
+        _ => format!("\n[remote]\nfrom = \"{from}\"\n"),
+    };
+    let local = "\n[gpu.memory]\npart = \"fixed-100\"\nrole = \"local\"\nsize = \"1 GiB\"\n".to_owned();
+    let dealt = "stacks = 2\nchannels = 2\n";
+    let memory = match of("memory") {
+        "local-l1" => local + &remote("l1"),
+        "local-l2" => local + &remote("l2"),
+        "common" => {
+            format!("\n[gpu.memory]\npart = \"fixed-100\"\nrole = \"shared\"\nsize = \"1 GiB\"\n{dealt}")
+        }
+        "stacks" => format!("behind = \"fabric\"\n{dealt}"),
+        // Beside a CPU it stands behind its agent.
+        "host" if outside => "behind = \"host\"\nchannels = 2\n".to_owned(),
+        _ => String::new(),
+    };
+    let fabric = match of("fabric") {
+        "none" => String::new(),
+        "bounded-switch" => "\n[fabric]\npart = \"switch-complex\"\ntotal = \"300 GB/s\"\n".to_owned(),
+        part => format!("\n[fabric]\npart = \"{part}\"\n"),
+    };
+    memory + &fabric
+}
+
 /// Compares the errors with those that are kept, or keeps them.
 fn compare(file: &Path, refused: &BTreeMap<String, String>, update: bool) -> Result<(), String> {
     let one_line = |error: &String| error.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -188,7 +245,7 @@ fn compare(file: &Path, refused: &BTreeMap<String, String>, update: bool) -> Res
     }
 }
 
-fn try_one(cohesim: &Path, combination: &Combination, scratch: &Path) -> Result<(), String> {
+fn try_one(cohesim: &Path, combination: &Chosen, scratch: &Path) -> Result<(), String> {
     let (name, path) = (named(combination), write(combination, scratch)?);
     let run = |command: &mut Command| -> Result<Vec<u8>, String> {
         let told = command.current_dir("/tmp").output().map_err(|error| format!("{}: {error}", cohesim.display()))?;

@@ -30,6 +30,7 @@ use protocol::{
 use serde::Deserialize;
 
 /// A machine, ready to be wired.
+#[derive(Clone)]
 pub struct Machine {
     pub name: String,
     pub about: String,
@@ -153,7 +154,7 @@ struct PartitionsFile {
 #[serde(deny_unknown_fields)]
 struct HostFile {
     call: Duration,
-    copy_bandwidth: Rate,
+    copy_bandwidth: Option<Rate>,
     copy_engine: Option<Rate>,
 }
 
@@ -293,7 +294,12 @@ fn host(file: &mut File, cores: bool, fabric: bool) -> Result<Costs, MachineErro
         ["copy_bandwidth", "copy_engine"].iter().for_each(|key| file.idle(&format!("host.{key}"), &why));
     }
     let HostFile { call, copy_bandwidth, copy_engine } = file.section("host")?;
-    Ok(Costs { call: call.0, bandwidth: Some(copy_bandwidth.0), copy_engine: copy_engine.map(|rate| rate.0) })
+    if copy_bandwidth.is_none() && !fabric {
+        let reason = "says how fast host and GPUs copy, where no fabric ([fabric]) does: write it like \"12 GB/s\"";
+        return Err(file.wrong("host", Some("copy_bandwidth"), reason));
+    }
+    let rate = |rate: Option<Rate>| rate.map(|rate| rate.0);
+    Ok(Costs { call: call.0, bandwidth: rate(copy_bandwidth), copy_engine: rate(copy_engine) })
 }
 
 /// Beside a CPU the hub's wire takes the place of the one to memory.

@@ -6,15 +6,20 @@
 //! read is compared with the golden image; that everybody comes to an end is what the engine watches. With small caches and short
 //! queues this reaches corners of a memory system in seconds that programs do not reach in hours.
 
+mod front_end;
+
+pub(crate) use front_end::FrontEnd;
+
 use crate::{
     build::{self, Agents, Memories},
     golden::Kept,
     plan::Boundary,
-    program::{Caches, Translations},
     session::{Options, run_options},
     spec::Machine,
 };
-use engine::{Context, Counter, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outcome, Outlet, Run, Scope};
+use engine::{
+    Context, Counter, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outcome, Outlet, Run, Scope, Time,
+};
 use interconnect::{HEADER, Reporter, Wire};
 use mem::{
     Access, Asid, Atomic, AtomicOp, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request, RequestId, Seen,
@@ -24,12 +29,9 @@ use rand_pcg::{
     Pcg64Mcg,
     rand_core::{RngCore, SeedableRng},
 };
-use std::{
-    rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU8, Ordering},
 };
 
 /// What testers are to do.
@@ -87,7 +89,20 @@ pub(crate) enum Command {
     Play,
     /// Access the first line.
     Access(Access, mem::Scope, Block<LINE>),
+    /// Read lines one after the other.
+    Stream(Lines),
 }
+
+/// Lines that a tester reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines {
+    pub first: u64,
+    pub count: u64,
+    pub outstanding: usize,
+}
+
+/// Testers that read at the same time: each by its group and its number there, with what it reads.
+pub(crate) type Stream = Vec<((usize, usize), Lines)>;
 
 /// What a tester has read last: the first byte of it.
 type Read = u8;
@@ -163,6 +178,21 @@ impl Conductor {
         read.store(say(last, Access::Load, mem::Scope::Group, byte).await, Ordering::Relaxed);
     }
 
+    /// Has testers read, and leaves how long each stream took them.
+    pub async fn stream(self, streams: Vec<Stream>, took: Arc<Mutex<Vec<Time>>>, cx: Context) {
+        for stream in streams {
+            let (begun, testers) = (cx.time(), stream.iter().map(|((group, number), _)| &self.groups[*group][*number]));
+            for ((commands, _), (_, lines)) in testers.clone().zip(&stream) {
+                commands.send(Lane::Request, Command::Stream(*lines), HEADER).await;
+            }
+            for (_, reports) in testers {
+                reports.recv(Lane::Reply).await;
+            }
+            took.lock().unwrap_or_else(PoisonError::into_inner).push(Time(cx.time().0 - begun.0));
+            cx.progress();
+        }
+    }
+
     async fn order(&self, access: Access, scope: mem::Scope, first: usize) {
         self.tell(Command::Access(access, scope, Block::EMPTY), first).await;
     }
@@ -178,58 +208,8 @@ impl Conductor {
     }
 }
 
-/// Pages that are shot down in a round.
-const SHOOTDOWNS: u64 = 4;
 /// Lines that are stored to in one go now and then: a page.
 const CLEARED: u64 = PAGE / LINE as u64;
-
-/// Stands where the front end of the GPUs stands: has the CPU's caches give up all they hold when it is told to, and now and then while
-/// others play; then it also has pages forgotten.
-pub(crate) struct FrontEnd {
-    stress: Stress,
-    random: Pcg64Mcg,
-    caches: Rc<dyn Caches>,
-    translations: Option<Rc<dyn Translations>>,
-    commands: Inlet<Command>,
-    reports: Outlet<Read>,
-}
-
-impl FrontEnd {
-    pub fn new(
-        stress: Stress,
-        end: TesterEnd,
-        caches: Rc<dyn Caches>,
-        translations: Option<Rc<dyn Translations>>,
-        scope: &Scope,
-    ) -> Self {
-        let random = Pcg64Mcg::seed_from_u64(stress.seed);
-        let (commands, reports) = (scope.receiver(end.1), scope.sender(end.0));
-        Self { stress, random, caches, translations, commands, reports }
-    }
-
-    pub async fn run(mut self, cx: Context) {
-        loop {
-            match self.commands.recv(Lane::Request).await {
-                Command::Play => {
-                    for _ in 0..SHOOTDOWNS {
-                        cx.pause(1 + self.random.next_u64() % (64 * self.stress.round / SHOOTDOWNS).max(1)).await;
-                        let page = self.random.next_u64() % (self.stress.lines * LINE as u64) / PAGE * PAGE;
-                        self.translations.iter().for_each(|all| all.shoot(vec![(page, page + PAGE)]));
-                    }
-                    self.flush().await;
-                }
-                Command::Access(Access::Flush, mem::Scope::System, _) => self.flush().await,
-                Command::Access(..) => {}
-            }
-            self.reports.send(Lane::Reply, 0, HEADER).await;
-        }
-    }
-
-    async fn flush(&self) {
-        let pages = (0..self.stress.lines * LINE as u64).step_by(PAGE as usize).map(PhysAddr);
-        self.caches.flush(&pages.collect::<Vec<_>>()).await;
-    }
-}
 
 /// Whose place a tester takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -301,6 +281,7 @@ impl Tester {
                     self.ask(access, scope, PhysAddr(0), data).await;
                     self.answers().await;
                 }
+                Command::Stream(lines) => self.stream(lines, &cx).await,
             }
             self.reports.send(Lane::Reply, self.read, HEADER).await;
         }
@@ -323,6 +304,18 @@ impl Tester {
             if self.one_in(8) {
                 cx.pause(u64::from(self.below(24)) + 1).await;
             }
+        }
+        self.answers().await;
+    }
+
+    async fn stream(&mut self, lines: Lines, cx: &Context) {
+        for number in 0..lines.count {
+            while self.under_way >= lines.outstanding || self.under_way > 0 && !self.cache.from.is_empty() {
+                self.answer().await;
+            }
+            let line = PhysAddr(lines.first + number * LINE as u64);
+            self.ask(Access::Load, mem::Scope::Group, line, Block::full([0; LINE])).await;
+            cx.progress();
         }
         self.answers().await;
     }

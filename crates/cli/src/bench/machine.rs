@@ -1,13 +1,13 @@
 //! `cohesim bench machine`: what a machine's parameters come to, by microbenchmarks.
 
 use crate::ui::Ui;
-use ::machine::Machine as Description;
+use ::machine::{LinkProbe, Machine as Description, links};
 use miette::{IntoDiagnostic, miette};
 use serde::Serialize;
-use workloads::probe;
+use workloads::{Probe, probe};
 
 /// Measure a machine by microbenchmarks: latencies and bandwidths of each level, arithmetic, local memory and launches, beside
-/// what its file implies.
+/// what its file implies. Of a machine with a fabric: its wires, alone and shared, and streams from memories near and far.
 #[derive(clap::Args)]
 pub struct Machine {
     /// The machine: a name (see `cohesim list systems`) or a file.
@@ -29,7 +29,10 @@ struct Row {
 impl Machine {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let machine = Description::load(&self.system, &self.sets).into_diagnostic()?;
-        let probes = probe(&machine).map_err(|error| miette!("{error}"))?;
+        let probes = match machine.fabric {
+            Some(_) => of_fabric(&machine)?,
+            None => probe(&machine).map_err(|error| miette!("{error}"))?,
+        };
         ui.print(&format!("{:34} {:>10} {:>10}\n", machine.name, "implied", "measured"))?;
         let mut rows = Vec::new();
         for probe in probes {
@@ -39,4 +42,17 @@ impl Machine {
         }
         ui.report(&rows)
     }
+}
+
+/// What the fabric of a machine comes to.
+fn of_fabric(machine: &Description) -> miette::Result<Vec<Probe>> {
+    if machine.cpu.is_some() || machine.protocol.protocol.sees != protocol::roles::Sees::UntilSynchronised {
+        return Err(miette!(
+            "a fabric is measured on a machine with a host outside and a protocol without logical time: choose one without [cpu], or set \
+             protocol to wb_nc"
+        ));
+    }
+    let probes = links(machine).map_err(|outcome| miette!("{outcome}"))?;
+    let probe = |LinkProbe { what, unit, implied, measured }| Probe { what, unit, implied, measured };
+    Ok(probes.into_iter().map(probe).collect())
 }

@@ -30,7 +30,7 @@ use vm::{Control, Mmu, MmuPort, Roots};
 pub struct Refused;
 
 /// The ways of an element to those whom it speaks to.
-fn only(mut side: Side<Packet>, speaks_to: Option<&[Node]>) -> Side<Packet> {
+pub(super) fn only(mut side: Side<Packet>, speaks_to: Option<&[Node]>) -> Side<Packet> {
     if let Some(speaks_to) = speaks_to {
         side.to.iter_mut().for_each(|(nodes, _)| nodes.retain(|node| speaks_to.contains(node)));
     }
@@ -354,7 +354,8 @@ impl<'a> Builder<'a> {
             Port::Unit { .. } | Port::Engine => own.clone(),
         };
         // Cores reach the host's memory only.
-        let zones = if let Port::Unit { .. } = plan.port { self.plan.zones.clone() } else { vec![self.plan.zones[0]] };
+        let everywhere = matches!(plan.port, Port::Unit { .. }) || self.plan.cores.is_none();
+        let zones = if everywhere { self.plan.zones.clone() } else { vec![self.plan.zones[0]] };
         let tester = Tester::new((self.stress, plan.port), zones, plan.number, end, wire, &scope);
         scope.serve("control", |cx| tester.run(cx));
     }
@@ -375,14 +376,12 @@ impl<'a> Builder<'a> {
             }
         }
         let conductor = Conductor::new(self.stress, groups, boundary, observer, scope);
-        let message = match self.agents.take() {
-            Some(Agents::Writer(read)) => Some(read),
-            _ => None,
-        };
+        let agents = self.agents.take();
         scope.spawn("conductor", |cx| async {
-            match message {
-                Some(read) => conductor.pass(read).await,
-                None => conductor.run(cx).await,
+            match agents {
+                Some(Agents::Writer(read)) => conductor.pass(read).await,
+                Some(Agents::Streams(streams, took)) => conductor.stream(streams, took, cx).await,
+                _ => conductor.run(cx).await,
             }
         });
     }

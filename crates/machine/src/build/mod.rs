@@ -16,15 +16,15 @@ use crate::{
     run::Start,
     session::{Command, Ended},
     spec::Machine,
-    stress::Stress,
+    stress::{self, Stress},
 };
 use elements::Builder;
-use engine::{Journal, Model};
+use engine::{Journal, Model, Time};
 use mem::{Observation, Observer};
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::AtomicU8,
         mpsc::{Receiver, Sender},
     },
@@ -38,6 +38,8 @@ pub(crate) enum Agents {
     Testers(Stress),
     /// The same; one passes a message to another, and what that reads is left here.
     Writer(Arc<AtomicU8>),
+    /// The same; they read streams of lines, and how long each stream took is left here.
+    Streams(Vec<stress::Stream>, Arc<Mutex<Vec<Time>>>),
     /// Compute units, and cores that run a program.
     Program(Start),
 }
@@ -46,7 +48,7 @@ impl Agents {
     fn population(&self) -> Population {
         match self {
             Self::Host(..) => Population::Host,
-            Self::Testers(_) | Self::Writer(_) => Population::Testers,
+            Self::Testers(_) | Self::Writer(_) | Self::Streams(..) => Population::Testers,
             Self::Program(_) => Population::Program,
         }
     }

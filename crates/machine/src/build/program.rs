@@ -2,7 +2,7 @@
 
 use super::{
     Agents,
-    elements::{Builder, Refused},
+    elements::{Builder, Refused, only},
     memories::put,
     wires::End,
 };
@@ -95,7 +95,8 @@ impl Builder<'_> {
         let asked = self.wires.asked.remove(&edge).expect("both ends of every edge are in place");
         let me = self.plan.element(id).node.expect("it has a number");
         let reporter = self.reporter(id, 0, scope).map(|reporter| (reporter, tells));
-        let side = self.side(id);
+        let memories: Vec<Node> = homes.owners().copied().collect();
+        let side = only(self.side(id), Some(&memories));
         let direct = Direct::new((me, homes.clone()), asked, side, reporter, scope);
         scope.serve("control", |cx| direct.run(cx));
     }

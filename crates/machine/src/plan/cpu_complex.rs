@@ -215,6 +215,8 @@ impl Lowering<'_> {
     fn pages(&self, pages: Pages) -> Pages {
         match (pages, self.population) {
             (Pages::Tables { .. } | Pages::Driver(_), Population::Testers) => Pages::Flat(UNTOLD),
+            // A host that is Rust has no driver: every page is where the launch says.
+            (Pages::Driver(latency), Population::Host) => Pages::Flat(latency),
             (pages, _) => pages,
         }
     }

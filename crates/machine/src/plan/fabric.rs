@@ -13,14 +13,41 @@
 //! Messages to caches and messages to memories travel on virtual channels of their own ([`Receivers`]), where both are asked: a cache may
 //! have to ask a memory before it can take what it is asked.
 
-use super::{EdgeId, FabricPlan, Freight, Id, Path, Receivers, What, Wire, gpus::Gpu, lower::Lowering, memory::Homes};
+use super::{
+    EdgeId, Freight, Id, Path, Tells, TesterPlan, What, Wire,
+    gpus::Gpu,
+    lower::{Lowering, ports},
+    memory::Homes,
+};
 use crate::{
     fabric::{Fabric, Kind, Remote},
+    stress::Port,
     zones::Place,
 };
-use engine::{LinkSpec, Share, Time};
+use engine::{Cycles, LinkSpec, PortSpec, Share, Time};
 use interconnect::ChannelSpec;
 use std::collections::BTreeMap;
+
+/// An end of a fabric, or a switch in it.
+pub struct FabricPlan {
+    /// What it sends on, each with the name under which it counts what it carries.
+    pub channels: Vec<(String, ChannelSpec)>,
+    /// The edges that share a channel, and its number.
+    pub paced: Vec<(EdgeId, usize)>,
+    /// A switch joins all its edges; an end what is inside with the fabric.
+    pub switch: bool,
+}
+
+/// Those who are sent messages over a fabric. A message to a cache may wait until that has asked a memory for something; so that
+/// neither waits behind the other, each kind has wires (virtual channels) of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receivers {
+    Caches,
+    Memories,
+}
+
+/// Requests that wait for a seat of a DMA engine.
+const SEAT: usize = 8;
 
 /// The ends of a fabric.
 pub(super) struct Ends {
@@ -32,10 +59,6 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    pub(super) fn host(&self) -> Id {
-        self.host
-    }
-
     /// All of them, with their names.
     fn all(&self) -> Vec<(String, Id)> {
         let gpus = self.gpus.iter().enumerate().map(|(number, id)| (format!("gpu{number}"), *id));
@@ -226,6 +249,45 @@ impl Lowering<'_> {
         let channel = self.fabric_channel(end, "in", fabric, fabric.bandwidth);
         for edge in self.plan.edges_of(end, Freight::Messages).collect::<Vec<_>>() {
             self.pace(end, edge, channel);
+        }
+    }
+
+    /// A seat at an end of the fabric (the host's is 0, then come those of GPUs) from where `engine` asks memories past all caches.
+    pub(super) fn direct_seat(&mut self, number: usize, engine: Id, ends: &Ends, tells: Tells) -> Id {
+        let (end, scope) = match number.checked_sub(1) {
+            None => (ends.host, Path::to("host")),
+            Some(gpu) => (ends.gpus[gpu], Path::to_one("gpu", gpu)),
+        };
+        let numbers = self.numbers;
+        let homes = self.plan.channels.map(&|channel| numbers.memory(*channel));
+        let (part, node) = (self.plan.element(end).part, numbers.engine(number));
+        let seat =
+            self.plan.add(scope.and("direct"), (self.gpu_clock, part), Some(node), What::Direct { homes, tells });
+        let name = self.plan.element(seat).path.to_string();
+        let side = self.meets_another_protocol().then_some(crate::golden::Side::Gpu);
+        self.plan.report(seat, name.clone(), side);
+        let way = PortSpec { capacity: SEAT, latency: Cycles(1), bytes_per_cycle: None };
+        let wire = ports(("to_direct", way), ("to_direct_replies", way));
+        self.plan.connect("to_direct", engine, seat, wire, Freight::Requests);
+        let wire = Wire::Link(self.machine.wires.l2_memory);
+        self.plan.connect(format!("{}_port", name.replace('.', "_")), seat, end, wire, Freight::Messages);
+        seat
+    }
+
+    /// Testers in the places of DMA engines, at every end but those of stacks.
+    pub(super) fn test_engines(&mut self, ends: &Ends, conductor: Id) {
+        for number in 0..=self.machine.gpus {
+            let (end, path) = match number.checked_sub(1) {
+                None => (ends.host, Path::to("host").and("dma")),
+                Some(gpu) => (ends.gpus[gpu], Path::to_one("gpu", gpu).and("dma")),
+            };
+            let node = self.numbers.engine(number);
+            let plan = TesterPlan { port: Port::Engine, number: node.0.into(), group: self.machine.gpus };
+            let place = (self.gpu_clock, self.plan.element(end).part);
+            let tester = self.plan.add(path, place, Some(node), What::Tester(plan));
+            self.direct_seat(number, tester, ends, Tells::Everything);
+            let wire = Wire::Link(self.machine.wires.dispatcher);
+            self.plan.connect(format!("dma{number}"), conductor, tester, wire, Freight::Tests);
         }
     }
 

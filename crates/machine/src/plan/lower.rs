@@ -1,8 +1,7 @@
 //! Makes a plan of a machine: every choice is made here.
 
 use super::{
-    Boundary, Domain, Freight, FrontEndPlan, Id, Path, Plan, Tells, Way, What, Wire, gpus::Gpu, memory::Homes,
-    numbers::Numbers,
+    Boundary, Domain, Freight, FrontEndPlan, Id, Path, Plan, Tells, Way, What, Wire, gpus::Gpu, numbers::Numbers,
 };
 use crate::{
     cpu_complex::{CpuComplex, Join},
@@ -111,6 +110,9 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     }
     lowering.connect_levels(&levels);
     if let Some((fabric, homes, ends)) = &homes {
+        if lowering.has_test_engines() {
+            lowering.test_engines(ends, leaders[0]);
+        }
         lowering.connect_fabric(fabric, ends, &gpus, homes, complex.as_ref().map(|complex| complex.hub));
     }
     if let Some(complex) = &complex {
@@ -121,8 +123,8 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
             Some(host) => Some(lowering.host_dma(host)),
             None => complex.as_ref().and_then(|complex| complex.engine),
         };
-        if let (Some((_, homes, ends)), Some(engine)) = (&homes, engine) {
-            lowering.direct(engine, ends.host(), homes);
+        if let (Some((.., ends)), Some(engine)) = (&homes, engine) {
+            lowering.direct_seat(0, engine, ends, lowering.told_by_engines());
         }
     }
     lowering.plan
@@ -143,6 +145,14 @@ impl Lowering<'_> {
     /// Whether second-level caches of other GPUs are homes of lines.
     pub(super) fn has_peers(&self) -> bool {
         self.machine.gpus > 1 && self.machine.protocol.protocol.needs.peers
+    }
+
+    /// Whether testers stand in the places of DMA engines. What these write, caches see after a synchronisation; where logical time
+    /// orders accesses, or a CPU has caches of its own, engines are no members of that.
+    fn has_test_engines(&self) -> bool {
+        let Machine { fabric, cpu, protocol, .. } = self.machine;
+        let sees = protocol.protocol.sees == Sees::UntilSynchronised;
+        self.population == Population::Testers && fabric.is_some() && cpu.is_none() && sees
     }
 
     /// Who gives work to each GPU, where that is not part of a complex.
@@ -233,28 +243,12 @@ impl Lowering<'_> {
         engine
     }
 
-    /// A DMA engine's way to memories on a fabric, past all caches, and to those at its own end of it.
-    fn direct(&mut self, engine: Id, end: Id, homes: &Homes) {
-        let node = self.numbers.engine(0);
-        let nodes = self.plan.channels.map(&|channel| self.numbers.memory(*channel));
-        let sees = self.machine.protocol.protocol.sees;
-        let tells = match self.reaches_host() {
-            _ if sees == Sees::ByTime => Tells::Nothing,
+    /// What the golden image is told of what a DMA engine does.
+    fn told_by_engines(&self) -> Tells {
+        match self.reaches_host() {
+            _ if self.machine.protocol.protocol.sees == Sees::ByTime => Tells::Nothing,
             true => Tells::OfDevices,
             false => Tells::Everything,
-        };
-        let (path, place) = (self.plan.element(engine).path.clone().and("direct"), (self.gpu_clock, 0));
-        let direct = self.plan.add(path.clone(), place, Some(node), What::Direct { homes: nodes, tells });
-        let side = self.meets_another_protocol().then_some(crate::golden::Side::Gpu);
-        self.plan.report(direct, path.to_string(), side);
-        let way = PortSpec { capacity: IN_FLIGHT, latency: Cycles(1), bytes_per_cycle: None };
-        let wire = ports(("to_direct", way), ("from_direct", way));
-        self.plan.connect("to_direct", engine, direct, wire, Freight::Requests);
-        let wire = Wire::Link(self.machine.wires.l2_memory);
-        self.plan.connect("direct_port", direct, end, wire.clone(), Freight::Messages);
-        let at_host = self.machine.zones.iter().zip(&homes.of_zones).filter(|(zone, _)| zone.place == Place::Host);
-        for (channel, memory) in at_host.flat_map(|(_, channels)| channels.iter().enumerate()) {
-            self.plan.connect(format!("direct_memory{channel}"), direct, *memory, wire.clone(), Freight::Messages);
         }
     }
 
@@ -262,7 +256,8 @@ impl Lowering<'_> {
     pub(super) fn boundary(&self) -> Boundary {
         let Machine { gpus, protocol, .. } = *self.machine;
         let of_protocol = protocol.protocol.boundary;
-        let stale_copies = gpus > 1 && of_protocol.stale_between_gpus || self.meets_another_protocol();
+        let stale_copies =
+            gpus > 1 && of_protocol.stale_between_gpus || self.meets_another_protocol() || self.has_test_engines();
         let others_wrote = match of_protocol.others_wrote {
             roles::Forget::Everything => gpu::Forget::Everything,
             roles::Forget::Shared => gpu::Forget::Shared,

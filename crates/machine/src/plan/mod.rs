@@ -14,6 +14,7 @@ mod numbers;
 mod routes;
 
 pub use domain::{Domain, Members};
+pub use fabric::{FabricPlan, Receivers};
 pub use lower::{Population, lower};
 pub use numbers::{FLUSHER, MOST, Numbers};
 pub use routes::Routes;
@@ -27,7 +28,7 @@ use cache::CacheSpec;
 use dram::{Extent, LevelSpec, MemorySpec, RoomSpec};
 use engine::{Hertz, LinkSpec, PortSpec, Scope, Time};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
-use interconnect::{ChannelSpec, NetworkSpec};
+use interconnect::NetworkSpec;
 use mem::{Interleave, Share};
 use protocol::{Node, Roster, Sharers};
 use std::collections::BTreeMap;
@@ -307,16 +308,6 @@ impl ExtentPlan {
     }
 }
 
-/// An end of a fabric, or a switch in it.
-pub struct FabricPlan {
-    /// What it sends on, each with the name under which it counts what it carries.
-    pub channels: Vec<(String, ChannelSpec)>,
-    /// The edges that share a channel, and its number.
-    pub paced: Vec<(EdgeId, usize)>,
-    /// A switch joins all its edges; an end what is inside with the fabric.
-    pub switch: bool,
-}
-
 /// An MMU between one who asks and its caches.
 pub struct MmuPlan {
     pub tlb: TlbSpec,
@@ -374,14 +365,6 @@ pub struct Edge {
     pub freight: Freight,
     /// Whom its messages are for, where others have an edge of their own.
     pub only: Option<Receivers>,
-}
-
-/// Those who are sent messages over a fabric. A message to a cache may wait until that has asked a memory for something; so that
-/// neither waits behind the other, each kind has wires (virtual channels) of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Receivers {
-    Caches,
-    Memories,
 }
 
 impl Edge {
@@ -525,6 +508,6 @@ pub enum Relay {
     /// From those who pass messages on themselves to those who do not, and back: from arrays to banks, from a network to
     /// channels of memory.
     Between,
-    /// From what is inside to a fabric, and back.
+    /// From what is inside to a fabric, and back, and between what is inside.
     End,
 }

@@ -106,7 +106,7 @@ impl<'a> Search<'a> {
             Relay::Across => (self.plan.edge(onward).upper == at) != (self.plan.edge(came).upper == at),
             Relay::End => {
                 let outside = |edge| matches!(other(edge).what, What::Fabric(_));
-                outside(onward) != outside(came)
+                !(outside(onward) && outside(came))
             }
         }
     }

@@ -98,6 +98,14 @@ impl Direct {
         if !self.pending.is_clear() {
             return false;
         }
+        // A load does not pass a store to its line that is in flight, nor a store a load.
+        let waits = self.requests.front(Lane::Request).is_none_or(|next| match next.access {
+            Access::Store => self.reads.contains_key(&next.line()),
+            _ => self.writes.contains_key(&next.line()),
+        });
+        if waits {
+            return false;
+        }
         let Some(request) = self.requests.try_recv(Lane::Request) else { return false };
         let (line, home) = (request.line(), *self.homes.of(request.line().0));
         let asked = (request.id, request.data.mask());

@@ -10,6 +10,7 @@ use engine::{Context, Counter, EventCount, Inlet, Lane, Outlet, Scope, Time};
 use interconnect::{HEADER, Reporter, Wire};
 use mem::{Block, Bytes, Interleave, LINE, LineAddr, PhysAddr, Seen, Share, Zone};
 use os::opencl::gpu::{Piece, Transfer};
+use std::collections::VecDeque;
 
 /// What transfers take.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,15 +77,10 @@ impl DmaPort {
     }
 }
 
-/// Bytes on their way: where they go to, as the driver names it, and the channel that has been asked for them, or the bytes.
+/// Bytes on their way: where they go to, as the driver names it, and what they are, once they have come.
 struct Chunk {
     to: PhysAddr,
-    source: Source,
-}
-
-enum Source {
-    Channel(usize),
-    Bytes(Vec<u8>),
+    bytes: Option<Box<[u8]>>,
 }
 
 /// Pieces that are moved together.
@@ -191,49 +187,69 @@ impl HostDma {
 
     /// Moves pieces: all are read before the first is written.
     async fn carry(&self, pieces: &[Piece], pattern: Option<&[u8]>) {
-        let mut chunks = Vec::with_capacity(pieces.len());
+        let mut chunks: Vec<Chunk> = Vec::with_capacity(pieces.len());
+        // What each channel has been asked for and has not answered.
+        let mut asked: Vec<VecDeque<usize>> = vec![VecDeque::new(); self.requests.len()];
         for piece in pieces {
-            let source = match (pattern, Zone::of(piece.from)) {
+            let mut bytes = vec![0; piece.bytes as usize];
+            let ready = match (pattern, Zone::of(piece.from)) {
                 (Some(pattern), _) => {
                     let skip = (piece.from.0 % pattern.len().max(1) as u64) as usize;
-                    Source::Bytes(pattern.iter().copied().cycle().skip(skip).take(piece.bytes as usize).collect())
+                    let repeated = pattern.iter().copied().cycle().skip(skip);
+                    bytes.iter_mut().zip(repeated).for_each(|(byte, new)| *byte = new);
+                    true
                 }
                 (None, Zone::Host) => {
-                    let mut bytes = vec![0; piece.bytes as usize];
                     self.process.read(piece.from, &mut bytes);
-                    Source::Bytes(bytes)
+                    true
                 }
                 (None, Zone::Gpu(_)) => {
                     let (channel, at) = self.channel(piece.from);
-                    let ask = ToChannel::Read(at, piece.bytes as usize);
+                    self.make_room(channel, &mut asked, &mut chunks).await;
+                    let ask = ToChannel::Read(at, bytes.len());
                     self.requests[channel].send(Lane::Request, ask, HEADER).await;
-                    Source::Channel(channel)
+                    asked[channel].push_back(chunks.len());
+                    false
                 }
             };
-            chunks.push(Chunk { to: piece.to, source });
+            chunks.push(Chunk { to: piece.to, bytes: ready.then(|| bytes.into()) });
         }
-        let mut written = Vec::new();
-        for Chunk { to, source } in chunks {
-            let bytes: Box<[u8]> = match source {
-                Source::Bytes(bytes) => bytes.into(),
-                Source::Channel(channel) => self.replies[channel].recv(Lane::Reply).await.0,
-            };
-            match Zone::of(to) {
-                Zone::Host => self.process.write(to, &bytes),
-                Zone::Gpu(_) => written.push((to, bytes)),
+        self.hear_all(&mut asked, &mut chunks).await;
+        for number in 0..chunks.len() {
+            let (to, bytes) = (chunks[number].to, chunks[number].bytes.take().expect("all have come"));
+            if Zone::of(to) == Zone::Host {
+                self.process.write(to, &bytes);
+                continue;
             }
-        }
-        let mut asked = vec![0; self.requests.len()];
-        for (to, bytes) in written {
             let (channel, at) = self.channel(to);
+            self.make_room(channel, &mut asked, &mut chunks).await;
             let size = HEADER + bytes.len() as u64;
             self.requests[channel].send(Lane::Request, ToChannel::Write(at, bytes), size).await;
-            asked[channel] += 1;
+            asked[channel].push_back(number);
         }
-        for (channel, asked) in asked.into_iter().enumerate() {
-            for _ in 0..asked {
-                self.replies[channel].recv(Lane::Reply).await;
+        self.hear_all(&mut asked, &mut chunks).await;
+    }
+
+    /// Takes answers of a channel until it can be asked again: what it has answered may be in the way.
+    async fn make_room(&self, channel: usize, asked: &mut [VecDeque<usize>], chunks: &mut [Chunk]) {
+        while !self.requests[channel].has_room(Lane::Request) && !asked[channel].is_empty() {
+            self.hear(channel, asked, chunks).await;
+        }
+    }
+
+    /// Takes all answers.
+    async fn hear_all(&self, asked: &mut [VecDeque<usize>], chunks: &mut [Chunk]) {
+        for channel in 0..asked.len() {
+            while !asked[channel].is_empty() {
+                self.hear(channel, asked, chunks).await;
             }
+        }
+    }
+
+    async fn hear(&self, channel: usize, asked: &mut [VecDeque<usize>], chunks: &mut [Chunk]) {
+        let FromChannel(bytes) = self.replies[channel].recv(Lane::Reply).await;
+        if let Some(number) = asked[channel].pop_front() {
+            chunks[number].bytes = Some(bytes);
         }
     }
 

@@ -1,6 +1,8 @@
 //! The GPUs of a run that is [fast-forwarded](crate::forward): kernels run without time until the run switches, and on the
 //! GPUs in time from then on.
 
+use std::collections::BTreeSet;
+
 use engine::Time;
 use gcn3::{dispatch::Dispatch, functional::Plan};
 use mem::{Bytes, VirtAddr};
@@ -8,7 +10,6 @@ use mem::{Bytes, VirtAddr};
 use super::{
     functional::Functional,
     gpu::{Broken, Done, Gpus, Memories, Page, Ready, Transfer},
-    numbered::is_own,
 };
 use crate::{
     forward::{Forward, Stage},
@@ -27,12 +28,14 @@ pub struct Forwarding {
     functional: Functional,
     timed: Box<dyn Gpus>,
     held: Vec<Held>,
+    /// Kernels that run without time.
+    in_flight: BTreeSet<u64>,
 }
 
 impl Forwarding {
     pub fn new(forward: Forward, timed: Box<dyn Gpus>) -> Self {
         let functional = Functional::with_memories(None, false, timed.memories());
-        Self { forward, functional, timed, held: Vec::new() }
+        Self { forward, functional, timed, held: Vec::new(), in_flight: BTreeSet::new() }
     }
 
     fn start_in_time(&mut self, held: Held, guest: &mut dyn GuestMemory, now: Time) -> Result<(), Broken> {
@@ -55,7 +58,10 @@ impl Gpus for Forwarding {
     fn start(&mut self, launch: u64, kernel: Ready, guest: &mut dyn GuestMemory, now: Time) -> Result<(), Broken> {
         let held = Held { number: self.forward.launch(), launch, kernel };
         match self.forward.stage() {
-            Stage::Skipping => self.functional.start(launch, held.kernel, guest, now),
+            Stage::Skipping => {
+                self.in_flight.insert(launch);
+                self.functional.start(launch, held.kernel, guest, now)
+            }
             Stage::Stopping => {
                 self.held.push(held);
                 Ok(())
@@ -67,7 +73,7 @@ impl Gpus for Forwarding {
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done {
         if !self.forward.is_in_time() {
             let done = self.functional.work(guest, now, budget);
-            self.forward.ended(done.ended.iter().filter(|ended| !is_own(ended.launch)).count());
+            self.forward.ended(done.ended.iter().filter(|ended| self.in_flight.remove(&ended.launch)).count());
             return done;
         }
         for held in std::mem::take(&mut self.held) {

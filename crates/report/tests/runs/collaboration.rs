@@ -2,14 +2,10 @@
 
 use engine::Run;
 use machine::{
-    Machine, Options,
+    DriverFacts, Machine, Options,
     program::{Finish, ModelGpus},
 };
-use os::{
-    End, Process,
-    files::Stdio,
-    opencl::{Driver, PolicyKind, Settings},
-};
+use os::{End, Process, files::Stdio, opencl::Driver};
 use std::io;
 
 /// A small machine of a kind, with what is to be different.
@@ -34,18 +30,15 @@ pub fn hotspot(machine: &Machine) -> (Run, Finish) {
 }
 
 fn run(machine: &Machine, words: &[&str], image: &'static [u8]) -> (Run, Finish) {
-    let complex = machine.cpu.as_ref().expect("it has a CPU");
-    let (cores, shared) = (complex.cores as u32, complex.shared);
-    let (gpus, compute_units) = (machine.gpus as u32, machine.compute_units() as u32);
+    let cores = machine.cpu.as_ref().map_or(4, |complex| complex.cores as u32);
+    let facts = DriverFacts::from(machine);
     let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
     let make = move |inside: &ModelGpus| {
         let mut options = os::Options::new("/workloads/program".to_owned());
         options.arguments = words;
         options.stdio = Stdio::new(io::empty(), io::sink(), io::sink());
         options.cpus = cores;
-        let policy = if shared { PolicyKind::Shared } else { PolicyKind::Memcpy };
-        let settings = Settings { gpus, compute_units, policy, ..Settings::default() };
-        let driver = Driver::with_gpus(settings, Box::new(inside.clone()));
+        let driver = Driver::with_gpus(facts.settings(), Box::new(inside.clone()));
         let usage = driver.usage();
         options.driver = Box::new(driver);
         Ok((Process::start(image, options)?, usage))

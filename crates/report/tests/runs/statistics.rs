@@ -51,11 +51,23 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
     let mut measured = BTreeSet::new();
     let networks = ["ring", "crossbar"]
         .map(|kind| Machine::load("skeleton", &[format!("gpu.network.kind={kind}")]).expect("the machine is sound"));
-    let gpus = [machine("r9nano"), machine("r9nano-hbm")].into_iter().chain(networks);
+    let fabrics = [
+        ("multi-pcie", "pcie4"),
+        ("multi-pcie", "pcie3"),
+        ("multi-nvlink", "nvlink"),
+        ("multi-shared", "switch-complex"),
+    ]
+    .map(|(name, part)| {
+        let changes = ["gpus=2", "gpu.arrays=1", "gpu.l2.banks=2", &format!("fabric.part={part}")].map(str::to_owned);
+        Machine::load(name, &changes).expect("the machine is sound")
+    });
+    let gpus = [machine("r9nano"), machine("r9nano-hbm")].into_iter().chain(networks).chain(fabrics);
     let gpus = gpus.map(|machine| Sums { count: 256, launches: 1 }.run(&machine, &options(1)));
     let cpus = [("apu-c-l3", &[][..]), ("apu-nc-mc", &["system.network.kind=crossbar", "system.copies=dma"])];
     let cpus = cpus.map(|(name, changes)| collaboration::edges(&collaboration::machine(name, changes)).0);
-    for run in gpus.chain(cpus) {
+    let faulting = ["gpus=2", "gpu.arrays=1", "gpu.l2.banks=2", "driver.policy=managed-fault"].map(str::to_owned);
+    let faulting = Machine::load("multi-pcie", &faulting).expect("the machine is sound");
+    for run in gpus.chain(cpus).chain([collaboration::edges(&faulting).0]) {
         for (path, value) in run.total().0 {
             let value = serde_json::to_value(&value).expect("statistics can be written");
             let kind = value.as_object().and_then(|value| value.keys().next().cloned()).expect("a value has a kind");

@@ -3,6 +3,7 @@
 use mem::{Bytes, VirtAddr};
 use os::{
     GuestMemory,
+    guest::Guard,
     memory::{
         Access, AddressSpace, Backing, BadAccess, Entry, HUGE_PAGE, MapError, MapRequest, MappedFile, Move, PAGE,
         Place, Rights, walk,
@@ -44,6 +45,40 @@ impl MappedFile for Text {
     fn path(&self) -> &str {
         "/text"
     }
+}
+
+#[test]
+fn a_guarded_page_refuses_the_host_and_keeps_its_frame() {
+    let mut space = space();
+    let start = zeros(&mut space, 3);
+    space.store(start + PAGE, Size::B8, 7).unwrap();
+    let frame = space.beneath(VirtAddr(start + PAGE));
+    space.guard(VirtAddr(start + PAGE), Bytes(PAGE), Guard::Writes);
+    assert_eq!(space.load(start + PAGE, Size::B8), Ok(7));
+    assert!(space.store(start + PAGE, Size::B8, 8).is_err());
+    assert_eq!(space.why(start + PAGE, Access::Write), Some(BadAccess::Guarded));
+    space.guard(VirtAddr(start + PAGE), Bytes(PAGE), Guard::All);
+    assert!(space.load(start + PAGE, Size::B8).is_err());
+    assert_eq!((space.load(start, Size::B8), space.load(start + 2 * PAGE, Size::B8)), (Ok(0), Ok(0)));
+    // What the program asks for does not take the guard away.
+    space.protect(start, 3 * PAGE, Rights::READ).unwrap();
+    space.protect(start, 3 * PAGE, Rights::READ_WRITE).unwrap();
+    assert!(space.load(start + PAGE, Size::B8).is_err());
+    assert_eq!(space.beneath(VirtAddr(start + PAGE)), frame);
+    space.guard(VirtAddr(start + PAGE), Bytes(PAGE), Guard::None);
+    assert_eq!((space.load(start + PAGE, Size::B8), space.store(start + PAGE, Size::B8, 9)), (Ok(7), Ok(())));
+}
+
+#[test]
+fn a_guarded_page_that_nobody_has_touched_has_a_frame_all_the_same_and_no_guard_when_it_is_mapped_anew() {
+    let mut space = space();
+    let start = zeros(&mut space, 1);
+    space.guard(VirtAddr(start), Bytes(PAGE), Guard::All);
+    assert!(matches!(space.beneath(VirtAddr(start)), Some(Ok(_))));
+    assert!(space.load(start, Size::B8).is_err());
+    space.unmap(start, PAGE).unwrap();
+    let again = space.map_at(Place::Exactly(start), PAGE, Rights::READ_WRITE, "").unwrap();
+    assert_eq!(space.load(again, Size::B8), Ok(0));
 }
 
 #[test]

@@ -55,6 +55,38 @@ fn every_move_is_right_with_a_dma_engine_and_flushes() {
 }
 
 #[test]
+fn every_move_is_right_where_gpus_have_memory_of_their_own() {
+    let policies: [&[&str]; 5] = [
+        &["memcpy", "--spread", "pages"],
+        &["zero-copy", "--gpu-memory", "64MiB"],
+        &["managed-eager"],
+        &["managed-fault", "--gpu-memory", "2MiB"],
+        &["adsm-rolling", "--adsm-block", "4KiB", "--adsm-rolling", "1"],
+    ];
+    let systems =
+        policies.map(|policy| [&["--functional", "--gpus", "2", "--poison", "--memory-policy"], policy].concat());
+    is_right("every_move.c", &systems.each_ref().map(|system| &system[..]), &[]);
+}
+
+#[test]
+fn system_calls_read_and_write_memory_whose_pages_are_with_gpus() {
+    let policies: [&[&str]; 4] = [
+        &["managed-eager"],
+        &["managed-fault"],
+        &["adsm-lazy", "--adsm-block", "8KiB"],
+        &["adsm-rolling", "--adsm-block", "4KiB", "--adsm-rolling", "1"],
+    ];
+    let systems =
+        policies.map(|policy| [&["--functional", "--gpus", "2", "--poison", "--memory-policy"], policy].concat());
+    is_right("svm_io.c", &systems.each_ref().map(|system| &system[..]), &[]);
+}
+
+#[test]
+fn host_and_kernel_hand_a_page_back_and_forth_while_the_kernel_runs() {
+    is_right("svm_list.c", &[&["--functional", "--memory-policy", "managed-fault", "--poison"]], &[]);
+}
+
+#[test]
 fn images_of_every_kind_and_format_are_read_written_and_sampled() {
     let policies = [["--functional", "--memory-policy", "memcpy"], ["--functional", "--memory-policy", "shared"]];
     is_right("image_formats.c", &policies.each_ref().map(|policy| &policy[..]), &[]);

@@ -27,6 +27,82 @@ fn every_workload_is_right_with_every_memory_policy() {
     }
 }
 
+/// Policies for GPUs that have memory of their own, with few bytes in a block and in a memory so that much has to move.
+const APART: [&[&str]; 7] = [
+    &["memcpy", "--spread", "pages"],
+    &["zero-copy", "--gpu-memory", "1MiB"],
+    &["managed-eager"],
+    &["managed-fault", "--gpu-memory", "128KiB"],
+    &["adsm-batch", "--spread", "device 0"],
+    &["adsm-lazy", "--adsm-block", "8KiB"],
+    &["adsm-rolling", "--adsm-block", "4KiB", "--adsm-rolling", "1"],
+];
+
+#[test]
+fn host_and_gpus_with_memories_of_their_own_agree_under_every_policy() {
+    for (workload, gpus) in [("kmeans", "2"), ("bfs", "4"), ("stencil", "1"), ("xtreme3", "2"), ("histogram", "3")] {
+        for policy in APART {
+            let start = ["--gpus", gpus, "--poison", "--memory-policy"];
+            let apart = [&start, policy].concat();
+            let Ran { code, out } = tiny(workload, &apart, &[]);
+            assert_eq!(code, Some(0), "{workload} with {policy:?} on {gpus} GPUs: {out}");
+        }
+    }
+}
+
+#[test]
+fn each_gpu_can_be_a_device_and_its_memory_follows_the_kernels() {
+    for policy in APART {
+        let each = [&["--gpus", "3", "--devices", "each", "--poison", "--memory-policy"], policy].concat();
+        let Ran { code, out } = tiny("kmeans", &each, &[]);
+        assert_eq!(code, Some(0), "{policy:?}: {out}");
+    }
+}
+
+#[test]
+fn a_forgotten_transfer_and_a_forgotten_shootdown_are_noticed() {
+    let forgets = |policy: &str, what: &str| {
+        let options = ["--gpus", "2", "--poison", "--memory-policy", policy, "--forget", what];
+        tiny("xtreme3", &options, &[]).code
+    };
+    assert_eq!(forgets("managed-fault", "shootdown:1"), Some(1));
+    assert_eq!(forgets("managed-fault", "shootdown:1000000"), Some(0));
+    for policy in ["managed-eager", "managed-fault", "adsm-lazy", "adsm-batch"] {
+        let noticed = [4, 0].iter().any(|n| forgets(policy, &format!("transfer:{n}")) == Some(1));
+        assert!(noticed, "{policy}");
+    }
+}
+
+#[test]
+fn what_moved_between_memories_and_why_is_counted() {
+    let counts = |options: &[&str]| {
+        let options = [&["--json", "--gpus", "2", "--memory-policy"], options].concat();
+        report(&tiny("kmeans", &options, &[]))["gpu"].clone()
+    };
+    let copied = counts(&["memcpy", "--spread", "ranges"]);
+    assert!(copied["moved"]["copy"].as_u64() > Some(0) && copied["moved"]["launch"].as_u64() > Some(0), "{copied}");
+    assert!(copied["host_faults"].is_null() && copied["moved"]["fault"].is_null(), "{copied}");
+    let faulted = counts(&["managed-fault"]);
+    assert!(faulted["device_faults"].as_u64() > Some(0) && faulted["host_faults"].as_u64() > Some(0), "{faulted}");
+    assert!(faulted["migrations"].as_u64() > Some(0) && faulted["evictions"].is_null(), "{faulted}");
+    let evicted = counts(&["managed-fault", "--gpu-memory", "40KiB"]);
+    assert!(evicted["evictions"].as_u64() > Some(0) && evicted["moved"]["eviction"].as_u64() > Some(0), "{evicted}");
+    let rolled = counts(&["adsm-rolling", "--adsm-block", "4KiB", "--adsm-rolling", "1"]);
+    assert!(rolled["moved"]["write-back"].as_u64() > Some(0), "{rolled}");
+}
+
+#[test]
+fn a_policy_that_the_gpus_cannot_follow_is_refused() {
+    let refused = |options: &[&str]| {
+        let Ran { code, out } = tiny("vecadd", options, &[]);
+        assert_ne!(code, Some(0), "{out}");
+    };
+    refused(&["--memory-policy", "shared", "--gpu-memory", "1MiB"]);
+    refused(&["--memory-policy", "adsm-lazy", "--spread", "first-touch"]);
+    refused(&["--memory-policy", "memcpy", "--spread", "device 1"]);
+    refused(&["--memory-policy", "moves"]);
+}
+
 #[test]
 fn inputs_are_those_of_the_workload_without_its_host_program() {
     let expected = |name: &str| {

@@ -409,7 +409,8 @@ impl Trap for Driver {
 
     fn next_event(&self) -> Time {
         let transfer = self.in_transfer.first().map_or(Time::NEVER, |(time, _)| *time);
-        transfer.min(self.gpus.next_end())
+        let pages = self.pager.as_ref().map_or(Time::NEVER, Pager::next_event);
+        transfer.min(pages).min(self.gpus.next_end())
     }
 
     fn is_busy(&self) -> bool {

@@ -143,6 +143,9 @@ impl Gpus for Forwarding {
     }
 
     fn next_end(&self) -> Time {
-        self.timed.next_end()
+        match self.forward.is_in_time() {
+            true => self.timed.next_end(),
+            false => self.functional.next_end(),
+        }
     }
 }

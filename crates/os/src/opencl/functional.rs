@@ -52,8 +52,13 @@ pub struct Functional {
     told: BTreeSet<(usize, u64)>,
     denied: BTreeSet<(usize, u64)>,
     /// Transfers and shootdowns that are over, and of which the driver has not heard.
-    over: Vec<u64>,
+    over: Vec<(u64, Time)>,
+    /// A fault has been answered since kernels ran last.
+    answered: bool,
 }
+
+/// How long a transfer takes that takes no time: programs ask, and it must be more than nothing.
+const MOMENT: Time = Time::nanos(1);
 
 impl Functional {
     pub fn with_memories(limit: Option<u64>, races: bool, memories: Memories) -> Self {
@@ -66,6 +71,7 @@ impl Functional {
             told: BTreeSet::new(),
             denied: BTreeSet::new(),
             over: Vec::new(),
+            answered: false,
         }
     }
 
@@ -130,7 +136,7 @@ impl Gpus for Functional {
         number: u64,
         transfer: Transfer,
         guest: &mut dyn GuestMemory,
-        _: Time,
+        now: Time,
     ) -> Result<(), Broken> {
         let frames = guest.frames().ok_or_else(|| Broken("the memory of the process can't be reached".into()))?;
         for Piece { to, from, bytes } in transfer.pieces {
@@ -144,12 +150,13 @@ impl Gpus for Functional {
             }
             frames.write(to, &moved);
         }
-        self.over.push(number);
+        self.over.push((number, now));
         Ok(())
     }
 
     fn resolve(&mut self, gpu: usize, page: VirtAddr, answer: Result<Page, String>) {
         self.told.remove(&(gpu, page.0));
+        self.answered = true;
         match answer {
             Ok(page) => _ = self.tables[gpu].insert(page.at.0, page),
             Err(_) => _ = self.denied.insert((gpu, page.0)),
@@ -162,15 +169,29 @@ impl Gpus for Functional {
                 self.tables.get_mut(gpu).map(|table| table.remove(&page));
             }
         }
-        self.over.push(number);
+        self.over.push((number, Time::ZERO));
+    }
+
+    /// What takes no time is over as soon as it has been asked for, and who waited for a page goes on at once.
+    fn next_end(&self) -> Time {
+        match self.over.first() {
+            // Kernels have got what they waited for.
+            _ if self.answered => Time::ZERO,
+            Some((_, start)) => *start + MOMENT,
+            None => Time::NEVER,
+        }
     }
 
     /// Every kernel under way gets its share of the budget.
     fn work(&mut self, guest: &mut dyn GuestMemory, now: Time, budget: u64) -> Done {
         let share = budget / self.running.len().max(1) as u64;
         let mut done = Done::default();
+        self.answered = false;
         let over = std::mem::take(&mut self.over).into_iter();
-        done.ended.extend(over.map(|launch| Ended { launch, start: now, end: now, error: None }));
+        done.ended.extend(over.map(|(launch, start)| {
+            let end = now.max(start + MOMENT);
+            Ended { launch, start, end, error: None }
+        }));
         for mut running in std::mem::take(&mut self.running) {
             let before = running.execution.instructions();
             let reach = Reach { tables: &self.tables, denied: &self.denied, gpu: running.gpu, gpus: running.gpus };

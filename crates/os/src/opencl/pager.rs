@@ -54,8 +54,16 @@ struct Current {
 
 #[derive(Debug)]
 enum Then {
-    Start { event: u64, launch: Box<Launch> },
-    Ready { event: u64, end: Option<Time> },
+    Start {
+        event: u64,
+        launch: Box<Launch>,
+    },
+    Ready {
+        event: u64,
+        end: Option<Time>,
+    },
+    /// The host goes on.
+    Host,
 }
 
 pub struct Pager {
@@ -68,9 +76,14 @@ pub struct Pager {
     faults: BTreeSet<(u64, bool)>,
     /// Memory that the program has given up while a job was under way.
     limbo: Vec<Region>,
-    /// GPUs must run before the next fault of a GPU is served: or what one has got another takes away before it was of use.
+    /// GPUs must run before the next fault is served: or what one has got is taken away before it was of use.
     yields: bool,
+    /// Until then no fault of a GPU is served: so long the host may use what it has got.
+    host_until: Time,
 }
+
+/// How long the host may use a page that it has got before a GPU can take it away again.
+const HOST_TURN: Time = Time::micros(1);
 
 impl Pager {
     pub fn new(policy: Box<dyn Paging>) -> Self {
@@ -82,6 +95,15 @@ impl Pager {
             faults: BTreeSet::new(),
             limbo: Vec::new(),
             yields: false,
+            host_until: Time::ZERO,
+        }
+    }
+
+    /// When something can be done that is not done now only because it is too early.
+    pub fn next_event(&self) -> Time {
+        match self.jobs.front() {
+            Some(Job::Device(_)) if self.current.is_none() => self.host_until,
+            _ => Time::NEVER,
         }
     }
 
@@ -162,7 +184,7 @@ impl Driver {
     ) -> HostFault {
         let page = page_of(address);
         let Some(mut pager) = self.pager.take() else { return HostFault::NotMine };
-        if !pager.is_idle() {
+        if !pager.is_idle() || pager.yields {
             if pager.faults.insert((page, write)) {
                 pager.jobs.push_back(Job::Host { page, write });
             }
@@ -182,7 +204,7 @@ impl Driver {
             return HostFault::Wait;
         };
         self.usage.borrow_mut().paged.host_faults += 1;
-        self.begin_job(acts, None);
+        self.begin_job(acts, Some(Then::Host));
         self.pump_jobs(guest, now);
         match self.pager.as_ref().is_none_or(Pager::is_idle) {
             true => HostFault::Repaired,
@@ -238,13 +260,14 @@ impl Driver {
         true
     }
 
-    fn choose_job(&mut self, pager: &mut Pager, _: Time) -> Option<(Vec<Act>, Option<Then>)> {
+    fn choose_job(&mut self, pager: &mut Pager, now: Time) -> Option<(Vec<Act>, Option<Then>)> {
         let leisure = self.ask(|world| pager.policy.leisure(world));
         if !leisure.is_empty() {
             return Some((leisure, None));
         }
         let policy = &mut pager.policy;
         match pager.jobs.front()? {
+            Job::Host { .. } | Job::Device(_) if pager.yields => return None,
             Job::Host { page, write } => {
                 let (page, write) = (*page, *write);
                 let acts = match self.ask(|world| policy.host(page, write, world)) {
@@ -256,9 +279,9 @@ impl Driver {
                 self.usage.borrow_mut().paged.host_faults += 1;
                 pager.faults.remove(&(page, write));
                 pager.jobs.pop_front();
-                return Some((acts, None));
+                return Some((acts, Some(Then::Host)));
             }
-            Job::Device(_) if pager.yields => return None,
+            Job::Device(_) if now < pager.host_until => return None,
             _ => {}
         }
         match pager.jobs.pop_front()? {
@@ -271,7 +294,6 @@ impl Driver {
                 Some((policy.give_back(&bound), Some(Then::Ready { event, end: Some(end) })))
             }
             Job::Device(fault) => {
-                pager.yields = !self.gpus.keeps_answers();
                 self.usage.borrow_mut().paged.device_faults += 1;
                 let acts = self.ask(|world| policy.device(fault, world));
                 Some((acts.unwrap_or_else(|| vec![Act::Answer(fault)]), None))
@@ -288,6 +310,11 @@ impl Driver {
     fn finish_job(&mut self, then: Option<Then>, guest: &mut dyn GuestMemory, now: Time) {
         match then {
             None => {}
+            Some(Then::Host) => {
+                if let Some(pager) = &mut self.pager {
+                    pager.host_until = now + HOST_TURN;
+                }
+            }
             Some(Then::Ready { event, end }) => self.ready.push_back((event, end.unwrap_or(now).max(now))),
             Some(Then::Start { event, launch }) => self.start_or_fail(event, *launch, guest, now),
         }
@@ -344,6 +371,9 @@ impl Driver {
             false => format!("nothing that kernels may use lies at {}", fault.page),
         });
         self.gpus.resolve(fault.gpu, fault.page, answer);
+        if let Some(pager) = &mut self.pager {
+            pager.yields = !self.gpus.keeps_answers();
+        }
     }
 
     fn knows(&self, page: VirtAddr) -> bool {

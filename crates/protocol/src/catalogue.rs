@@ -352,6 +352,8 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "overflow-two-lines", rounds: 1, build: |_, _| halcone::overflow(2, 2) },
             Setup { name: "forget-two-lines", rounds: 1, build: |_, _| halcone::forget(2, 2) },
             Setup { name: "banks", rounds: 1, build: |_, _| halcone::banks(halcone::one_gpu(2, 2)) },
+            Setup { name: "atomics-later", rounds: 1, build: |_, _| halcone::atomics_later(halcone::gpus(2, 1)) },
+            Setup { name: "one-gpu-later", rounds: 1, build: |_, _| halcone::atomics_later(halcone::one_gpu(2, 1)) },
             Setup { name: "forget-banks", rounds: 1, build: |_, _| halcone::banks(halcone::forget(2, 2)) },
         ],
         storage: Some(halcone::storage),

@@ -177,6 +177,19 @@ impl Check {
         world.line(self.slot(msg))
     }
 
+    /// Whether a member holds any line, or has something under way for one.
+    fn holds(&self, world: &World, member: Node) -> bool {
+        let initial = self.system.tables[self.system.members[member.0 as usize].table].initial();
+        world.lines.iter().skip(member.0.into()).step_by(self.members()).any(|line| line.state != initial)
+    }
+
+    /// Whether a member gives all of its lines up: the message that they are gone waits for that.
+    fn is_leaving(&self, world: &World, member: Node) -> bool {
+        let gone =
+            |msg: &Msg<BYTES>| msg.line == WHOLE && msg.kind == Kind::Done && (msg.from, msg.to) == (member, member);
+        world.network.iter().any(gone)
+    }
+
     /// Nothing is under way, nobody waits, and no stage is half done.
     fn is_quiet(&self, world: &World) -> bool {
         let at_rest = |line: &Line<BYTES>| line.asked.is_none() && line.acks == 0;
@@ -241,6 +254,7 @@ impl Explore for Check {
         let telling = self.system.stages[world.stage].cores().is_none();
         match action {
             Move::Deliver(_) | Move::Retry(_) | Move::Restart => true,
+            Move::Ask(msg) if matches!(msg.kind, Kind::Evict | Kind::Drain) => self.is_leaving(world, msg.to),
             Move::Ask(msg) => msg.kind == Kind::Retry || telling && !matches!(msg.kind, Kind::Evict | Kind::Drain),
             Move::Advance => telling,
             Move::Tick(_) => false,

@@ -137,7 +137,8 @@ impl System {
     /// Whether members are told to flush lines that others may want back meanwhile: then it matters what waits behind what.
     fn has_probes_and_orders(&self) -> bool {
         let probed = |table: &Table| table.capabilities().probed;
-        self.tables.iter().any(probed) && self.stages.iter().any(|stage| matches!(stage, Stage::Tell { .. }))
+        self.tables.iter().any(probed)
+            && self.stages.iter().any(|stage| matches!(stage, Stage::Tell { .. } | Stage::Order { .. }))
     }
 
     /// Gives members a table for their orders. A member that is not named has none, and is sent none.

@@ -20,7 +20,7 @@ mod systems;
 pub use caches::{HalconeL1, HalconeL2, halcone_l1, halcone_l2};
 pub use memory::{Tsu, tsu};
 pub use storage::storage;
-pub use systems::{atomics, banks, forget, gpus, one_gpu, one_gpu_atomics, overflow};
+pub use systems::{atomics, atomics_later, banks, forget, gpus, one_gpu, one_gpu_atomics, overflow};
 
 /// Its controllers in a machine.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {

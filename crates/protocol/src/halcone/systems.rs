@@ -50,6 +50,11 @@ pub fn atomics(caches: usize, lines: usize) -> System {
     gpus(caches.min(2), lines).with_atomics()
 }
 
+/// The same with much more time, for walks: what a cache has fetched before an answer comes can be read afterwards.
+pub fn atomics_later(system: System) -> System {
+    System { horizon: system.horizon.map(|horizon| Horizon { end: 24, ..horizon }), ..system.with_atomics() }
+}
+
 /// The same of one GPU with two first-level caches at most.
 pub fn one_gpu_atomics(caches: usize, lines: usize) -> System {
     one_gpu(caches.min(2), lines).with_atomics()

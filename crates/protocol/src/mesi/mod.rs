@@ -24,7 +24,7 @@ pub mod l3;
 pub mod mc;
 mod systems;
 
-pub use systems::{apu, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc};
+pub use systems::{apu, cores, fetch_apart, fetch_no_llc, fetches, gpu, gpu_no_llc, no_llc, recalled};
 
 /// Its controllers in a machine.
 pub fn seats(role: Role, _: &Parameters) -> Option<Seat> {

@@ -7,10 +7,13 @@ use super::{
     l2::L2,
 };
 use crate::{
-    Block, Controller, Line, Node, Roster, Sharers,
+    Block, Controller, Kind, Line, Node, Roster, Sharers,
+    catalogue::order,
     check::{BYTES, Member, NEWEST, Stage, System},
     memory::Memory,
+    orders,
 };
+use mem::Scope;
 
 /// Puts members together; each gets the next number.
 struct Builder {
@@ -133,6 +136,23 @@ pub fn gpu(caches: usize, lines: usize) -> System {
     builder.add("l3".to_owned(), &L3, vector_caches + 2, vector_caches);
     builder.add_memory();
     builder.system((0..vector_caches).map(|cache| vec![node(cache)]).collect())
+}
+
+/// Two vector caches over a second-level cache and a last-level cache, both of which a release of the system recalls.
+pub fn recalled(_: usize, lines: usize) -> System {
+    let mut builder = Builder::new(lines);
+    (0..2).for_each(|cache| builder.add_l1(format!("l1v.{cache}"), &L1V, 2));
+    builder.add("gpu_l2".to_owned(), &GpuL2, 3, 0);
+    builder.add("l3".to_owned(), &L3, 4, 2);
+    builder.add_memory();
+    let mut system = builder.system(vec![vec![node(0)], vec![node(1)]]);
+    let both = |scope| [Kind::Flush, Kind::Invalidate].map(|kind| order(kind, scope, 0..2));
+    system.stages.extend(both(Scope::Device).into_iter().chain(both(Scope::System)));
+    system.with_orders(|member| match member.name.as_str() {
+        "gpu_l2" => Some(&orders::orders_recalled::TABLE),
+        name if name.starts_with("l1v") => Some(&orders::orders_l1_coherent::TABLE),
+        _ => None,
+    })
 }
 
 /// A core with an instruction cache and further cores without one, under a shared last-level cache: so many first-level

@@ -33,7 +33,7 @@ pub use storage::storage;
 pub use systems::{
     beside_mixed, beside_n_stores, beside_stores, beside_through, block, block_apart, block_cpu, block_home, claim,
     claim_back, claim_owned, claim_through, cpu_lines, final_flush, final_flush_apart, l2_claims, l2_n_stores,
-    l2_stores, l2_through, mixed, n_stores, peers, peers_cpu, stores,
+    l2_stores, l2_through, mixed, n_stores, ordered, peers, peers_cpu, stores,
 };
 pub use whole::{
     lone_gpu, three_gpus, three_stores, two_gpus, whole_back, whole_coarse, whole_mixed, whole_stores, whole_through,

@@ -13,8 +13,11 @@ use super::{
 };
 use crate::{
     Block, Controller, Kind, Line, Node, Roster, Sharers, Table,
+    catalogue::order,
     check::{BYTES, Member, NEWEST, Stage, System},
+    orders,
 };
+use mem::Scope;
 
 /// Where no GPU has a memory of its own: everybody holds lines.
 static LINE_HMD: Hmd = Hmd { lines: 1, singles: Sharers::ALL, peer: false };
@@ -371,6 +374,25 @@ pub fn claim_back(_: usize, lines: usize) -> System {
     system.stages.insert(1, Stage::Claim { cores: vec![1] });
     system.equals.clear();
     system
+}
+
+/// A GPU with a cache that writes through, a second-level cache and a memory of its own: it releases to the system, and has all levels forget what they
+/// hold before it goes on.
+pub fn ordered(_: usize, _: usize) -> System {
+    let mut builder = Builder::new(1, false);
+    builder.add_l1("l1".to_owned(), &wt::GPU, 1);
+    builder.add("l2".to_owned(), &L2, 2, 0);
+    builder.add("smd".to_owned(), &SMD_1, 4, 1);
+    builder.add("stack".to_owned(), &Store, 3, 0);
+    builder.add_home(&ONE_1, 2);
+    let both = |scope| [Kind::Flush, Kind::Invalidate].map(|kind| order(kind, scope, 0..1));
+    let stages = [work(1)].into_iter().chain(both(Scope::Device)).chain(both(Scope::System)).collect();
+    builder.system(stages, Vec::new()).with_orders(|member| match member.name.as_str() {
+        "l1" => Some(&orders::orders_l1::TABLE),
+        "l2" => Some(&orders::orders_passed_on::TABLE),
+        "smd" => Some(&orders::orders_level::TABLE),
+        _ => None,
+    })
 }
 
 /// A GPU stores coherently, another then without, and a CPU claims what they have left.

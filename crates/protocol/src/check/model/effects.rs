@@ -8,7 +8,12 @@ use super::{
     },
     Check, Meter, Move, Receiver,
 };
-use crate::{Block, FIRST, Impossible, Kind, Lane, Msg, Node, Stamp, Stamps, Step, WHOLE, orders, step};
+use crate::{
+    Block, FIRST, Impossible, Kind, Lane, Msg, Node, Stamp, Stamps, Step, WHOLE,
+    orders::{self, Orders},
+    step,
+};
+use mem::Scope;
 
 impl Check {
     /// Makes `next` the world that follows; `false` if none does.
@@ -119,7 +124,7 @@ impl Check {
                 let in_turn = is_first_level || msg.lane() == Lane::Request;
                 in_turn && world.waiting.iter().any(|other| self.share_row(other, msg)) || self.stalls(world, msg)
             }
-            Move::Ask(msg) if matches!(msg.kind, Kind::Flush | Kind::Invalidate) => {
+            Move::Ask(msg) if matches!(msg.kind, Kind::Flush | Kind::Invalidate) && msg.line != WHOLE => {
                 let told = world.told[self.line_of(msg.line) * self.members() + msg.to.0 as usize];
                 told != Told::Busy && self.stalls(world, msg)
             }
@@ -253,6 +258,11 @@ impl Check {
     /// A controller has each of its lines told what its order is about; or a line has answered that.
     fn sweep(&self, world: &mut World, msg: &Msg<BYTES>) -> bool {
         let number = msg.to.0 as usize;
+        if msg.line == WHOLE && msg.kind == Kind::Evict {
+            // Lines that are given up don't answer: it is over when none is left.
+            world.network.push(Msg::new(msg.to, msg.to, Kind::Done, WHOLE, Block::EMPTY));
+            return true;
+        }
         if msg.line == WHOLE {
             let lines = (0..self.system.lines).step_by(self.system.members[number].controller.lines());
             world.sweeping[number] = lines.len() as u8;
@@ -324,6 +334,15 @@ impl Check {
     }
 
     fn advance(&self, world: &mut World) {
+        if let Stage::Order { kind: Kind::Flush, scope: Scope::System, .. } = self.system.stages[world.stage] {
+            for (number, member) in self.system.members.iter().enumerate() {
+                let recalls = |(_, orders): &(usize, Orders)| orders.table.name == orders::orders_recalled::TABLE.name;
+                if member.orders.as_ref().is_some_and(recalls) && self.holds(world, Node(number as u16)) {
+                    let what = format!("{} holds a line after all of its lines were recalled", member.name);
+                    world.trouble = Some(Trouble::Value(what));
+                }
+            }
+        }
         if self.system.stages[world.stage].cores().is_some() {
             world.oracles.iter_mut().for_each(Oracle::synchronise);
         }

@@ -26,7 +26,8 @@ impl Check {
         }
         moves.extend(requests.into_iter().map(Move::Ask));
         moves.extend(self.whims(world).map(Move::Ask));
-        let more = !self.system.coherent && (world.rounds < self.rounds || world.stage > 0);
+        let synchronises = !self.system.coherent || self.system.stages.len() > 1;
+        let more = synchronises && (world.rounds < self.rounds || world.stage > 0);
         let working = self.system.stages[world.stage].cores().is_some();
         if working
             && more
@@ -166,7 +167,8 @@ impl Check {
                 Network::Unordered | Network::Rows => earlier.last() == Some(msg),
                 Network::Ordered { .. } => earlier.iter().any(|other| channel(other) == channel(msg)),
             };
-            if waits || self.is_being_brought(world, msg) {
+            let gone = msg.line == WHOLE && msg.from == msg.to && self.holds(world, msg.to);
+            if waits || gone || self.is_being_brought(world, msg) {
                 continue;
             }
             moves.push(Move::Deliver(*msg));
@@ -179,6 +181,14 @@ impl Check {
         for (place, msg) in world.waiting.iter().enumerate() {
             if !world.waiting[..place].iter().any(|other| self.share_row(other, msg)) {
                 moves.push(Move::Retry(*msg));
+            }
+        }
+        for member in (0..self.members() as u16).map(Node).filter(|member| self.is_leaving(world, *member)) {
+            let lines = self.system.members[member.0 as usize].controller.lines();
+            for line in (0..self.system.lines).step_by(lines) {
+                let asks = [Kind::Evict, Kind::Drain].map(|kind| self.ask(DRIVER, member, kind, line, Block::EMPTY));
+                let goes = |ask: &Msg<BYTES>| matches!(self.cell(world, ask), Some(Cell::Go(..)));
+                moves.extend(asks.into_iter().filter(goes).map(Move::Ask));
             }
         }
         let of_order = |msg: &Msg<BYTES>| msg.line == WHOLE || msg.from == msg.to;

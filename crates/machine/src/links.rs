@@ -33,11 +33,12 @@ const OUTSTANDING: usize = 64;
 const AT_ONCE: Timing = Timing::Fixed(FixedSpec { latency: Cycles(100), interval: Cycles(1), outstanding: 4096 });
 
 /// Measures the fabric of a machine, which must have one, no CPU, and a protocol without logical time. Wires are measured with memories that
-/// hold nothing up.
+/// hold nothing up, and without translation.
 pub fn links(machine: &Machine) -> Result<Vec<LinkProbe>, Box<Outcome>> {
     let Some(fabric) = &machine.fabric else { return Ok(Vec::new()) };
     let mut wires = machine.clone();
     wires.zones.iter_mut().for_each(|zone| zone.timing = AT_ONCE);
+    wires.gpu_mmu = None;
     let mut streams = Streams { machine: &wires, next: 0, all: Vec::new() };
     let local = machine.zones.iter().position(|zone| zone.place == Place::Gpu(0));
     let memory = local.unwrap_or(machine.zones.len() - 1);

@@ -75,7 +75,7 @@ fn every_read_is_right_where_cores_and_gpus_meet_in_the_host_s_memory() {
 #[test]
 fn lines_and_engines_of_every_memory_are_tested() {
     let machine = machine("multi-pcie", SMALL);
-    let statistics = run(&machine, 60, 1).total();
+    let statistics = run(&machine, 600, 1).total();
     for path in ["memory0", "memory1", "gpu0.memory0", "gpu1.memory0", "gpu2.memory0"] {
         assert!(statistics.count(&format!("{path}.writes")) > 0, "{path} was not written");
     }

@@ -176,6 +176,7 @@ capacity = 16
     };
     if !outside {
         let join = of("host");
+        let copies = if ["local-l1", "local-l2", "common"].contains(&of("memory")) { "dma" } else { "core" };
         text += &format!(
             r#"
 [cpu]
@@ -188,6 +189,7 @@ slices = 2
 channels = 2
 join = "{join}"
 memory = "shared"
+copies = "{copies}"
 "#
         );
     }

@@ -14,7 +14,7 @@ use crate::{
     translation::{self, GpuMmu},
     units::{Duration, Rate},
     values::{Choice, Number, OneOf, Positive},
-    zones::MemoryZone,
+    zones::{MemoryZone, Place},
 };
 use cache::Shape;
 use dram::{RoomSpec, Timing};
@@ -196,6 +196,11 @@ impl Machine {
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
         let Organisation { timing: memory, time_bits, zones, remote } = organisation(file, &around)?;
+        let apart = zones.iter().any(|zone| !matches!(zone.place, Place::Agent));
+        if apart && complex.as_ref().is_some_and(|complex| complex.dma.is_none()) {
+            let reason = "cores do not reach the memories of GPUs, so an engine has to copy: it must be \"dma\"";
+            return Err(file.wrong("system", Some("copies"), reason));
+        }
         let tsu = memory::tsu(file, protocol, gpu.banks)?;
         let levels = levels::levels(file, protocol, gpus, gpu.banks)?;
         let wires = wires(file, complex.as_ref().filter(|_| fabric.is_none()))?;

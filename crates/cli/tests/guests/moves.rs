@@ -96,3 +96,23 @@ fn images_of_every_kind_and_format_are_read_written_and_sampled() {
 fn images_of_every_kind_are_read_written_and_sampled_in_time() {
     is_right("image_formats.c", &[&["--system", "skeleton", "--check"]], &["few"]);
 }
+
+#[test]
+fn kernels_of_two_queues_overlap_on_two_devices_and_on_one_that_has_room_for_both() {
+    let each: &[&str] = &["--system", "multi-pcie", "--set", "gpus=2", "--devices", "each", "--check"];
+    let gang: &[&str] = &["--system", "multi-pcie", "--set", "gpus=2", "--check"];
+    let slots: &[&str] = &["--system", "r9nano", "--set", "gpu.dispatcher.kernels=2", "--check"];
+    let folder = Folder::new("two-queues");
+    let sdk = format!("-L{}/sdk", programs::ROOT);
+    let flags = ["-static", &sdk, "-lOpenCL", "-lpthread", "-lm"];
+    let Some(program) = programs::build("two_queues.c", &folder, "static", &flags) else { return };
+    for (system, said) in [
+        (each, "2 devices: right; the kernels overlapped"),
+        (gang, "1 devices: right; one kernel after the other"),
+        (slots, "1 devices: right; the kernels overlapped"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cohesim"));
+        let Ran { code, out } = ran(command.args(["run", &program]).args(system));
+        assert_eq!((code, out.contains(said)), (Some(0), true), "{system:?}: {out}");
+    }
+}

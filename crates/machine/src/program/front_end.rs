@@ -1,7 +1,8 @@
 //! Hands kernels to the command processors of GPUs, and has done around them what the machine needs because of others.
 //!
 //! A kernel runs on one GPU, or on all of them as a *gang*: its workgroups are dealt over them in turn. Kernels of different GPUs run
-//! at a time, and so do as many of one GPU as it has slots for; of those that want one GPU, the one that was submitted first goes first.
+//! at a time, and so do as many of one GPU as it has slots for; of those that want one GPU, the one that was submitted first goes first. One
+//! before which the shared caches of its GPU have to forget what they hold has that GPU for itself.
 //! What a machine without coherence needs around a kernel is ordered here (4.1 and 4.2 of `[giles]`): the caches of the CPU are
 //! flushed before a kernel, of what the host has handed over since the last one, as M2S-CGM does it buffer by buffer; and after it, of
 //! what the kernel reached, where its stores lie in the CPU's last-level cache.
@@ -70,6 +71,18 @@ pub struct Job {
 impl Job {
     fn map(&self, number: usize) -> Arc<AddressMap> {
         Arc::clone(&self.maps[number % self.maps.len()])
+    }
+}
+
+/// Slots of a GPU that a job has.
+struct Slots {
+    gpu: usize,
+    slots: Vec<usize>,
+}
+
+impl Slots {
+    fn take(&self, busy: &mut [Vec<bool>], taken: bool) {
+        self.slots.iter().for_each(|slot| busy[self.gpu][*slot] = taken);
     }
 }
 
@@ -146,15 +159,23 @@ impl FrontEnd {
 }
 
 impl Books {
-    /// The first job that finds a slot on each of its GPUs, with these; no job overtakes another that wants the same GPU.
-    fn next(&mut self) -> Option<(Job, Vec<(usize, usize)>)> {
+    /// The first job that finds slots on each of its GPUs, with these; no job overtakes another that wants the same GPU. `forgets`: before every
+    /// kernel, shared caches forget what they hold.
+    fn next(&mut self, forgets: bool) -> Option<(Job, Vec<Slots>)> {
         let mut wanted = vec![false; self.busy.len()];
         for at in 0..self.waiting.len() {
             let gpus = self.waiting[at].gpu.map_or(0..self.busy.len(), |gpu| gpu..gpu + 1);
-            let free = |gpu: usize| self.busy[gpu].iter().position(|busy| !busy).filter(|_| !wanted[gpu]);
-            let slots: Option<Vec<(usize, usize)>> = gpus.clone().map(|gpu| Some((gpu, free(gpu)?))).collect();
+            let free = |gpu: usize| -> Option<Slots> {
+                let all = 0..self.busy[gpu].len();
+                let slots: Vec<usize> = match forgets || self.behind[gpu] {
+                    true => all.clone().filter(|_| self.busy[gpu].iter().all(|busy| !busy)).collect(),
+                    false => all.filter(|slot| !self.busy[gpu][*slot]).take(1).collect(),
+                };
+                (!wanted[gpu] && !slots.is_empty()).then_some(Slots { gpu, slots })
+            };
+            let slots: Option<Vec<Slots>> = gpus.clone().map(free).collect();
             if let Some(slots) = slots {
-                slots.iter().for_each(|(gpu, slot)| self.busy[*gpu][*slot] = true);
+                slots.iter().for_each(|slots| slots.take(&mut self.busy, true));
                 return Some((self.waiting.remove(at)?, slots));
             }
             gpus.for_each(|gpu| wanted[gpu] = true);
@@ -174,28 +195,28 @@ impl Inner {
     async fn run(&self, cx: Context) {
         loop {
             let seen = self.work.count();
-            let next = self.books.borrow_mut().next();
+            let next = self.books.borrow_mut().next(self.spec.boundary.stale_copies);
             let Some((job, slots)) = next else {
                 self.work.wait(seen + 1).await;
                 continue;
             };
             self.carry_out(job, &slots, &cx).await;
             let mut books = self.books.borrow_mut();
-            slots.iter().for_each(|(gpu, slot)| books.busy[*gpu][*slot] = false);
+            slots.iter().for_each(|slots| slots.take(&mut books.busy, false));
             drop(books);
             // Others may find their slots free.
             self.work.advance();
         }
     }
 
-    async fn carry_out(&self, job: Job, slots: &[(usize, usize)], cx: &Context) {
+    async fn carry_out(&self, job: Job, slots: &[Slots], cx: &Context) {
         let start = cx.time();
         if self.spec.flush_before {
             self.caches.flush(&job.touched).await;
         }
         let number = self.begin(&job, cx);
         let given_at = cx.now();
-        let launches = slots.iter().enumerate().map(|(own, slot)| self.launch(&job, own, slots.len(), *slot));
+        let launches = slots.iter().enumerate().map(|(own, slot)| self.launch(&job, own, slots.len(), slot));
         let launches: Vec<Ticket> = launches.collect();
         for launch in launches {
             launch.wait().await;
@@ -246,13 +267,13 @@ impl Inner {
         }
     }
 
-    fn launch(&self, job: &Job, own: usize, gpus: usize, (gpu, slot): (usize, usize)) -> Ticket {
+    fn launch(&self, job: &Job, own: usize, gpus: usize, Slots { gpu, slots }: &Slots) -> Ticket {
         let boundary = &self.spec.boundary;
-        let behind = std::mem::take(&mut self.books.borrow_mut().behind[gpu]);
+        let behind = std::mem::take(&mut self.books.borrow_mut().behind[*gpu]);
         let forget = if behind || boundary.stale_copies { boundary.others_wrote } else { Forget::Nothing };
         let launch =
             gpu::Launch { kernel: job.kernel.clone(), map: job.map(own), share: (own as u64, gpus as u64), forget };
-        self.gpus[gpu].launch(slot, launch)
+        self.gpus[*gpu].launch(slots[0], launch)
     }
 
     /// Where kernels are no regions, the times of each are kept by its name.

@@ -5,6 +5,7 @@ mod text;
 
 use crate::Summary;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A program on several machines. Speedups are against the first that came to its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,6 +22,9 @@ pub struct Compared {
     /// How many times as fast as the first: by total time, and by kernel time.
     pub speedup: Option<f64>,
     pub kernel_speedup: Option<f64>,
+    /// Bytes that went from one memory to another, or to and from caches far away, by cause; and bytes on each wire of the fabric.
+    pub moved: BTreeMap<String, u64>,
+    pub links: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
     /// Why there is no result.
@@ -40,13 +44,16 @@ impl Comparison {
         let speedup = times(first.total_fs, summary.total_fs);
         let kernel_speedup = times(first.kernel_fs, summary.kernel_fs);
         let system = summary.system.clone();
-        self.runs.push(Compared { system, speedup, kernel_speedup, summary: Some(summary), error: None });
+        let (moved, links) = (summary.moved.clone(), summary.links.clone());
+        let (summary, error) = (Some(summary), None);
+        self.runs.push(Compared { system, speedup, kernel_speedup, moved, links, summary, error });
     }
 
     /// The next machine gave no result.
     pub fn failed(&mut self, system: impl Into<String>, why: impl Into<String>) {
         let (system, error) = (system.into(), Some(why.into()));
-        self.runs.push(Compared { system, speedup: None, kernel_speedup: None, summary: None, error });
+        let (moved, links) = (BTreeMap::new(), BTreeMap::new());
+        self.runs.push(Compared { system, speedup: None, kernel_speedup: None, moved, links, summary: None, error });
     }
 
     /// What the others are compared with.

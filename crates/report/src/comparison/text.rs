@@ -3,7 +3,7 @@
 use super::Comparison;
 use crate::{
     CacheLevel, Summary,
-    figures::{bandwidth, percent},
+    figures::{bandwidth, percent, size},
     summary::{PHASES, REASONS},
     text::{Table, wrap},
 };
@@ -70,6 +70,11 @@ impl fmt::Display for Comparison {
                 self.bars(f)?;
                 self.breakdown(f)?;
             }
+        }
+        for run in self.runs.iter().filter(|run| !run.moved.is_empty()) {
+            let each: Vec<String> =
+                run.moved.iter().map(|(cause, bytes)| format!("{cause} {}", size(*bytes))).collect();
+            writeln!(f, "\n  {}", wrap(&format!("{}: bytes moved: {}", run.system, each.join(", ")), 98, 4))?;
         }
         for run in &self.runs {
             if let Some(error) = &run.error {

@@ -9,6 +9,7 @@ mod caches;
 mod cores;
 mod elements;
 mod memory;
+mod moved;
 mod network;
 mod text;
 mod units;
@@ -33,6 +34,7 @@ use elements::Elements;
 pub(crate) use elements::{by_number, own_cycles};
 use engine::{Run, Statistics, Value};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What a run comes down to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,6 +64,12 @@ pub struct Summary {
     pub memory: Option<MemoryTraffic>,
     /// Between caches, if there is more than wires.
     pub network: Option<Network>,
+    /// Bytes that went from one memory to another, or to and from caches far away, by cause.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub moved: BTreeMap<String, u64>,
+    /// Bytes on each wire of the fabric.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub links: BTreeMap<String, u64>,
     /// Alike ones together, those that hold up others first.
     pub wires: Vec<Wires>,
     /// At most three, the worst first.
@@ -131,6 +139,8 @@ impl Summary {
             caches: caches::levels(&elements, &total, kernel_cycles),
             memory: MemoryTraffic::of(&elements, &total, facts, cycles, shared),
             network: Network::of(&total, of_network),
+            moved: moved::by_cause(&total),
+            links: moved::by_link(&total),
             wires: wires::alike(&total, (!has_cpu).then_some(kernel_cycles)),
             bottlenecks: Vec::new(),
         };

@@ -63,6 +63,12 @@ impl fmt::Display for Summary {
         if let Some(network) = &self.network {
             network_text(network, f)?;
         }
+        for (what, bytes) in [("bytes moved", &self.moved), ("bytes on the fabric", &self.links)] {
+            if !bytes.is_empty() {
+                let each: Vec<String> = bytes.iter().map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
+                writeln!(f, "\n  {}", wrap(&format!("{what}: {}", each.join(", ")), WIDTH - 4, 4))?;
+            }
+        }
         wires_text(&self.wires, f)?;
         self.bottleneck_text(f)
     }

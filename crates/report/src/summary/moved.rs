@@ -1,0 +1,53 @@
+//! Bytes that went from one memory to another, or over the wires of a fabric: for which cause, and on which wire.
+
+use engine::{Statistics, Value};
+use std::collections::BTreeMap;
+
+/// What a message of a fabric is there for, as its wires count it, and as it is told.
+const CAUSES: [(&str, &str); 4] =
+    [("line", "remote line"), ("write", "remote write"), ("atomic", "remote atomic"), ("coherence", "coherence")];
+
+/// Bytes by cause: transfers as engines count them; lines and the like where they leave an end of the fabric, or on its bus.
+pub(super) fn by_cause(total: &Statistics) -> BTreeMap<String, u64> {
+    let mut moved = BTreeMap::new();
+    let mut add = |cause: &str, bytes: u64| {
+        if bytes > 0 {
+            *moved.entry(cause.to_owned()).or_insert(0) += bytes;
+        }
+    };
+    for path in total.0.keys() {
+        if let Some((engine, cause)) = path.rsplit_once(".moved.")
+            && engine.ends_with("dma")
+        {
+            add(&cause.replace('_', " "), total.count(path));
+        }
+        let leaves = path.rsplit_once('.').is_some_and(|(node, wire)| {
+            node.ends_with(".port") && (wire == "out" || wire.starts_with("to_")) || (node, wire) == ("fabric", "bus")
+        });
+        if leaves {
+            for (cause, told) in CAUSES {
+                add(told, bytes_of(total, path, Some(cause)));
+            }
+        }
+    }
+    moved
+}
+
+/// Bytes on each wire of the fabric that has a bandwidth, by its name.
+pub(super) fn by_link(total: &Statistics) -> BTreeMap<String, u64> {
+    let is_wire = |path: &&String| {
+        let node = path.rsplit_once('.').map_or("", |(node, _)| node);
+        node == "fabric" || node.ends_with(".port")
+    };
+    let wires = total.0.keys().filter(is_wire).map(|path| (path.clone(), bytes_of(total, path, None)));
+    wires.filter(|(_, bytes)| *bytes > 0).collect()
+}
+
+/// The bytes that a wire has counted, for a cause or in all.
+fn bytes_of(total: &Statistics, path: &str, cause: Option<&str>) -> u64 {
+    let Some(Value::Matrix { rows, columns, counts }) = total.0.get(path) else { return 0 };
+    let Some(column) = columns.iter().position(|column| column == "bytes") else { return 0 };
+    let meant = |row: &str| cause.is_none_or(|cause| cause == row);
+    let cells = rows.iter().zip(counts.chunks(columns.len()));
+    cells.filter(|(row, _)| meant(row)).map(|(_, cells)| cells[column]).sum()
+}

@@ -54,6 +54,15 @@ struct Pace {
     window: Time,
 }
 
+impl Pace {
+    /// When a round ends in which this is the first thing to happen. Rounds end at multiples of their length: what is on its way between
+    /// windows, and how long those are, must not decide when all meet.
+    fn end_of_round(&self, start: Time) -> Time {
+        let rounds = start.0.checked_div(self.round.0).and_then(|rounds| rounds.checked_add(1));
+        rounds.and_then(|rounds| rounds.checked_mul(self.round.0)).map_or(Time::NEVER, Time)
+    }
+}
+
 /// Something out of the ordinary in a round.
 enum Incident {
     /// The model has asked for something, which takes effect later.
@@ -243,7 +252,7 @@ impl<'a> Crew<'a> {
             }
             start = together.next;
             let pace = *pace.get_or_insert_with(|| self.pace(seat.team));
-            end = (start + pace.round).min(self.options.until).min(edges.next());
+            end = pace.end_of_round(start).min(self.options.until).min(edges.next());
             own = self.audit_while_others_run(me, round);
             own = own.and(self.round(seat, partitions, round, (start, end), pace.window)?);
         }

@@ -21,7 +21,7 @@ pub const WHOLE: LineAddr = LineAddr(u64::MAX);
 
 /// Stands for all lines of a page in messages that concern every one of these: its first address, and one. No line has an odd address.
 pub const fn whole_page(page: PhysAddr) -> LineAddr {
-    LineAddr(page.0 / PAGE * PAGE | 1)
+    LineAddr((page.0 / PAGE * PAGE) | 1)
 }
 
 /// Whether a message concerns many lines: all, or those of a page.

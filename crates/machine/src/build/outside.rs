@@ -81,7 +81,7 @@ impl Builder<'_> {
         };
         let wire = Wire { from: scope.receiver(asked), to: scope.sender(answer) };
         let shares = self.plan.channels.shares();
-        let (_, share) = shares[channel].clone();
+        let (_, share) = shares[channel];
         let (store, reporter) = (self.stores[channel].clone(), self.reporter(id, 0, scope));
         let port = DmaPort { wire, store, share, reporter, timed };
         scope.serve("control", |cx| port.run(cx));

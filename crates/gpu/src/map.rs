@@ -13,28 +13,31 @@ pub struct AddressMap {
     regions: Vec<(u64, u64, bool)>,
     /// First virtual address, first physical address and size of each piece. None: both are the same everywhere.
     pieces: Vec<(u64, u64, u64)>,
-    /// The address space in which an MMU finds the place of an address, where nothing else knows it.
-    found_in: Option<Asid>,
+    /// The address space, and whether an MMU finds the place of an address there, since nothing else knows it.
+    asid: Asid,
+    moves: bool,
 }
 
 impl AddressMap {
     pub fn new(regions: impl Iterator<Item = (VirtAddr, Bytes, bool)>) -> Self {
         let mut regions: Vec<_> = regions.map(|(base, size, writable)| (base.0, base.0 + size.0, writable)).collect();
         regions.sort_unstable();
-        Self { regions, pieces: Vec::new(), found_in: None }
+        Self { regions, pieces: Vec::new(), ..Self::default() }
     }
 
     /// Regions of an address space whose pages may move while a kernel runs: where they lie, an MMU finds out at each access.
     pub fn of_space(asid: Asid, regions: impl Iterator<Item = (VirtAddr, Bytes, bool)>) -> Self {
-        Self { found_in: Some(asid), ..Self::new(regions) }
+        Self { asid, moves: true, ..Self::new(regions) }
     }
 
     /// The address space of all requests, and the place of an address, if that is known.
     pub fn locate(&self, address: VirtAddr) -> (Asid, Option<PhysAddr>) {
-        match self.found_in {
-            Some(asid) => (asid, None),
-            None => (Asid::default(), Some(self.place(address))),
-        }
+        (self.asid, (!self.moves).then(|| self.place(address)))
+    }
+
+    /// The same of an address space: others may have other pages at these addresses.
+    pub fn in_space(self, asid: Asid) -> Self {
+        Self { asid, ..self }
     }
 
     /// Pages of a process: virtual address, physical address, size, whether it can be written.

@@ -41,7 +41,15 @@ const PAGES: Stride = Stride::of(4096);
 
 /// What the file says of memories.
 pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organisation, MachineError> {
-    let role = levels::role(file)?.filter(|role| *role != GpuMemoryRole::Level);
+    let role = levels::role(file)?;
+    if role == Some(GpuMemoryRole::Level) && !around.protocol.has(Role::GpuMemory) {
+        let name = around.protocol.name;
+        let reason = format!(
+            "memories of GPUs are no levels above the host's in {name}: it must be local or shared, or protocol nmoesi or nmoesi_wb"
+        );
+        return Err(file.wrong("gpu.memory", Some("role"), reason));
+    }
+    let role = role.filter(|role| *role != GpuMemoryRole::Level);
     fits(file, around, role)?;
     let behind = behind(file, around, role)?;
     let Described { timing, time_bits, layout } = memory::described(file, behind)?;

@@ -14,7 +14,7 @@ use os::{
     guest::GuestMemory,
     opencl::{
         Forwarding,
-        gpu::{Broken, DeviceFault, Done, Ended, Gpus, Memories, Page, Ready, Transfer},
+        gpu::{Broken, DeviceFault, DeviceMemory, Done, Ended, Gpus, Memories, Page, Ready, Transfer},
     },
 };
 use rustc_hash::FxHashSet;
@@ -284,10 +284,15 @@ impl ModelGpus {
     /// What a kernel may touch on a GPU. Where pages may come and go while it runs, those that are there go into the GPU's table.
     fn map(&self, gpu: usize, pages: &[Page], ready: &Ready) -> AddressMap {
         let place = |page: &Page| self.0.spec.address(page.place);
+        // GPUs that use the host's memory use its table, too.
+        let asid = match self.0.spec.memories {
+            Memories { device: DeviceMemory::Host, faults: false, .. } => Asid::default(),
+            _ => space_of(gpu),
+        };
         if !self.0.spec.memories.faults {
-            return AddressMap::of_pages(pages.iter().map(|page| (page.at, place(page), Bytes(PAGE), page.writable)));
+            let pages = pages.iter().map(|page| (page.at, place(page), Bytes(PAGE), page.writable));
+            return AddressMap::of_pages(pages).in_space(asid);
         }
-        let asid = space_of(gpu);
         pages.iter().for_each(|page| self.0.tables.insert(asid, page.at, place(page), page.writable));
         let scratch = (ready.places.scratch, Bytes(ready.places.scratch_size));
         let regions = ready.reach.iter().copied().chain([scratch]);

@@ -326,7 +326,8 @@ impl Mmu {
     fn forget(&mut self, what: &Shootdown) {
         self.roots.shot_down(*what);
         let dropped: usize = self.ports.iter().map(|port| port.borrow_mut().tlb.forget(*what)).sum();
-        let concerned = |request: &Request| what.covers(request.asid, request.virt);
+        // A request that knows no place goes by nothing that is forgotten, and may wait behind others for as long as a driver takes.
+        let concerned = |request: &Request| request.phys.is_some() && what.covers(request.asid, request.virt);
         self.each_port(|port| port.before_order = Lane::ALL.map(|lane| port.from.up_to_last(lane, concerned)));
         self.orders.dropped.add(dropped as u64);
         self.misses.void(what);

@@ -122,3 +122,34 @@ fn an_access_that_the_driver_refuses_ends_the_run() {
     });
     assert!(matches!(run.outcome, Outcome::Failed { ref message, .. } if message == "nothing is there"));
 }
+
+#[test]
+fn a_page_can_be_taken_away_while_requests_for_it_stand_behind_others_that_wait() {
+    // Two requests can wait; the third, for the page that is taken away, has come and can't be looked at before one of them goes on.
+    let (_, log) = finish(Tables::new(), |world| {
+        let tables = DriverTables::default();
+        tables.insert(SPACE, virt(5), phys(5), true);
+        let sends = (6..9).map(|page| unplaced(40, page, Access::Load, page)).chain([unplaced(41, 5, Access::Load, 5)]);
+        let (mmu, there) = world.wires(2, 3);
+        let ((to_mmu, mmu_control), (to_iommu, control)) = (world.control(5), world.control(5));
+        let walk = Walk::Driver { latency: Cycles(WALK), tables: tables.clone() };
+        let tlb = SharedTlbSpec { tlb: tlb(16), lookups: None, misses: 4, shootdown: Cycles(0) };
+        let spec = IommuSpec { tlb, walkers: WALKERS };
+        iommu(spec, walk, vec![there], Some(control), &world.roots, &world.root.scope("iommu"));
+        let few = vm::MmuSpec { waiting: 2, ..MMU };
+        world.mmu_with(few, "dtlb", mmu, Some(mmu_control), sends.collect());
+        let shootdowns = Shootdowns::new(vec![vec![to_iommu], vec![to_mmu]], &world.roots, &world.root.scope("kernel"));
+        world.place().spawn("driver", |cx| async move {
+            cx.pause(100).await;
+            tables.remove(SPACE, virt(5));
+            shootdowns.shoot(Shootdown::Page { asid: SPACE, virt: virt(5) }).await;
+            for page in [6, 7, 8, 5] {
+                tables.insert(SPACE, virt(page), phys(page + 50), true);
+                tables.answer(SPACE, virt(page), Ok(()));
+            }
+        });
+    });
+    let mut ids: Vec<u64> = log.iter().map(|(_, request)| request.id.0).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [5, 6, 7, 8]);
+}

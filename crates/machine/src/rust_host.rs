@@ -46,7 +46,7 @@ impl RustHost {
         let regions: Vec<(VirtAddr, Bytes)> = gpu.memory.regions().map(|(base, size, _)| (base, size)).collect();
         memory_sync::push(&mut self.session, &regions, |address, bytes| gpu.memory.read(address, bytes).is_ok());
         let kernel = Kernel { dispatch, places, code };
-        let ended = self.session.launch(Launch { kernel, map, gpu: None, at: Time::ZERO, warm_up: false })?;
+        let ended = self.session.launch(Launch { kernel, map, at: Time::ZERO })?;
         let changes =
             memory_sync::pull(&self.session, &regions, |address, bytes| gpu.memory.read(address, bytes).is_ok());
         for (address, bytes) in changes {

@@ -48,17 +48,13 @@ pub struct Options {
     pub scaling: Vec<usize>,
 }
 
-/// A kernel that is to run.
+/// A kernel that is to run, its workgroups dealt over all GPUs in turn.
 pub struct Launch {
     pub kernel: Kernel,
     /// What it may touch.
     pub map: Arc<AddressMap>,
-    /// The GPU that runs it; none: its workgroups are dealt over all of them in turn.
-    pub gpu: Option<usize>,
     /// When the front end is given the command; in the past: at once.
     pub at: Time,
-    /// Whether it only warms the caches: its statistics are [kept apart](WARM_UP).
-    pub warm_up: bool,
 }
 
 /// The region of the statistics in which caches are warmed, which is not measured. No kernel has this name.
@@ -280,17 +276,17 @@ impl Host {
                 }
                 self.tell(LineAddr(0), Seen::Synchronised);
             }
-            let Launch { kernel, map, gpu, warm_up, .. } = launch;
+            let Launch { kernel, map, .. } = launch;
             let (over, ended) = (self.over.clone(), Rc::new(Cell::new(None)));
             let told = Rc::clone(&ended);
             self.front_end.submit(Job {
                 kernel,
                 maps: vec![map],
-                gpu,
+                gpu: None,
                 others_wrote: forget,
                 touched: Vec::new(),
                 reached: Vec::new(),
-                warm_up,
+                warm_up: false,
                 over: Box::new(move |start, end| {
                     told.set(Some(Ended { start, end }));
                     over.advance();

@@ -213,8 +213,7 @@ fn without_invalidation(change: impl Fn(&mut Gpu, VirtAddr, &Kernel)) -> Outcome
         }
         let memory = &sums.gpu.memory;
         memory_sync::push(&mut session, &regions, |address, bytes| memory.read(address, bytes).is_ok());
-        let launch =
-            Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at: Time::ZERO, warm_up: false };
+        let launch = Launch { kernel: kernel.clone(), map: Arc::clone(&map), at: Time::ZERO };
         if session.launch(launch).is_err() {
             break;
         }
@@ -394,9 +393,8 @@ fn what_the_host_writes_between_kernels_is_what_the_next_one_reads() {
         let value = round as f32;
         session.write(PhysAddr(a.0), &value.to_le_bytes().repeat(COUNT as usize));
         let at = Time(end.0 + Time::micros(3000).0);
-        let ended = session
-            .launch(Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at, warm_up: false })
-            .expect("it comes to its end");
+        let ended =
+            session.launch(Launch { kernel: kernel.clone(), map: Arc::clone(&map), at }).expect("it comes to its end");
         assert!(ended.start >= at && ended.end > ended.start, "{ended:?} for {at}");
         end = ended.end;
         let mut bytes = vec![0; 4 * COUNT as usize];

@@ -36,6 +36,6 @@ pub use mmu::{Mmu, MmuPort, MmuSpec};
 pub use page::{PageSize, Rights, Translation};
 pub use roots::Roots;
 pub use shared_tlb::{SharedTlb, SharedTlbSpec};
-pub use shootdown::{Control, Forgotten, Shootdown, Shootdowns};
+pub use shootdown::{Control, Forgotten, MOST_PAGES, Shootdown, Shootdowns};
 pub use tlb::{Tlb, TlbSpec};
 pub use walker::{Walk, WalkersSpec, walkers};

@@ -9,6 +9,9 @@ use engine::{Context, Counter, Credits, EventCount, Histogram, Lane, Scope};
 use interconnect::{HEADER, Wire};
 use mem::{Asid, VirtAddr};
 
+/// More pages than these are not forgotten one by one, but all of their address space; as under Linux.
+pub const MOST_PAGES: usize = 33;
+
 /// What is to be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shootdown {

@@ -106,8 +106,7 @@ impl Gpu for Timed {
         let map = Arc::new(AddressMap::new(gpu.memory.regions()));
         self.place()?;
         let (start, begun) = (cpu_time(), Instant::now());
-        let launch =
-            Launch { kernel: Kernel { dispatch, places, code }, map, gpu: None, at: Time::ZERO, warm_up: false };
+        let launch = Launch { kernel: Kernel { dispatch, places, code }, map, at: Time::ZERO };
         self.last = Some(self.session.launch(launch)?);
         self.cpu_time += cpu_time() - start;
         self.wall_time += begun.elapsed();

@@ -22,7 +22,9 @@ use std::{
     collections::VecDeque,
     rc::Rc,
 };
-use vm::{DriverTables, Forgotten, IommuSpec, PageSize, Roots, Shootdown, Shootdowns, Translate, Translated, Walk};
+use vm::{
+    DriverTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, Shootdown, Shootdowns, Translate, Translated, Walk,
+};
 
 /// One end of a link between one who translates and one who is asked, or who is told what to forget.
 pub enum TranslationEnds {
@@ -109,9 +111,6 @@ pub struct Shooter {
     software: OnceCell<KnownSoftware>,
 }
 
-/// More pages than these are not forgotten one by one; as under Linux.
-const MOST_PAGES: u64 = 33;
-
 impl Shooter {
     pub fn new(roots: &Roots, scope: &Scope) -> Rc<Self> {
         let work = scope.eventcount("work");
@@ -164,7 +163,7 @@ fn orders_for(ranges: &[(u64, u64)]) -> Vec<Shootdown> {
     let mut pages: Vec<u64> = Vec::new();
     for (start, end) in ranges {
         let (first, behind) = (start / page, end.div_ceil(page));
-        if pages.len() as u64 + (behind - first) > MOST_PAGES {
+        if pages.len() as u64 + (behind - first) > MOST_PAGES as u64 {
             return vec![Shootdown::Space { asid }];
         }
         pages.extend(first..behind);

@@ -11,12 +11,14 @@ mod gpus;
 mod lower;
 mod memory;
 mod numbers;
+mod path;
 mod routes;
 
 pub use domain::{Domain, Members};
 pub use fabric::{FabricPlan, Receivers};
 pub use lower::{Population, lower};
 pub use numbers::{FLUSHER, MOST, Numbers};
+pub use path::Path;
 pub use routes::Routes;
 
 use crate::{
@@ -26,7 +28,7 @@ use crate::{
 };
 use cache::CacheSpec;
 use dram::{Extent, LevelSpec, MemorySpec, RoomSpec};
-use engine::{Hertz, LinkSpec, PortSpec, Scope, Time};
+use engine::{Hertz, LinkSpec, PortSpec, Time};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
 use mem::{Interleave, Share};
@@ -85,57 +87,6 @@ pub struct Reports {
     pub name: String,
     /// The side that it belongs to, where there are two that meet in memory.
     pub side: Option<Side>,
-}
-
-/// Names from the root to an element, some with a number.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Path(Vec<(&'static str, Option<usize>)>);
-
-impl Path {
-    pub fn to(name: &'static str) -> Self {
-        Self(vec![(name, None)])
-    }
-
-    /// One of several.
-    pub fn to_one(name: &'static str, number: usize) -> Self {
-        Self(vec![(name, Some(number))])
-    }
-
-    pub fn and(mut self, name: &'static str) -> Self {
-        self.0.push((name, None));
-        self
-    }
-
-    pub fn and_one(mut self, name: &'static str, number: usize) -> Self {
-        self.0.push((name, Some(number)));
-        self
-    }
-
-    /// The scope of this path below a root.
-    pub fn scope(&self, root: &Scope) -> Scope {
-        self.0.iter().fold(root.clone(), |scope, (name, number)| match number {
-            Some(number) => scope.scope((*name, *number)),
-            None => scope.scope(*name),
-        })
-    }
-
-    /// The names, with numbers, from the root on.
-    pub fn names(&self) -> impl Iterator<Item = (&'static str, Option<usize>)> {
-        self.0.iter().copied()
-    }
-}
-
-impl std::fmt::Display for Path {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (at, (name, number)) in self.0.iter().enumerate() {
-            let dot = if at == 0 { "" } else { "." };
-            match number {
-                Some(number) => write!(f, "{dot}{name}{number}")?,
-                None => write!(f, "{dot}{name}")?,
-            }
-        }
-        Ok(())
-    }
 }
 
 /// What an element is.

@@ -124,10 +124,6 @@ struct Books {
 pub struct ModelGpus(Rc<Books>);
 
 impl ModelGpus {
-    pub fn new(spec: GpusSpec) -> Self {
-        Self::forwarded(spec, DriverTables::default(), None)
-    }
-
     /// GPUs of a program that may be fast-forwarded. Their IOMMU looks into these tables, if pages can be taken away from them.
     pub fn forwarded(spec: GpusSpec, tables: DriverTables, forward: Option<Forward>) -> Self {
         let own = Self(Rc::new(Books {

@@ -6,7 +6,7 @@ use gpu::Ticket;
 use mem::{Asid, PhysAddr, VirtAddr};
 use rustc_hash::FxHashMap;
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
-use vm::{Shootdown, Shootdowns};
+use vm::{MOST_PAGES, Shootdown, Shootdowns};
 
 /// What the driver has ordered.
 pub(super) struct Recall {
@@ -16,9 +16,6 @@ pub(super) struct Recall {
 
 /// How long a page stays that has been given out for a fault, so that the access which waited for it is made.
 const STAY: Time = Time::nanos(2000);
-
-/// More pages than these of an address space are not forgotten one by one; as under Linux.
-const MOST_PAGES: usize = 33;
 
 /// Frames that TLBs have forgotten, on their way to the caches.
 struct Forgotten {

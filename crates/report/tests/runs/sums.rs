@@ -45,8 +45,7 @@ impl Sums {
         let map = Arc::new(AddressMap::new(regions.into_iter()));
         let kernel = Kernel { dispatch, places, code };
         for _ in 0..self.launches {
-            let launch =
-                Launch { kernel: kernel.clone(), map: Arc::clone(&map), gpu: None, at: Time::ZERO, warm_up: false };
+            let launch = Launch { kernel: kernel.clone(), map: Arc::clone(&map), at: Time::ZERO };
             session.launch(launch).expect("the kernel ends");
         }
         session.finish()

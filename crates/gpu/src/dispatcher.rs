@@ -1,24 +1,22 @@
-//! The front end of a GPU: a command processor that starts kernels, and a dispatcher that deals their workgroups.
+//! The dispatcher of a GPU, which carries out what its command processor is given and deals the workgroups of kernels.
 //!
 //! Before a kernel, first-level caches forget what they hold; after it, everything written has arrived where the host
 //! will read it. Compute units tell their caches, and report back.
 
 use crate::{
+    command_processor::{CommandProcessor, Forget, Launch, Progress, Recalls},
     compute_unit::{Command, Completion, ComputeUnitSpec, FromDispatcher, Running},
-    kernel::Kernel,
-    map::AddressMap,
     resources::{Books, Needs, Simds},
 };
 use engine::{
     Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outlet,
-    Queue, Scope,
+    Scope,
 };
 use interconnect::{HEADER, Wire};
 use mem::{Access, PhysAddr};
 use rustc_hash::FxHashMap;
 use std::{
     cell::{Cell, RefCell},
-    collections::VecDeque,
     rc::Rc,
     sync::Arc,
 };
@@ -45,130 +43,6 @@ pub enum Placement {
     Free,
     /// The one of its number among this GPU's workgroups, in turn; it waits until that has room.
     Bound,
-}
-
-/// A kernel, or a GPU's share of one.
-pub struct Launch {
-    pub kernel: Kernel,
-    /// What it may touch.
-    pub map: Arc<AddressMap>,
-    /// The number of this GPU among those over which workgroups are dealt in turn, and how many these are.
-    pub share: (u64, u64),
-    pub forget: Forget,
-}
-
-/// What caches forget before a kernel starts, beside what an acquire has them forget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forget {
-    Nothing,
-    /// What the shared caches hold: others have written to memory.
-    Shared,
-    /// Everything: others have written to memory, and an acquire does not have first-level caches forget.
-    Everything,
-}
-
-/// Where a GPU is given kernels, which it runs one after another.
-struct Slot {
-    launches: Queue<Launch>,
-    progress: Progress,
-}
-
-/// How much a GPU has been given of one kind of work, and how much of that is done.
-struct Progress {
-    given: EventCount,
-    done: EventCount,
-}
-
-impl Progress {
-    fn new(scope: &Scope) -> Self {
-        Self { given: scope.eventcount("given"), done: scope.eventcount("done") }
-    }
-
-    /// One more piece has been given.
-    fn give(&self) -> Ticket {
-        self.given.advance();
-        Ticket { done: self.done.clone(), number: self.given.count() }
-    }
-}
-
-/// Pages that the caches are to write back and forget.
-struct Recalls {
-    pages: RefCell<VecDeque<Vec<PhysAddr>>>,
-    progress: Progress,
-}
-
-/// The command processor of a GPU, as those see it that give it work. Clones are the same.
-#[derive(Clone)]
-pub struct CommandProcessor {
-    /// One for each kernel that can run at a time.
-    slots: Rc<[Slot]>,
-    flushes: Rc<Progress>,
-    recalls: Rc<Recalls>,
-}
-
-/// A piece of work that a GPU has been given.
-#[must_use]
-pub struct Ticket {
-    done: EventCount,
-    number: u64,
-}
-
-impl Ticket {
-    /// Waits until it is done.
-    pub async fn wait(self) {
-        self.done.wait(self.number).await;
-    }
-}
-
-impl CommandProcessor {
-    /// One that can run so many kernels at a time; [`Dispatcher::build`] has it do what it is given.
-    pub fn new(kernels: usize, scope: &Scope) -> Self {
-        let slot = |number| {
-            let launches = match number {
-                0 => scope.queue("launches", 1),
-                _ => scope.queue(("launches", number), 1),
-            };
-            Slot { launches, progress: Progress::new(&scope.scope(("slot", number))) }
-        };
-        Self {
-            slots: (0..kernels).map(slot).collect(),
-            flushes: Rc::new(Progress::new(&scope.scope("flushes"))),
-            recalls: Rc::new(Recalls { pages: RefCell::default(), progress: Progress::new(&scope.scope("recalls")) }),
-        }
-    }
-
-    /// How many kernels can run at a time.
-    pub fn slots(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// Has a kernel run in a slot, where none runs.
-    pub fn launch(&self, slot: usize, launch: Launch) -> Ticket {
-        let Slot { launches, progress } = &self.slots[slot];
-        assert!(launches.try_send(launch).is_ok(), "a slot runs one kernel at a time");
-        progress.give()
-    }
-
-    /// The next kernel for a slot, where something else than a dispatcher carries it out.
-    pub async fn next(&self, slot: usize) -> Launch {
-        self.slots[slot].launches.recv().await
-    }
-
-    /// The kernel of a slot has ended.
-    pub fn end(&self, slot: usize) {
-        self.slots[slot].progress.done.advance();
-    }
-
-    /// Has the shared caches write back what they hold: every GPU that had a share of a kernel has come to its end.
-    pub fn flush(&self) -> Ticket {
-        self.flushes.give()
-    }
-
-    /// Has all caches write back and forget what they hold of these pages, which nothing accesses any longer.
-    pub fn recall(&self, pages: Vec<PhysAddr>) -> Ticket {
-        self.recalls.pages.borrow_mut().push_back(pages);
-        self.recalls.progress.give()
-    }
 }
 
 /// The dispatcher's end of a wire to a compute unit, and the unit's end, to be taken to their partitions.

@@ -6,16 +6,17 @@
 #![forbid(unsafe_code)]
 
 pub mod category;
+pub mod command_processor;
 pub mod compute_unit;
 pub mod dispatcher;
+pub mod doorbell;
 pub mod gather;
 pub mod kernel;
 pub mod map;
 pub mod resources;
 
+pub use command_processor::{CommandProcessor, Forget, Launch, Ticket};
 pub use compute_unit::{Caches, Coalescer, ComputeUnit, ComputeUnitSpec, FromDispatcher};
-pub use dispatcher::{
-    CommandProcessor, Dispatcher, DispatcherEnd, DispatcherSpec, Forget, Launch, Placement, Ticket, UnitEnd, link,
-};
+pub use dispatcher::{Dispatcher, DispatcherEnd, DispatcherSpec, Placement, UnitEnd, link};
 pub use kernel::Kernel;
 pub use map::AddressMap;

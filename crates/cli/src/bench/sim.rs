@@ -1,7 +1,8 @@
 //! `cohesim bench sim`: how fast machines are simulated.
 //!
 //! Every workload's result is checked as always. What counts is the processor time of the simulation itself, not that of the
-//! inputs, the reference and the comparison. On a machine with a CPU whole programs run, and all of their time counts.
+//! inputs, the reference and the comparison. On a machine with a CPU or with GPUs on a fabric whole programs run, and all of their
+//! time counts.
 
 use crate::{
     guest::{GuestOptions, On, Output},
@@ -9,19 +10,19 @@ use crate::{
     ui::Ui,
 };
 use clap::{Args, FromArgMatches};
-use engine::Statistics;
+use engine::{Run, Statistics};
 use machine::{Machine, Options};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use std::{fs, num::NonZero, thread};
+use std::{fs, num::NonZero, thread, time::Instant};
 use workloads::{Size, Timed, Workload};
 
 /// Measure how fast a machine is simulated, on built-in workloads.
 #[derive(clap::Args)]
 pub struct Sim {
-    /// These workloads (see `cohesim list workloads`) [default: fir aes matmul bfs fft transpose relu]; on a machine with a CPU,
-    /// programs with their arguments, each in quotes.
+    /// These workloads (see `cohesim list workloads`) [default: fir aes matmul bfs fft transpose relu]; on a machine with a CPU
+    /// or with GPUs on a fabric, programs with their arguments, each in quotes.
     workloads: Vec<String>,
     /// The machine: a name (see `cohesim list systems`) or a file.
     #[arg(long, default_value = "r9nano", value_name = "NAME|FILE")]
@@ -65,12 +66,16 @@ struct ScalingResults {
 }
 
 /// Programs for a machine with a CPU: one busy core, four, and cores and GPU at the same work, with much for one or for the other.
-const PROGRAMS: [&[&str]; 4] = [
-    &["hotspot-omp", "--threads", "1"],
-    &["kmeans-omp", "--threads", "4"],
-    &["edge", "--size", "small", "--cpu-share", "50", "--threads", "4", "--copies", "none"],
-    &["edge", "--size", "usual", "--cpu-share", "10", "--threads", "4", "--copies", "none", "--no-check"],
+const PROGRAMS: [&str; 4] = [
+    "hotspot-omp --threads 1",
+    "kmeans-omp --threads 4",
+    "edge --size small --cpu-share 50 --threads 4 --copies none",
+    "edge --size usual --cpu-share 10 --threads 4 --copies none --no-check",
 ];
+
+/// Programs for a machine of GPUs with memories of their own: much computation, much reuse, and a stream.
+const MULTI_GPU_PROGRAMS: [&str; 4] =
+    ["n-body --size 512x64", "matmul --size usual", "aes --size usual", "relu --size usual"];
 
 /// The workloads for which speeds of other simulators are known.
 const USUAL: [&str; 7] = ["fir", "aes", "matmul", "bfs", "fft", "transpose", "relu"];
@@ -96,6 +101,34 @@ struct Results {
     results: Vec<Measured>,
 }
 
+/// What is simulated to measure how long that takes.
+enum Subject {
+    /// A workload whose host is not part of the machine, and takes no time.
+    Workload(&'static Workload),
+    /// A whole program with its arguments, host code and all.
+    Program(Vec<String>),
+}
+
+impl Subject {
+    fn name(&self) -> String {
+        match self {
+            Self::Workload(workload) => workload.name.to_owned(),
+            Self::Program(words) => words.join(" "),
+        }
+    }
+}
+
+/// A simulation that has come to its end.
+struct Simulated {
+    machine: Machine,
+    run: Run,
+    x86_instructions: u64,
+    cycles: u64,
+    /// Of a processor, and on the wall.
+    cpu_seconds: f64,
+    wall_seconds: f64,
+}
+
 impl Sim {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         if self.scaling {
@@ -106,14 +139,8 @@ impl Sim {
             "cycles", "instructions", "cpu s", "waves' a s", "x86 a s", "peak MB", "workload"
         ))?;
         let mut results = Vec::new();
-        let measured: Vec<Box<dyn FnOnce() -> miette::Result<Measured> + '_>> = match self.has_cpu()? {
-            true => {
-                self.programs().into_iter().map(|words| Box::new(move || self.run_program(words, ui)) as _).collect()
-            }
-            false => self.chosen()?.into_iter().map(|workload| Box::new(move || self.measure(workload)) as _).collect(),
-        };
-        for measure in measured {
-            let measured = measure()?;
+        for subject in self.subjects()? {
+            let measured = self.measure(&subject, ui)?;
             ui.print(&format!(
                 "{:11} {:12} {:9.2} {:10.0} {:10.0} {:8.0}  {}\n",
                 measured.cycles,
@@ -133,22 +160,17 @@ impl Sim {
         ui.print(&format!("{:>7} {:>6} {:>9} {:>13}  {}\n", "threads", "bound", "measured", "spread", "workload"))?;
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         let mut results = Vec::new();
-        for workload in self.chosen()? {
-            let scaling = self.wall(workload, 1, &THREADS)?.1;
-            for scaling in scaling {
-                let threads = scaling.threads;
+        for subject in self.subjects()? {
+            let Simulated { machine, run, .. } = self.simulate(&subject, 1, &THREADS, ui)?;
+            for scaling in run.scaling {
+                let (threads, bound) = (scaling.threads, scaling.bound());
                 let measured =
-                    (threads > 1 && threads <= processors).then(|| self.pairs(workload, threads)).transpose()?;
+                    (threads > 1 && threads <= processors).then(|| self.pairs(&subject, threads, ui)).transpose()?;
                 let (measured, spread) = measured.unzip();
                 let shown = measured.map_or("-".to_owned(), |times| format!("{times:.2}"));
                 let between = spread.map_or("-".to_owned(), |[least, most]| format!("{least:.2} to {most:.2}"));
-                ui.print(&format!(
-                    "{threads:7} {:6.2} {shown:>9} {between:>13}  {}\n",
-                    scaling.bound(),
-                    workload.name
-                ))?;
-                let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?.name;
-                let (workload, bound) = (workload.name.to_owned(), scaling.bound());
+                ui.print(&format!("{threads:7} {bound:6.2} {shown:>9} {between:>13}  {}\n", subject.name()))?;
+                let (workload, machine) = (subject.name(), machine.name.clone());
                 results.push(Scaled { workload, machine, threads, bound, measured, spread });
             }
         }
@@ -156,80 +178,85 @@ impl Sim {
     }
 
     /// How many times as fast so many threads are as one: the median of several pairs, and the least and the most.
-    fn pairs(&self, workload: &'static Workload, threads: usize) -> miette::Result<(f64, [f64; 2])> {
+    fn pairs(&self, subject: &Subject, threads: usize, ui: &Ui) -> miette::Result<(f64, [f64; 2])> {
         let mut ratios = Vec::new();
         for _ in 0..PAIRS {
-            let (one, several) = (self.wall(workload, 1, &[])?.0, self.wall(workload, threads, &[])?.0);
-            ratios.push(one / several.max(f64::MIN_POSITIVE));
+            let [one, several] = [1, threads].map(|threads| self.simulate(subject, threads, &[], ui));
+            ratios.push(one?.wall_seconds / several?.wall_seconds.max(f64::MIN_POSITIVE));
         }
         ratios.sort_by(f64::total_cmp);
         Ok((ratios[PAIRS / 2], [ratios[0], ratios[PAIRS - 1]]))
     }
 
-    /// How long the simulation of a workload takes, in seconds on the wall, and bounds for these numbers of threads.
-    fn wall(
-        &self,
-        workload: &'static Workload,
-        threads: usize,
-        scaling: &[usize],
-    ) -> miette::Result<(f64, Vec<engine::Scaling>)> {
+    /// What is to be simulated: whole programs where the host is part of the machine, or its GPUs have memories of their own.
+    fn subjects(&self) -> miette::Result<Vec<Subject>> {
+        let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
+        let named = |names: &[&str]| -> Vec<String> {
+            match self.workloads.is_empty() {
+                true => names.iter().map(|name| (*name).to_owned()).collect(),
+                false => self.workloads.clone(),
+            }
+        };
+        let usual = match (&machine.cpu, &machine.fabric) {
+            (Some(_), None) => &PROGRAMS[..],
+            (_, Some(_)) => &MULTI_GPU_PROGRAMS,
+            (None, None) => {
+                let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` names them all");
+                let find = |name: String| workloads::find(&name).map(Subject::Workload).ok_or_else(|| unknown(name));
+                return named(&USUAL).into_iter().map(find).collect();
+            }
+        };
+        let words = |line: String| Subject::Program(line.split_whitespace().map(str::to_owned).collect());
+        Ok(named(usual).into_iter().map(words).collect())
+    }
+
+    /// Simulates it, with bounds for these numbers of threads. A wrong result is an error.
+    fn simulate(&self, subject: &Subject, threads: usize, scaling: &[usize], ui: &Ui) -> miette::Result<Simulated> {
         let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
         let options = Options { threads, scaling: scaling.to_vec(), ..Options::default() };
-        let mut gpu = Timed::new(workload.object, &machine, &options).map_err(|error| miette!("{error}"))?;
-        (workload.run)(self.size, &mut gpu)
-            .into_diagnostic()
-            .wrap_err_with(|| format!("workload {}", workload.name))?;
-        let wall = gpu.wall_time().as_secs_f64();
-        Ok((wall, gpu.finish().map_err(|error| miette!("{error}"))?.scaling))
-    }
-
-    fn chosen(&self) -> miette::Result<Vec<&'static Workload>> {
-        let names: Vec<&str> = match self.workloads.is_empty() {
-            true => USUAL.to_vec(),
-            false => self.workloads.iter().map(String::as_str).collect(),
-        };
-        let unknown = |name| miette!("there is no workload '{name}': `cohesim list workloads` names them all");
-        names.into_iter().map(|name| workloads::find(name).ok_or_else(|| unknown(name))).collect()
-    }
-
-    fn has_cpu(&self) -> miette::Result<bool> {
-        Ok(Machine::load(&self.system, &self.sets).into_diagnostic()?.cpu.is_some())
-    }
-
-    /// The words of each program's command line.
-    fn programs(&self) -> Vec<Vec<&str>> {
-        match self.workloads.is_empty() {
-            true => PROGRAMS.iter().map(|words| words.to_vec()).collect(),
-            false => self.workloads.iter().map(|words| words.split_whitespace().collect()).collect(),
+        match subject {
+            Subject::Workload(workload) => {
+                let mut gpu = Timed::new(workload.object, &machine, &options).map_err(|error| miette!("{error}"))?;
+                let ran = (workload.run)(self.size, &mut gpu).into_diagnostic();
+                ran.wrap_err_with(|| format!("workload {}", workload.name))?;
+                let (cpu_seconds, wall_seconds) = (gpu.cpu_time().as_secs_f64(), gpu.wall_time().as_secs_f64());
+                let run = gpu.finish().map_err(|error| miette!("{error}"))?;
+                let cycles = kernel_cycles(&run.total());
+                Ok(Simulated { machine, run, x86_instructions: 0, cycles, cpu_seconds, wall_seconds })
+            }
+            Subject::Program(words) => {
+                let line = ["guest", &words[0], "--"].into_iter().chain(words[1..].iter().map(String::as_str));
+                let matches = GuestOptions::augment_args(clap::Command::new("guest")).try_get_matches_from(line);
+                let guest = GuestOptions::from_arg_matches(&matches.into_diagnostic()?).into_diagnostic()?;
+                let progress = Progress::start(&words[0], &options.monitor, None, ui);
+                let (start, wall) = (cpu_seconds(), Instant::now());
+                let ran = guest.run(On::Machine(&machine, &options), Output::Kept, &options.monitor, &progress)?;
+                let (cpu_seconds, wall_seconds) = (cpu_seconds() - start, wall.elapsed().as_secs_f64());
+                if ran.end.exit_code() != 0 {
+                    return Err(miette!("{} was not right: {}", words.join(" "), ran.end));
+                }
+                let clock = machine.cpu.as_ref().map_or(machine.clock, |complex| complex.clock);
+                let cycles = (u128::from(ran.totals.time.0) * u128::from(clock.0) / 1_000_000_000_000_000) as u64;
+                let (run, x86_instructions) = (ran.run.expect("a machine was simulated"), ran.totals.instructions);
+                Ok(Simulated { machine, run, x86_instructions, cycles, cpu_seconds, wall_seconds })
+            }
         }
     }
 
-    /// Runs a whole program on a machine with a CPU.
-    fn run_program(&self, words: Vec<&str>, ui: &Ui) -> miette::Result<Measured> {
-        let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
-        let line = ["guest", words[0], "--"].into_iter().chain(words[1..].iter().copied());
-        let matches = GuestOptions::augment_args(clap::Command::new("guest")).try_get_matches_from(line);
-        let guest = GuestOptions::from_arg_matches(&matches.into_diagnostic()?).into_diagnostic()?;
+    fn measure(&self, subject: &Subject, ui: &Ui) -> miette::Result<Measured> {
+        // The highest use of memory so far is of no interest; where that can't be forgotten it counts.
         _ = fs::write("/proc/self/clear_refs", "5");
         let threads = self.threads.get();
-        let options = Options { threads, ..Options::default() };
-        let progress = Progress::start(words[0], &options.monitor, None, ui);
-        let start = cpu_seconds();
-        let ran = guest.run(On::Machine(&machine, &options), Output::Kept, &options.monitor, &progress)?;
-        let cpu_seconds = cpu_seconds() - start;
-        if ran.end.exit_code() != 0 {
-            return Err(miette!("{} was not right: {}", words.join(" "), ran.end));
-        }
-        let total = ran.run.as_ref().map(engine::Run::total).unwrap_or_default();
-        let sum =
-            |end: &str| total.0.keys().filter(|path| path.ends_with(end)).map(|path| total.count(path)).sum::<u64>();
-        let (wave_instructions, x86_instructions) = (sum(".wave_instructions"), ran.totals.instructions);
+        let Simulated { machine, run, x86_instructions, cycles, cpu_seconds, .. } =
+            self.simulate(subject, threads, &[], ui)?;
+        let total = run.total();
+        let waves = total.0.keys().filter(|path| path.ends_with(".wave_instructions"));
+        let wave_instructions = waves.map(|path| total.count(path)).sum::<u64>();
         let per_second = |count: u64| count as f64 / cpu_seconds.max(f64::MIN_POSITIVE);
-        let clock = machine.cpu.as_ref().map_or(machine.clock, |complex| complex.clock);
-        let cycles = (u128::from(ran.totals.time.0) * u128::from(clock.0) / 1_000_000_000_000_000) as u64;
+        let unchecked = matches!(subject, Subject::Program(words) if words.iter().any(|word| word == "--no-check"));
         Ok(Measured {
-            workload: words.join(" "),
-            machine: machine.name.clone(),
+            workload: subject.name(),
+            machine: machine.name,
             threads,
             wave_instructions,
             x86_instructions,
@@ -239,38 +266,7 @@ impl Sim {
             x86_per_second: per_second(x86_instructions),
             peak_mb: peak_mb(),
             // A wrong result has ended the command.
-            right: (!words.contains(&"--no-check")).then_some(true),
-        })
-    }
-
-    fn measure(&self, workload: &'static Workload) -> miette::Result<Measured> {
-        let machine = Machine::load(&self.system, &self.sets).into_diagnostic()?;
-        let (name, threads) = (machine.name.clone(), self.threads.get());
-        // The highest use of memory so far is of no interest; where that can't be forgotten it counts.
-        _ = fs::write("/proc/self/clear_refs", "5");
-        let options = Options { threads, ..Options::default() };
-        let mut gpu = Timed::new(workload.object, &machine, &options).map_err(|error| miette!("{error}"))?;
-        let ran = (workload.run)(self.size, &mut gpu).into_diagnostic();
-        ran.wrap_err_with(|| format!("workload {}", workload.name))?;
-        let cpu_seconds = gpu.cpu_time().as_secs_f64();
-        let total = gpu.finish().map_err(|error| miette!("{error}"))?.total();
-        let waves = total.0.keys().filter(|path| path.ends_with(".wave_instructions"));
-        let wave_instructions = waves.map(|path| total.count(path)).sum::<u64>();
-        let cycles = kernel_cycles(&total);
-        let per_second = |count: u64| count as f64 / cpu_seconds.max(f64::MIN_POSITIVE);
-        Ok(Measured {
-            workload: workload.name.to_owned(),
-            machine: name,
-            threads,
-            wave_instructions,
-            x86_instructions: 0,
-            cycles,
-            cpu_seconds,
-            wave_per_second: per_second(wave_instructions),
-            x86_per_second: 0.0,
-            peak_mb: peak_mb(),
-            // A wrong result has ended the command.
-            right: Some(true),
+            right: (!unchecked).then_some(true),
         })
     }
 }

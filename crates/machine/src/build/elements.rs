@@ -328,7 +328,11 @@ impl<'a> Builder<'a> {
             Some(End::Dispatcher(end)) => Some(end),
             _ => None,
         });
-        self.dispatchers.push(Dispatcher::build(spec, units.collect(), unit, scope));
+        let processor = Dispatcher::build(spec, units.collect(), unit, scope);
+        match self.wires.ends.remove(&(self.edge(id, Freight::Commands), id)) {
+            Some(End::Commands(wire)) => wire.place(&processor, &scope.scope("commands")),
+            _ => self.dispatchers.push(processor),
+        }
     }
 
     /// Where commands of a host outside arrive.

@@ -7,13 +7,14 @@ use super::{
     wires::End,
 };
 use crate::{
-    plan::{CorePlan, FLUSHER, Freight, FrontEndPlan, Id, ProgramPlan, Tells},
+    plan::{CorePlan, EdgeId, FLUSHER, Freight, FrontEndPlan, Id, ProgramPlan, Tells, What},
     program::{Caches, Coherent, Direct, Dma, FrontEnd, ModelGpus, Software, SoftwareSpec, Translations},
     run::PROGRAM,
     stress,
 };
 use cpu::Core;
 use engine::{EventCount, Lane, Scope};
+use gpu::CommandProcessor;
 use interconnect::{HEADER, Packet, WHOLE, Wire};
 use mem::{Block, Interleave, LineAddr, PAGE, PhysAddr};
 use os::forward::Forward;
@@ -108,7 +109,8 @@ impl Builder<'_> {
         }
         let caches: Rc<dyn Caches> = if plan.flushes { Rc::new(flusher) } else { Rc::new(Coherent) };
         let observer = self.reporter(id, 0, scope).filter(|_| !self.plan.element(id).reports.is_empty());
-        let front_end = FrontEnd::build(plan.spec, std::mem::take(&mut self.dispatchers), caches, observer, scope);
+        let gpus = self.command_processors(id, scope);
+        let front_end = FrontEnd::build(plan.spec, gpus, caches, observer, scope);
         match &self.running {
             Some(Running { inside, .. }) => {
                 self.take_pages_away(inside, &front_end, scope);
@@ -116,6 +118,21 @@ impl Builder<'_> {
             }
             None => self.front_end = Some(front_end),
         }
+    }
+
+    /// The command processors of GPUs: those of this partition themselves, of others by the wires that lead to them.
+    fn command_processors(&mut self, id: Id, scope: &Scope) -> Vec<CommandProcessor> {
+        let mut here = std::mem::take(&mut self.dispatchers).into_iter();
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Commands).collect();
+        let processors = edges.into_iter().filter_map(|edge| {
+            let What::Dispatcher(spec, _) = &self.plan.element(self.plan.edge(edge).lower).what else { return None };
+            let own = self.plan.edge(edge).name.clone();
+            match self.wires.ends.remove(&(edge, id)) {
+                Some(End::Doorbell(wire)) => Some(wire.place(spec.kernels, &scope.scope(own.as_str()))),
+                _ => here.next(),
+            }
+        });
+        processors.collect()
     }
 
     /// A tester in the front end's place.

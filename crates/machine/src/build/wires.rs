@@ -8,7 +8,7 @@ use crate::{
     stress::{self, ConductorEnd, TesterEnd},
 };
 use engine::{Inlet, LinkReceiver, LinkSender, Model, Outlet, Partition, PortSpec, Scope};
-use gpu::{DispatcherEnd, UnitEnd};
+use gpu::{DispatcherEnd, UnitEnd, doorbell};
 use interconnect::{Packet, Wire};
 use mem::{Reply, Request};
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ use vm::{Forgotten, Shootdown, Translate, Translated};
 /// One end of an edge that is a link, on its way to its partition.
 pub enum End {
     Messages(LinkSender<Packet>, LinkReceiver<Packet>),
+    Doorbell(doorbell::HostEnd),
+    Commands(doorbell::GpuEnd),
     Dispatcher(DispatcherEnd),
     Unit(UnitEnd),
     Conductor(ConductorEnd),
@@ -40,6 +42,10 @@ pub fn declare(plan: &Plan, model: &mut Model) -> Ends {
                 let (down, from_above) = model.link(format!("{name}.down"), spec);
                 let (up, from_below) = model.link(format!("{name}.up"), spec);
                 (End::Messages(down, from_below), End::Messages(up, from_above))
+            }
+            Freight::Commands => {
+                let (host, gpu) = doorbell::link(model, name, spec);
+                (End::Doorbell(host), End::Commands(gpu))
             }
             Freight::Work => {
                 let (dispatcher, unit) = gpu::link(model, name, spec);

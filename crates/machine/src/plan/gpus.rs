@@ -46,7 +46,7 @@ pub(super) struct Array {
 }
 
 impl Lowering<'_> {
-    fn array_part(&self, gpu: usize, array: usize) -> usize {
+    pub(super) fn array_part(&self, gpu: usize, array: usize) -> usize {
         let arrays = self.machine.partitions.arrays;
         match self.machine.fabric {
             Some(_) => self.first_part(gpu) + array.checked_rem(arrays).unwrap_or(0),

@@ -5,6 +5,7 @@ use super::{
 };
 use crate::{
     cpu_complex::{CpuComplex, Join},
+    fabric::Fabric,
     program::{FrontEndSpec, GpusSpec, HostDmaSpec},
     spec::{CacheSpec, Machine},
     zones::{self, MemoryZone, Place},
@@ -28,6 +29,9 @@ pub(super) const HISTORY: usize = 32;
 
 /// Requests of a DMA engine on a fabric that may be in flight: more than fit in the longest way there and back.
 const IN_FLIGHT: usize = 1024;
+
+/// Commands that may be on their way to a GPU.
+const COMMANDS: usize = 64;
 
 /// More memory than a program may use.
 const AMPLE: Bytes = Bytes(1 << 46);
@@ -178,9 +182,7 @@ impl Lowering<'_> {
                 self.plan.report(host, "host".to_owned(), None);
                 self.plan.connect("commands", host, front_end, Wire::Call, Freight::Commands);
                 self.outside = Some(host);
-                for dispatcher in &dispatchers {
-                    self.plan.connect("commands", front_end, *dispatcher, Wire::Call, Freight::Commands);
-                }
+                self.command(front_end, &dispatchers);
                 dispatchers
             }
         }
@@ -283,7 +285,22 @@ impl Lowering<'_> {
 
     pub(super) fn dispatcher(&mut self, gpu: usize) -> Id {
         let what = What::Dispatcher(self.machine.dispatcher, self.machine.compute_unit);
-        self.plan.add(Path::to_one("gpu", gpu).and("dispatcher"), (self.gpu_clock, 0), None, what)
+        let part = if self.machine.fabric.is_some() { self.array_part(gpu, 0) } else { 0 };
+        self.plan.add(Path::to_one("gpu", gpu).and("dispatcher"), (self.gpu_clock, part), None, what)
+    }
+
+    /// Has a front end command GPUs: over the fabric, where there is one.
+    pub(super) fn command(&mut self, front_end: Id, dispatchers: &[Id]) {
+        for (gpu, dispatcher) in dispatchers.iter().enumerate() {
+            let (name, wire) = match &self.machine.fabric {
+                None => ("commands".to_owned(), Wire::Call),
+                Some(Fabric { latency, .. }) => {
+                    let spec = LinkSpec { latency: *latency, capacity: COMMANDS, bytes_per_cycle: None };
+                    (format!("gpu{gpu}_commands"), Wire::Link(spec))
+                }
+            };
+            self.plan.connect(name, front_end, *dispatcher, wire, Freight::Commands);
+        }
     }
 
     /// Whom a bank of a GPU's second-level cache asks about lines of a memory.

@@ -83,9 +83,7 @@ impl Lowering<'_> {
             let wire = ports((&format!("to_memory{channel}"), way), ("to_agent", way));
             self.plan.connect("to_memory", ids.agent, *memory, wire, Freight::Messages);
         }
-        for dispatcher in &ids.dispatchers {
-            self.plan.connect("commands", ids.front_end, *dispatcher, Wire::Call, Freight::Commands);
-        }
+        self.command(ids.front_end, &ids.dispatchers);
         if let Some(shooter) = ids.shooter {
             // Cores come before compute units.
             let mut edges = std::mem::take(&mut self.plan.elements[shooter.0].edges);

@@ -275,3 +275,17 @@ fn try_one(cohesim: &Path, combination: &Chosen, scratch: &Path) -> Result<(), S
         false => Err(format!("{name}: statistics of a program differ between one thread and two")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_protocol_that_a_machine_can_have_is_among_them() {
+        let mut all: Vec<&str> = protocol::catalogue::Choice::all().map(|choice| choice.name).collect();
+        let mut composed = PROTOCOLS.to_vec();
+        all.sort_unstable();
+        composed.sort_unstable();
+        assert_eq!(composed, all);
+    }
+}

@@ -1,5 +1,5 @@
-//! What translation takes, as a machine file says: `[cpu.mmu]` of each core, `[gpu.mmu]` of each compute unit, and `[system.iommu]`,
-//! whom compute units ask (`[giles 3.2.4 and 3.2.7]`).
+//! What translation takes, as a machine file says: `[cpu.mmu]` of each core, `[gpu.mmu]` of each compute unit, `[gpu.l2_tlb]`
+//! of each GPU, and `[system.iommu]`, whom these ask (`[giles 3.2.4 and 3.2.7]`).
 
 use crate::{
     caches::{self, CacheFile},
@@ -39,13 +39,23 @@ pub struct CoreMmu {
 pub struct GpuMmu {
     pub tlb: TlbSpec,
     pub mmu: MmuSpec,
+    /// A second level that the compute units of a GPU share, if there is one.
+    pub shared: Option<GpuTlb>,
     pub iommu: Iommu,
+}
+
+/// The second-level TLB of a GPU, between its compute units and the IOMMU.
+#[derive(Clone, Copy, Debug)]
+pub struct GpuTlb {
+    /// From each compute unit, and back.
+    pub wire: LinkSpec,
+    pub tlb: SharedTlbSpec,
 }
 
 /// At the hub, for all GPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct Iommu {
-    /// From each compute unit, and back.
+    /// From each compute unit, or from the second-level TLB of each GPU, and back.
     pub wire: LinkSpec,
     /// Its own TLB, if it has one.
     pub tlb: Option<SharedTlbSpec>,
@@ -149,6 +159,18 @@ struct GpuFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct GpuTlbFile {
+    latency: Crossing,
+    capacity: Positive,
+    entries: Positive<SHORT>,
+    ways: Positive<WIDE>,
+    lookups: Positive<WIDE>,
+    misses: Positive<SHORT>,
+    shootdown: Number,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct IommuFile {
     kind: OneOf<IommuKind>,
     latency: Crossing,
@@ -201,6 +223,7 @@ pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
         file.idle_but(path, &["kind"], &why);
         file.idle_section::<CacheFile>("system.iommu.cache", &why)?;
         file.idle_section::<IommuFile>("system.iommu", &why)?;
+        file.idle_section::<GpuTlbFile>("gpu.l2_tlb", &why)?;
     }
     let of: GpuFile = file.section(path)?;
     if of.kind.0 == GpuKind::None {
@@ -213,7 +236,22 @@ pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
         shootdown: of.shootdown.cycles(),
     };
     let tlb = tlb(file, path, (of.entries.count(), of.ways.count()))?;
-    Ok(Some(GpuMmu { tlb, mmu, iommu: iommu(file)? }))
+    Ok(Some(GpuMmu { tlb, mmu, shared: second_level(file)?, iommu: iommu(file)? }))
+}
+
+/// The second-level TLB of each GPU, if the file has one.
+fn second_level(file: &mut File) -> Result<Option<GpuTlb>, MachineError> {
+    let path = "gpu.l2_tlb";
+    if !file.has(path) {
+        return Ok(None);
+    }
+    let of: GpuTlbFile = file.section(path)?;
+    let tlb = tlb(file, path, (of.entries.count(), of.ways.count()))?;
+    let (lookups, misses, shootdown) = (Some(of.lookups.count()), of.misses.count(), of.shootdown.cycles());
+    Ok(Some(GpuTlb {
+        wire: LinkSpec { latency: of.latency.0, capacity: of.capacity.count(), bytes_per_cycle: None },
+        tlb: SharedTlbSpec { tlb, lookups, misses, shootdown },
+    }))
 }
 
 /// Of compute units of a machine without a CPU, which has no page tables to be read.

@@ -103,6 +103,7 @@ impl<'a> Builder<'a> {
             What::Memory(memory) => self.memory(id, memory, &scope),
             What::Level(level) => self.level(id, level, &scope),
             What::Mmu(mmu) => self.mmu(id, mmu, &scope),
+            What::SharedTlb(spec) => self.shared_tlb(id, *spec, &scope),
             What::Walkers(walkers) => self.walkers(id, walkers, &scope),
             What::Shooter => self.shooter(id, &scope),
             What::Network(spec, _) => {

@@ -23,7 +23,8 @@ use std::{
     rc::Rc,
 };
 use vm::{
-    DriverTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, Shootdown, Shootdowns, Translate, Translated, Walk,
+    DriverTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SharedTlb, SharedTlbSpec, Shootdown, Shootdowns,
+    Translate, Translated, Walk,
 };
 
 /// One end of a link between one who translates and one who is asked, or who is told what to forget.
@@ -86,14 +87,33 @@ impl Builder<'_> {
         }
     }
 
+    pub(super) fn shared_tlb(&mut self, id: Id, spec: SharedTlbSpec, scope: &Scope) {
+        let mut below = None;
+        let mut askers = Vec::new();
+        let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Translations).collect();
+        for edge in edges {
+            match self.plan.edge(edge).upper == id {
+                true => below = self.wires.translates.remove(&edge),
+                false => askers.extend(self.wires.translated.remove(&edge)),
+            }
+        }
+        let below = below.expect("both ends of every edge are in place");
+        let tlb = SharedTlb::new(spec, askers, below, self.control(id), scope);
+        scope.serve("control", |cx| tlb.run(cx));
+    }
+
     /// Who makes all of them forget: those whom others ask before the others.
     pub(super) fn shooter(&mut self, id: Id, scope: &Scope) {
-        let mut stages: [Vec<Wire<Forgotten, Shootdown>>; 2] = Default::default();
+        let mut stages: [Vec<Wire<Forgotten, Shootdown>>; 3] = Default::default();
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Shootdowns).collect();
         for edge in edges {
-            let asked = matches!(self.plan.element(self.plan.edge(edge).lower).what, What::Walkers(_));
+            let stage = match self.plan.element(self.plan.edge(edge).lower).what {
+                What::Walkers(_) => 0,
+                What::SharedTlb(_) => 1,
+                _ => 2,
+            };
             let wire = self.wires.shoots.remove(&edge).expect("both ends of every edge are in place");
-            stages[usize::from(!asked)].push(wire);
+            stages[stage].push(wire);
         }
         let shooter = Shooter::new(&self.translators.roots, scope);
         let all = Rc::new(Shootdowns::new(stages.into(), &self.translators.roots, scope));

@@ -259,18 +259,39 @@ impl Lowering<'_> {
                 }
             }
         }
-        for (number_of_array, array) in gpu.arrays.iter().enumerate() {
-            if let (Some((iommu, kernel)), Some(mmu)) = (translators, machine.gpu_mmu) {
-                for (unit, own) in array.mmus.iter().enumerate() {
-                    let name = format!("gpu{number}_array{number_of_array}_cu{unit}");
-                    let wire = Wire::Link(mmu.iommu.wire);
-                    self.plan.connect(name.clone(), *own, iommu, wire.clone(), Freight::Translations);
-                    if let Some(kernel) = kernel {
-                        self.plan.connect(name, kernel, *own, wire, Freight::Shootdowns);
-                    }
+        if let (Some(translators), Some(mmu)) = (translators, machine.gpu_mmu) {
+            self.connect_mmus(number, gpu, translators, &mmu);
+        }
+        for array in &gpu.arrays {
+            self.connect_array(array);
+        }
+    }
+
+    /// Compute units ask the second-level TLB of their GPU, if it has one, and that the IOMMU; a kernel tells all of them what to forget.
+    fn connect_mmus(&mut self, number: usize, gpu: &Gpu, (iommu, kernel): (Id, Option<Id>), mmu: &GpuMmu) {
+        let far = Wire::Link(mmu.iommu.wire);
+        let (asked, near) = match mmu.shared {
+            None => (iommu, far.clone()),
+            Some(shared) => {
+                let place = (self.gpu_clock, self.array_part(number, 0));
+                let path = Path::to_one("gpu", number).and("l2_tlb");
+                let own = self.plan.add(path, place, None, What::SharedTlb(shared.tlb));
+                let name = format!("gpu{number}_l2_tlb");
+                self.plan.connect(name.clone(), own, iommu, far.clone(), Freight::Translations);
+                if let Some(kernel) = kernel {
+                    self.plan.connect(name, kernel, own, far.clone(), Freight::Shootdowns);
+                }
+                (own, Wire::Link(shared.wire))
+            }
+        };
+        for (array, own) in gpu.arrays.iter().enumerate() {
+            for (unit, own) in own.mmus.iter().enumerate() {
+                let name = format!("gpu{number}_array{array}_cu{unit}");
+                self.plan.connect(name.clone(), *own, asked, near.clone(), Freight::Translations);
+                if let Some(kernel) = kernel {
+                    self.plan.connect(name, kernel, *own, far.clone(), Freight::Shootdowns);
                 }
             }
-            self.connect_array(array);
         }
     }
 

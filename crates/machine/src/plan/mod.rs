@@ -112,6 +112,8 @@ pub enum What {
     Level(Box<LevelPlan>),
     // Who translates.
     Mmu(MmuPlan),
+    /// The second-level TLB of a GPU.
+    SharedTlb(SharedTlbSpec),
     Walkers(WalkersPlan),
     /// Makes all of those forget what the kernel has changed.
     Shooter,
@@ -417,6 +419,7 @@ impl Element {
                 ExtentPlan::All(..) => Some("memory"),
             },
             What::Mmu(mmu) => Some(if mmu.at_kernel { "cpu.mmu" } else { "gpu.mmu" }),
+            What::SharedTlb(_) => Some("gpu.l2_tlb"),
             What::Walkers(walkers) => Some(if walkers.iommu { "system.iommu" } else { "cpu.mmu" }),
             What::Network(_, Relay::Between) => Some("gpu.network"),
             What::Network(..) => Some("system.network"),

@@ -96,6 +96,8 @@ pub struct Bank {
     /// A line of which nothing is here, and whether all lines have one time, which is in it.
     nothing: Line<LINE>,
     keeps_time: bool,
+    /// Whether those below are told of lines that are evicted.
+    tells_evictions: bool,
     aside: FxHashMap<LineAddr, Line<LINE>>,
     /// How many of those aside have something under way.
     landing: usize,
@@ -168,6 +170,7 @@ impl Bank {
             locked: None,
             nothing: Line::new(table.initial()),
             keeps_time: spec.controller.keeps_time(),
+            tells_evictions: spec.controller.tells_evictions(),
             array: Array::new(spec.shape),
             aside: FxHashMap::default(),
             landing: 0,

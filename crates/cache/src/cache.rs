@@ -499,6 +499,10 @@ impl Cache {
             if msg.to == NOBODY {
                 continue;
             }
+            if msg.kind == Kind::Evicted {
+                self.tell_evicted(msg);
+                continue;
+            }
             if self.to.leads_to(msg.to) {
                 self.to.send(msg.into());
                 continue;

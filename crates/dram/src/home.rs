@@ -213,17 +213,35 @@ impl Home {
     /// Sees to it that something can be known of a line.
     fn make_room(&mut self, line: LineAddr) -> Result<(), Box<Impossible>> {
         let Some(room) = &mut self.room else { return Ok(()) };
-        if !self.known.contains_key(&line) && !room.take(line) {
-            let victim = room.victim(line, |_| true).expect("every line that is known can be forgotten");
-            room.free(victim);
-            assert!(room.take(line), "a way has just become free");
+        let known = &self.known;
+        // The one whose last lease ends first (`[halcone 3.2.5]`).
+        let memts = |line: LineAddr| known.get(&line).map_or(0, |line| line.stamps.rts.into());
+        if let Some(victim) = room.replace(line, memts) {
             self.forgotten += 1;
-            self.attempt(&Msg::new(self.me, self.me, Kind::Evict, victim, Block::EMPTY))?;
-        }
-        if let Some(room) = &mut self.room {
-            room.touch(line);
+            self.forget(victim)?;
         }
         Ok(())
+    }
+
+    /// Forgets what is known of a line.
+    fn forget(&mut self, line: LineAddr) -> Result<(), Box<Impossible>> {
+        if self.known.contains_key(&line) {
+            self.attempt(&Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY))?;
+        }
+        Ok(())
+    }
+
+    /// A cache has evicted a line. If the lease on which it was held is the last that was given out, the line is shared with no other cache and is
+    /// forgotten; says whether it was.
+    pub fn evicted(&mut self, notice: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
+        let last = self.known.get(&notice.line).is_some_and(|line| line.stamps.rts == notice.stamps.rts);
+        if last {
+            if let Some(room) = &mut self.room {
+                room.free(notice.line);
+            }
+            self.forget(notice.line)?;
+        }
+        Ok(last)
     }
 
     /// Remembers what there is to be remembered of a line.

@@ -120,6 +120,8 @@ pub struct Memory {
     writes: Counter,
     /// Lines that were forgotten to make room for others.
     forgotten: Option<Counter>,
+    /// Notices of evictions, and lines that were forgotten for one; where records can be given up.
+    notices: Option<(Counter, Counter)>,
     /// How often logical time has started anew, where it does, and the caches that are told so.
     restarts: Option<Counter>,
     era: u32,
@@ -149,6 +151,7 @@ impl Memory {
         // Probes that have not gone out hold up nobody, so nobody asks for them.
         let ways = Rc::new(Router::new(above.to, &Pending::default(), &scope.scope("above"), &bell));
         let (answers, owed) = (Rc::clone(&ways), Rc::new(Cell::new(0)));
+        let forgets = spec.controller.table().capabilities().forgets;
         let restarts = spec.controller.table().capabilities().restarts.then(|| scope.counter("restarts"));
         let left = restarts.is_some().then(|| (Rc::clone(&owed), bell.clone()));
         scope.serve("answer", |_| answer(done, answers, left));
@@ -182,6 +185,7 @@ impl Memory {
             reads: scope.counter("reads"),
             writes: scope.counter("writes"),
             forgotten: spec.room.map(|_| scope.counter("forgotten")),
+            notices: forgets.then(|| (scope.counter("notices"), scope.counter("released"))),
             restarts,
             era: 0,
             above: nodes,
@@ -294,6 +298,14 @@ impl Memory {
             let sends = self.order(&msg)?;
             return Ok(Next::Served(Served { line: WHOLE, touched: Touched::Nothing, sends }, None));
         }
+        if msg.kind == Kind::Evicted {
+            let forgotten = self.home.evicted(&msg)?;
+            if let Some((notices, released)) = &self.notices {
+                notices.increment();
+                released.add(u64::from(forgotten));
+            }
+            return Ok(Next::Waits);
+        }
         if msg.kind == Kind::Modify {
             self.atomics.push_back(packet);
             return Ok(self.atomic()?.unwrap_or(Next::Waits));
@@ -395,6 +407,10 @@ impl Memory {
             self.watch(msg.line, &new);
         }
         self.observe(&served, Seen::Changed { found, new });
+        if let Some(sides) = self.sides.as_ref().filter(|_| self.observer.is_none()) {
+            sides.first.tell(msg.line, Seen::Changed { found, new });
+            sides.first.tell(msg.line, Seen::Landed(new));
+        }
         Ok(Some(Next::Served(served, Some(atomic))))
     }
 

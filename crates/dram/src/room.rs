@@ -1,4 +1,4 @@
-//! Where blocks lie of which not all have room: sets of ways, the least recently used block first to go.
+//! Where blocks lie of which not all have room: sets of ways, the least recently used block first to go, or the one of least worth.
 
 use mem::{LineAddr, PhysAddr, Sets, Share};
 use rustc_hash::FxHashMap;
@@ -96,6 +96,23 @@ impl Room {
         Some(victim.block)
     }
 
+    /// Gives a block a way at once; the block of its set of the least worth goes for it, if none is free.
+    pub fn replace(&mut self, block: LineAddr, worth: impl Fn(LineAddr) -> u64) -> Option<LineAddr> {
+        if self.find(block).is_some() {
+            return None;
+        }
+        let number = self.number(block);
+        let mut gone = None;
+        let way = self.held.free(number).or_else(|| {
+            let held = self.held.ways(number).filter_map(|way| Some((worth(self.held.get(way)?.block), way)));
+            let (_, way) = held.min()?;
+            gone = self.held.get(way).map(|held| held.block);
+            Some(way)
+        });
+        self.held.fill(way.expect("a set has ways"), Held { block, leaving: false });
+        gone
+    }
+
     /// The block is gone.
     pub fn free(&mut self, block: LineAddr) {
         if let Some(way) = self.find(block) {
@@ -117,6 +134,16 @@ mod tests {
 
     fn block(number: u64) -> LineAddr {
         LineAddr(number * 256)
+    }
+
+    #[test]
+    fn the_block_of_least_worth_goes_at_once() {
+        let mut room = Room::new(SPEC);
+        let worth = |block: LineAddr| if block.0 == 0 { 7 } else { 3 };
+        assert_eq!((room.replace(block(0), worth), room.replace(block(2), worth)), (None, None));
+        assert_eq!(room.replace(block(2), worth), None, "it is here");
+        assert_eq!(room.replace(block(4), worth), Some(block(2)), "though it was used last");
+        assert!(room.at(block(0)).is_some() && room.at(block(2)).is_none());
     }
 
     #[test]

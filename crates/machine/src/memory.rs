@@ -17,6 +17,9 @@ use toml::Value;
 struct MemoryFile {
     kind: OneOf<Kind>,
     time_bits: Option<Number>,
+    read_lease: Option<Positive>,
+    write_lease: Option<Positive>,
+    shared_with_host: Option<bool>,
     #[serde(rename = "behind")]
     _behind: Option<OneOf<Behind>>,
     stacks: Option<Stacks>,
@@ -28,7 +31,17 @@ struct MemoryFile {
 pub struct Described {
     pub timing: Timing,
     pub time_bits: Option<usize>,
+    pub leases: Leases,
     pub layout: Layout,
+    /// Whether a host outside keeps its programs in it.
+    pub shared_with_host: bool,
+}
+
+/// How long lines may be read in logical time, after a read and after a write; none: as the protocol has it.
+#[derive(Clone, Copy)]
+pub struct Leases {
+    pub read: Option<usize>,
+    pub write: Option<usize>,
 }
 
 /// How the channels of a memory on a fabric are arranged, where a file says so.
@@ -157,7 +170,7 @@ pub fn tsu(file: &mut File, protocol: Protocol, banks: Banks) -> Result<Option<R
 }
 
 /// The memory, which lies behind this.
-pub fn described(file: &mut File, behind: Behind) -> Result<Described, MachineError> {
+pub fn described(file: &mut File, behind: Behind, cores: bool) -> Result<Described, MachineError> {
     let word = Behind::words().into_iter().find(|(_, other)| *other == behind).map_or("", |(word, _)| word);
     let (not_on_fabric, no_stacks) = (!matches!(behind, Behind::Fabric | Behind::Host), behind != Behind::Fabric);
     for (key, idle, others) in [
@@ -169,9 +182,23 @@ pub fn described(file: &mut File, behind: Behind) -> Result<Described, MachineEr
             file.idle(&join("memory", key), &Because::value("memory.behind", word, others));
         }
     }
-    let MemoryFile { kind, time_bits, stacks, channels, interleave, .. } = file.section("memory")?;
+    if no_stacks || cores {
+        let why = match cores {
+            true => Because::new("cpu", "the host's programs run on the machine's own cores ([cpu]), in their memory"),
+            false => Because::value("memory.behind", word, &["fabric"]),
+        };
+        file.idle("memory.shared_with_host", &why);
+    }
+    let MemoryFile { kind, time_bits, read_lease, write_lease, shared_with_host, stacks, channels, interleave, .. } =
+        file.section("memory")?;
     let timing = of_kind(file, "memory", kind.0)?;
-    Ok(Described { timing, time_bits: time_bits.map(Number::count), layout: Layout { stacks, channels, interleave } })
+    Ok(Described {
+        timing,
+        time_bits: time_bits.map(Number::count),
+        leases: Leases { read: read_lease.map(Positive::count), write: write_lease.map(Positive::count) },
+        layout: Layout { stacks, channels, interleave },
+        shared_with_host: shared_with_host.unwrap_or(false) && !no_stacks && !cores,
+    })
 }
 
 /// The memory of a section whose kind is known; what belongs to the other kinds has no effect.

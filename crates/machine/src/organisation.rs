@@ -5,7 +5,7 @@ use crate::{
     fabric::{Fabric, MOST_ENDS, Remote, RemoteFile},
     file::{Because, File, MachineError},
     levels::{self, GpuMemoryRole},
-    memory::{self, Behind, Described, Layout},
+    memory::{self, Behind, Described, Layout, Leases},
     spec::Banks,
     values::{Choice, OneOf, Positive},
     zones::{MemoryZone, Place},
@@ -22,6 +22,7 @@ pub(crate) struct Organisation {
     /// Of `[memory]`.
     pub timing: Timing,
     pub time_bits: Option<usize>,
+    pub leases: Leases,
     pub zones: Vec<MemoryZone>,
     pub remote: Option<Remote>,
 }
@@ -52,7 +53,7 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
     let role = role.filter(|role| *role != GpuMemoryRole::Level);
     fits(file, around, role)?;
     let behind = behind(file, around, role)?;
-    let Described { timing, time_bits, layout } = memory::described(file, behind)?;
+    let Described { timing, time_bits, leases, layout, shared_with_host } = memory::described(file, behind, around.cpu.is_some())?;
     let Around { protocol, gpus, banks, .. } = *around;
     let place = match behind {
         Behind::L2 if protocol.has(Role::GpuMemory) => Place::Levels,
@@ -61,7 +62,13 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
         Behind::Host => Place::Host,
         Behind::Agent => Place::Agent,
     };
+    let of_host = |place| match place {
+        Place::Host | Place::Agent => true,
+        Place::Stacks => shared_with_host && role.is_none(),
+        _ => false,
+    };
     let one = |place, timing, banks: Banks, first, size| MemoryZone {
+        of_host: of_host(place),
         place,
         timing,
         stacks: 1,
@@ -71,6 +78,7 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
         size,
     };
     let dealt = |place, timing, layout: Layout, first, size| MemoryZone {
+        of_host: of_host(place),
         place,
         timing,
         stacks: layout.stacks.map_or(1, |stacks| stacks.count(gpus)),
@@ -101,7 +109,7 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
         return Err(file.wrong("", Some("gpus"), reason));
     }
     let remote = remote(file, around, role)?;
-    Ok(Organisation { timing, time_bits, zones, remote })
+    Ok(Organisation { timing, time_bits, leases, zones, remote })
 }
 
 /// Whether a fabric goes with the rest.

@@ -9,7 +9,7 @@ use crate::{
     fabric::{self, Fabric, Remote},
     file::{Because, File, Idle, MachineError},
     levels::{self, Levels},
-    memory,
+    memory::{self, Leases},
     organisation::{Around, Organisation, organisation},
     translation::{self, GpuMmu},
     units::{Duration, Rate},
@@ -24,8 +24,9 @@ use interconnect::NetworkSpec;
 use mem::{Interleave, Share, Stride};
 use os::opencl::Costs;
 use protocol::{
+    Stamp,
     catalogue::Choice as Protocol,
-    roles::{Parameters, Sees},
+    roles::{Atomics, Parameters, Sees},
 };
 use serde::Deserialize;
 
@@ -195,7 +196,7 @@ impl Machine {
         let fabric = fabric::fabric(file)?;
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
-        let Organisation { timing: memory, time_bits, zones, remote } = organisation(file, &around)?;
+        let Organisation { timing: memory, time_bits, leases, zones, remote } = organisation(file, &around)?;
         let apart = zones.iter().any(|zone| !matches!(zone.place, Place::Agent));
         if apart && complex.as_ref().is_some_and(|complex| complex.dma.is_none()) {
             let reason = "cores do not reach the memories of GPUs, so an engine has to copy: it must be \"dma\"";
@@ -205,7 +206,12 @@ impl Machine {
         let levels = levels::levels(file, protocol, gpus, gpu.banks)?;
         let wires = wires(file, complex.as_ref().filter(|_| fabric.is_none()))?;
         let mut protocol = timed(file, protocol, time_bits, gpu.banks)?;
+        give_leases(file, &mut protocol, leases)?;
         protocol.parameters.peers = gpus > 1;
+        // Caches of several GPUs that hold the same lines meet in memory.
+        if gpus > 1 && protocol.protocol.boundary.stale_between_gpus && remote != Some(Remote::L1) {
+            protocol.parameters.atomics = Atomics::Below;
+        }
         protocol.parameters.recalls = complex.as_ref().is_some_and(CpuComplex::flushes);
         if let Some(levels) = &levels {
             protocol.parameters.lines = 1 << levels.lines_log2();
@@ -320,6 +326,28 @@ fn wires(file: &mut File, complex: Option<&CpuComplex>) -> Result<Wires, Machine
         }
     };
     Ok(Wires { dispatcher: wire(file, "wires.dispatcher")?, l1_l2: wire(file, "wires.l1_l2")?, l2_memory })
+}
+
+/// The leases that a file gives, where the protocol has such: `gtsc` has one for reads and writes.
+fn give_leases(file: &mut File, protocol: &mut Protocol, leases: Leases) -> Result<(), MachineError> {
+    let name = protocol.protocol.name;
+    for (key, has) in [("read_lease", &["halcone", "gtsc"][..]), ("write_lease", &["halcone"])] {
+        if !has.contains(&name) {
+            file.idle(&format!("memory.{key}"), &Because::value("protocol", protocol.name, has));
+        }
+    }
+    let last = protocol.parameters.last_time() as usize;
+    for (key, lease, least) in [("read_lease", leases.read, 1), ("write_lease", leases.write, 2)] {
+        if lease.is_some_and(|lease| lease < least || lease >= last) {
+            let bits = protocol.parameters.time_bits;
+            let reason = format!("must be from {least} to {}: times have {bits} bits", last - 1);
+            return Err(file.wrong("memory", Some(key), reason));
+        }
+    }
+    let parameters = &mut protocol.parameters;
+    parameters.read_lease = leases.read.map_or(parameters.read_lease, |lease| lease as Stamp);
+    parameters.write_lease = leases.write.map_or(parameters.write_lease, |lease| lease as Stamp);
+    Ok(())
 }
 
 /// A lease must fit.

@@ -37,6 +37,8 @@ pub struct MemoryZone {
     pub first: usize,
     /// How much a driver can place in it; none: as much as it likes.
     pub size: Option<Bytes>,
+    /// Whether it is the memory of the host's programs.
+    pub of_host: bool,
 }
 
 impl MemoryZone {

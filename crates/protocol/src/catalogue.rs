@@ -18,7 +18,7 @@ use crate::{
 };
 use mem::{Bytes, LINE};
 use std::sync::Arc;
-use systems::{adsm as adsm_system, atomics, banks, not_coherent, one_each, vi};
+use systems::{adsm as adsm_system, atomics, atomics_below, banks, not_coherent, one_each, vi};
 pub(crate) use systems::{order, told};
 
 /// A protocol.
@@ -125,10 +125,10 @@ pub static ALL: &[Protocol] = &[
         ],
         systems: &[
             Setup { name: "one-gpu", rounds: 1, build: vi },
-            Setup { name: "flushed", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
+            Setup { name: "flushed", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &[caches], lines) },
             Setup { name: "atomics", rounds: 1, build: |caches, lines| vi(caches.min(2), lines).with_atomics() },
         ],
-        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2) }],
+        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2::ALONE) }],
         storage: None,
         seats: nowhere,
         orders: no_orders,
@@ -152,14 +152,15 @@ pub static ALL: &[Protocol] = &[
             Setup {
                 name: "gpus",
                 rounds: 1,
-                build: |caches, lines| not_coherent(&WriteBackL2, &one_each(caches), lines),
+                build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &one_each(caches), lines),
             },
-            Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2, &[caches], lines) },
-            Setup { name: "atomics", rounds: 1, build: |caches, lines| atomics(&WriteBackL2, caches, lines) },
+            Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &[caches], lines) },
+            Setup { name: "atomics", rounds: 1, build: |caches, lines| atomics(&WriteBackL2::ALONE, caches, lines) },
+            Setup { name: "gpus-atomics", rounds: 1, build: |_, lines| atomics_below(&WriteBackL2::SEVERAL, lines) },
         ],
-        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2) }],
+        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2::ALONE) }],
         storage: None,
-        seats: |role, _| over_memory(role, WriteBackL2),
+        seats: |role, parameters| over_memory(role, WriteBackL2 { atomics: parameters.atomics }),
         orders: forgetting,
         sees: Sees::UntilSynchronised,
         needs: Needs {
@@ -185,18 +186,19 @@ pub static ALL: &[Protocol] = &[
             Setup {
                 name: "gpus",
                 rounds: 1,
-                build: |caches, lines| not_coherent(&WriteThroughL2, &one_each(caches), lines),
+                build: |caches, lines| not_coherent(&WriteThroughL2::ALONE, &one_each(caches), lines),
             },
             Setup {
                 name: "one-gpu",
                 rounds: 1,
-                build: |caches, lines| not_coherent(&WriteThroughL2, &[caches], lines),
+                build: |caches, lines| not_coherent(&WriteThroughL2::ALONE, &[caches], lines),
             },
-            Setup { name: "atomics", rounds: 1, build: |caches, lines| atomics(&WriteThroughL2, caches, lines) },
+            Setup { name: "atomics", rounds: 1, build: |caches, lines| atomics(&WriteThroughL2::ALONE, caches, lines) },
+            Setup { name: "gpus-atomics", rounds: 1, build: |_, lines| atomics_below(&WriteThroughL2::SEVERAL, lines) },
         ],
-        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteThroughL2) }],
+        larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteThroughL2::ALONE) }],
         storage: None,
-        seats: |role, _| over_memory(role, WriteThroughL2),
+        seats: |role, parameters| over_memory(role, WriteThroughL2 { atomics: parameters.atomics }),
         orders: forgetting,
         sees: Sees::UntilSynchronised,
         needs: Needs {

@@ -1,11 +1,11 @@
 //! Memory, the last to be asked: it has every byte and never stalls.
 
-use crate::{Controller, Kind, Line, Msg, Place, Table, Work, common, protocol};
+use crate::{Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
 use memory::{Action, Event};
 
-protocol! { memory actions(Reply Take Ack)
- on(    Read          Write           )
- Here { [Here Reply]  [Here Take Ack] }
+protocol! { memory actions(Reply Take Ack Found)
+ on(    Read          Write            Modify            )
+ Here { [Here Reply]  [Here Take Ack]  [Here Found Take] }
 }
 
 /// The controller of table [`memory`].
@@ -20,6 +20,7 @@ impl<const N: usize> Controller<N> for Memory {
         match msg.kind {
             Kind::Read => Some(Event::Read as u8),
             Kind::Write => Some(Event::Write as u8),
+            Kind::Modify => Some(Event::Modify as u8),
             _ => None,
         }
     }
@@ -33,6 +34,7 @@ impl<const N: usize> Controller<N> for Memory {
             Action::Reply => work.send(work.msg.from, Kind::Data, work.line.data),
             Action::Take => work.line.data.write(&work.msg.data),
             Action::Ack => common::acknowledge(work),
+            Action::Found => common::found(work, Stamps::ZERO),
         }
         Ok(())
     }

@@ -123,6 +123,9 @@ pub enum Kind {
     Renewed,
     /// Answers `CoreFlush`, `Downgrade`, and an `Inval` by the cache right below; with the line if it had changed.
     Flushed,
+    /// A notice that a line has been evicted, with the lease on which it was held. It is for whoever keeps records of holders, asks for
+    /// nothing, and may come late: no table has an event for it.
+    Evicted,
 }
 
 impl Kind {
@@ -130,7 +133,7 @@ impl Kind {
     pub const fn lane(self) -> Lane {
         match self {
             Kind::Load | Kind::Store | Kind::Read | Kind::Write | Kind::Modify => Lane::Request,
-            Kind::GetS | Kind::Get | Kind::GetX | Kind::Upgrade => Lane::Request,
+            Kind::GetS | Kind::Get | Kind::GetX | Kind::Upgrade | Kind::Evicted => Lane::Request,
             Kind::Loaded | Kind::Done | Kind::Data | Kind::Ack | Kind::Stored => Lane::Reply,
             Kind::PutS | Kind::PutClnX | Kind::PutX | Kind::UpgradeAck | Kind::Nack | Kind::WriteBackAck => Lane::Reply,
             Kind::InvAck | Kind::Flushed | Kind::Renewed | Kind::Modified => Lane::Reply,

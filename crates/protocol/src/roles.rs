@@ -44,17 +44,43 @@ pub struct Parameters {
     pub peers: bool,
     /// Whether what GPUs release must leave their second-level caches, because a CPU does not see it there.
     pub recalls: bool,
+    /// Where second-level caches that do not keep each other coherent have atomic accesses performed.
+    pub atomics: Atomics,
+    /// How long a line may be read after a read and after a write, where lines are given out on leases of logical time.
+    pub read_lease: Stamp,
+    pub write_lease: Stamp,
+}
+
+/// Where atomic accesses are performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomics {
+    /// In the cache itself.
+    Here,
+    /// Below: there it meets others.
+    Below,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { time_bits: 32, lines: 1, peer_transfer: false, peers: false, recalls: false }
+        Self {
+            time_bits: 32,
+            lines: 1,
+            peer_transfer: false,
+            peers: false,
+            recalls: false,
+            atomics: Atomics::Here,
+            read_lease: Self::READ_LEASE,
+            write_lease: Self::WRITE_LEASE,
+        }
     }
 }
 
 impl Parameters {
     /// Logical times have at least so many bits: a lease must fit.
     pub const LEAST_TIME_BITS: u32 = 5;
+    /// The leases of `[halcone 5.1]`.
+    pub const READ_LEASE: Stamp = 10;
+    pub const WRITE_LEASE: Stamp = 5;
 
     /// The last logical time.
     pub const fn last_time(&self) -> Stamp {

@@ -169,6 +169,11 @@ pub trait Controller<const N: usize>: Send + Sync {
         false
     }
 
+    /// Whether the controller below is told of lines that are evicted ([`Kind::Evicted`]), because it keeps a record of each that was given out.
+    fn tells_evictions(&self) -> bool {
+        false
+    }
+
     /// Whether a load that must see what others than the requester's group write claims the line first: it is performed where the line may
     /// be written, as an atomic access is.
     fn claims(&self) -> bool {

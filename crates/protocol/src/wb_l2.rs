@@ -2,14 +2,15 @@
 //!
 //! `P` holds only bytes that were written, `D` the whole line. A read of a partial line fetches the rest from below and lays
 //! it under what was written. `C` in a state's name: being cleaned, that is flushed with the line kept until it has landed. Atomic accesses are performed
-//! here, once the whole line is.
+//! here, once the whole line is; where several such caches share memory, they are passed on to it once nothing of the line is held here.
 
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
+use crate::roles::Atomics;
 use wb::{Action, Event, State};
 
 protocol! {
- /// `Whole`: every byte is here, written or read.
- wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked Bring Found)
+ /// `Whole`: every byte is here, written or read. `Past`: atomic accesses are performed below.
+ wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked Bring Found Pass Shed HandUp)
  on(  Read            Write          Evict               Flush                Invalidate     Data             Landed                )
  I  { [F Ask Fetch]   [P Take Ack]   x                   [I Done]             [I Done]       x                x                     }
  V  { [V Reply]       [D Take Ack]   [I Drop]            [V Done]             [I Drop Done]  x                x                     }
@@ -29,11 +30,30 @@ protocol! {
  PF { z          z               }
  W  { z          x               }
  PC { z          z               }
- DC { x          z               }
+ DC { x          z               };
+ on(  ModifyPast     Modified         )
+ I  { [I Pass]       [I HandUp]       }
+ V  { [I Drop Pass]  [I Drop HandUp]  }
+ P  { [P Bring]      [P HandUp]       }
+ D  { [D Bring]      [P Shed HandUp]  }
+ F  { z              z                }
+ PF { z              z                }
+ W  { z              z                }
+ PC { z              z                }
+ DC { z              z                }
 }
 
 /// The controller of table [`wb`].
-pub struct WriteBackL2;
+pub struct WriteBackL2 {
+    pub atomics: Atomics,
+}
+
+impl WriteBackL2 {
+    /// The only cache above its memory.
+    pub const ALONE: Self = Self { atomics: Atomics::Here };
+    /// One of several above one memory.
+    pub const SEVERAL: Self = Self { atomics: Atomics::Below };
+}
 
 impl<const N: usize> Controller<N> for WriteBackL2 {
     fn table(&self) -> &'static Table {
@@ -49,8 +69,10 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
             Kind::Invalidate => Event::Invalidate,
             Kind::Data => Event::Data,
             Kind::Ack => Event::Landed,
+            Kind::Modify if self.atomics == Atomics::Below => Event::ModifyPast,
             Kind::Modify if line.data.is_full() => Event::ModifyWhole,
             Kind::Modify => Event::Modify,
+            Kind::Modified => Event::Modified,
             _ => return None,
         };
         Some(event as u8)
@@ -88,8 +110,16 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::DoneAsked => return common::done_asked(work),
-            Action::Bring => common::bring(work, Kind::Read),
+            Action::Bring => match self.atomics {
+                Atomics::Here => common::bring(work, Kind::Read),
+                // What was written here must be in memory first.
+                Atomics::Below => common::bring(work, Kind::Evict),
+            },
             Action::Found => common::found(work, Stamps::ZERO),
+            Action::Pass => common::pass_on(work, Some(work.msg.from)),
+            // What was read may be older than the atomic access.
+            Action::Shed => work.line.data = work.line.data.only(work.line.dirty),
+            Action::HandUp => return common::hand_up(work),
         }
         Ok(())
     }

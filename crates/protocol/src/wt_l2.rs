@@ -1,12 +1,16 @@
 //! A write-through second-level cache: writes go on to memory at once and stay in a line only if it is there already.
 //!
 //! It acknowledges a write to the cache above when it takes it, and a flush only when everything has landed in memory. Atomic accesses are performed here, once
-//! the line is here and nothing of it is in flight.
+//! the line is here and nothing of it is in flight; where several such caches share memory, they are passed on to it once nothing of the
+//! line is held or in flight here.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
+use crate::roles::Atomics;
 use wt::{Action, Event, State};
 
-protocol! { wt actions(Ask Fetch Fill Answer Reply Merge Through Ack Landed Drop Done Bring Found)
+protocol! {
+ /// `Past`: atomic accesses are performed below.
+ wt actions(Ask Fetch Fill Answer Reply Merge Through Ack Landed Drop Done Bring Found Pass HandUp)
  on(  Read           Write                   WriteOver  Evict      Invalidate     Flush     Data             AckMore      AckLast    )
  I  { [F Ask Fetch]  [IW Through Ack]        x          x          [I Done]       [I Done]  x                x            x          }
  V  { [V Reply]      [VW Merge Through Ack]  x          [I Drop]   [I Drop Done]  [V Done]  x                x            x          }
@@ -18,11 +22,26 @@ protocol! { wt actions(Ask Fetch Fill Answer Reply Merge Through Ack Landed Drop
  V  { [VW Found Merge Through]  }
  F  { z                         }
  IW { z                         }
- VW { z                         }
+ VW { z                         };
+ on(  ModifyPast     Modified         )
+ I  { [I Pass]       [I HandUp]       }
+ V  { [I Drop Pass]  [I Drop HandUp]  }
+ F  { z              z                }
+ IW { z              z                }
+ VW { z              z                }
 }
 
 /// The controller of table [`wt`].
-pub struct WriteThroughL2;
+pub struct WriteThroughL2 {
+    pub atomics: Atomics,
+}
+
+impl WriteThroughL2 {
+    /// The only cache above its memory.
+    pub const ALONE: Self = Self { atomics: Atomics::Here };
+    /// One of several above one memory.
+    pub const SEVERAL: Self = Self { atomics: Atomics::Below };
+}
 
 impl<const N: usize> Controller<N> for WriteThroughL2 {
     fn table(&self) -> &'static Table {
@@ -40,7 +59,9 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
             Kind::Data => Event::Data,
             Kind::Ack if line.acks > 1 => Event::AckMore,
             Kind::Ack => Event::AckLast,
+            Kind::Modify if self.atomics == Atomics::Below => Event::ModifyPast,
             Kind::Modify => Event::Modify,
+            Kind::Modified => Event::Modified,
             _ => return None,
         };
         Some(event as u8)
@@ -77,6 +98,8 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::Bring => common::bring(work, Kind::Read),
             Action::Found => common::found(work, Stamps::ZERO),
+            Action::Pass => common::pass_on(work, Some(work.msg.from)),
+            Action::HandUp => return common::hand_up(work),
         }
         Ok(())
     }
@@ -95,7 +118,7 @@ mod tests {
             let msg = Msg::new(Node(4), Node(0), kind, LineAddr(0), data);
             let place = Place::new(Node(0), Node(1));
             let mut log = Log::new(&wt::TABLE, 0);
-            assert_eq!(step(&WriteThroughL2, &wt::TABLE, place, &mut line, &msg, &mut log), Ok(Step::Stall));
+            assert_eq!(step(&WriteThroughL2::ALONE, &wt::TABLE, place, &mut line, &msg, &mut log), Ok(Step::Stall));
         }
     }
 }

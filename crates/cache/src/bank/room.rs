@@ -39,6 +39,9 @@ impl Bank {
                 self.evictions.increment();
                 let evict = self.evict(way);
                 let met = self.look(self.array.line(way), &evict);
+                if self.tells_evictions {
+                    self.out.push(self.notice(way));
+                }
                 self.step(Where::Way(way), met, &evict)?;
             }
             match self.array.free(line) {
@@ -55,6 +58,12 @@ impl Bank {
         let waits =
             |way: &Way| !self.at_rest[self.array.line(*way).state as usize] && self.is_away(self.array.tag(*way));
         self.is_away(line) && self.array.beside(line).filter(waits).count() + 1 >= self.array.ways()
+    }
+
+    /// Tells the controller below that a line goes, and on which lease it was held.
+    fn notice(&self, way: Way) -> Msg<LINE> {
+        let (line, stamps) = (self.array.tag(way), self.array.line(way).stamps);
+        Msg { stamps, ..Msg::new(self.spec.me, self.place(line).below, Kind::Evicted, line, Block::EMPTY) }
     }
 
     pub(super) fn evict(&self, way: Way) -> Msg<LINE> {

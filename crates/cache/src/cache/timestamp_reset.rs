@@ -32,6 +32,13 @@ impl Cache {
         Ok(())
     }
 
+    /// Tells a line's home that it was evicted. The lease on which it was held is of the home's present only if that has not started anew since.
+    pub(super) fn tell_evicted(&self, msg: Msg<LINE>) {
+        let place = self.below.iter().position(|node| *node == msg.to);
+        let era = place.map_or(0, |place| self.eras[place]);
+        self.to.to(msg.to).send(Lane::Request, Packet { era, ..msg.into() }, HEADER);
+    }
+
     /// A time of this cache for whoever checks the run. The home of a line says when it was written, so its beginnings count.
     pub(super) fn seen_at(&self, line: LineAddr, time: u32) -> Stamp {
         let home = *self.homes.of(line.0);

@@ -88,8 +88,11 @@ impl Lowering<'_> {
         self.plan.add(path, (self.gpu_clock, part), None, What::Fabric(plan))
     }
 
-    /// The partition of a stack of memory; those of GPUs come before.
+    /// The partition of a stack of memory; those of GPUs come before. The host's memory is in the partition of its programs.
     pub(super) fn stack_part(&self, stack: usize) -> usize {
+        if self.machine.zones[0].of_host && self.machine.zones[0].place == Place::Stacks {
+            return 0;
+        }
         1 + self.machine.gpus * self.parts_of_gpu() + stack
     }
 

@@ -191,12 +191,18 @@ impl Lowering<'_> {
     /// GPUs, as the driver of a process on a host outside sees them.
     fn outside_gpus(&self) -> GpusSpec {
         let wavefronts = self.machine.wavefronts();
-        GpusSpec { wavefronts, coherent: false, memories: self.memories_of_driver(), apart: !self.reaches_host() }
+        GpusSpec {
+            wavefronts,
+            coherent: false,
+            memories: self.memories_of_driver(),
+            apart: !self.reaches_host(),
+            host_past_caches: true,
+        }
     }
 
     /// Whether the host's memory is one of those that GPUs reach.
     fn reaches_host(&self) -> bool {
-        self.machine.zones.iter().any(|zone| matches!(zone.place, Place::Host | Place::Agent))
+        self.machine.zones.iter().any(|zone| zone.of_host)
     }
 
     /// The memories of the machine, as the driver sees them.
@@ -205,7 +211,7 @@ impl Lowering<'_> {
         let mmu = machine.cpu.as_ref().map_or(machine.gpu_mmu, |cpu| cpu.gpu_mmu);
         let faults = mmu.is_some_and(|mmu| mmu.iommu.faults());
         let local = machine.zones.iter().find(|zone| matches!(zone.place, Place::Gpu(_)));
-        let apart = machine.zones.iter().find(|zone| !matches!(zone.place, Place::Host | Place::Agent));
+        let apart = machine.zones.iter().find(|zone| !zone.of_host);
         let size = |zone: &MemoryZone| zone.size.unwrap_or(AMPLE);
         let device = match (local, apart) {
             (Some(local), _) => DeviceMemory::Each { size: size(local) },

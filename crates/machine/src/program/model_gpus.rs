@@ -36,6 +36,8 @@ pub struct GpusSpec {
     pub memories: Memories,
     /// Whether host and devices have memories that nothing in the model joins: addresses of the devices' begin at 0 then.
     pub apart: bool,
+    /// Whether the host writes past all caches of the model: caches of GPUs may hold what it has changed since.
+    pub host_past_caches: bool,
 }
 
 impl GpusSpec {
@@ -344,6 +346,9 @@ impl Gpus for ModelGpus {
             });
         }
         let mut moved = self.0.moved.borrow_mut();
+        if self.0.spec.host_past_caches {
+            touched.iter().for_each(|page| moved.write(*page));
+        }
         let others_wrote = moved.take_changed();
         reached.iter().for_each(|page| moved.reach(*page));
         drop(moved);

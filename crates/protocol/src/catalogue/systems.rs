@@ -60,7 +60,7 @@ pub(super) fn vi(caches: usize, lines: usize) -> System {
     let (l2, memory) = (node(caches), node(caches + 1));
     let l1 = |core| Member { core: Some(core), ..member(format!("l1.{core}"), &ViL1, 0, vec![l2; lines]) };
     let mut members: Vec<_> = (0..caches).map(l1).collect();
-    members.push(member("l2".to_owned(), &WriteBackL2, 1, vec![memory; lines]));
+    members.push(member("l2".to_owned(), &WriteBackL2::ALONE, 1, vec![memory; lines]));
     members.push(memory_of("memory", lines, caches + 1));
     let l1s: Vec<_> = (0..caches).map(node).collect();
     System {
@@ -133,7 +133,12 @@ pub(super) fn not_coherent(l2: &'static dyn Controller<BYTES>, gpus: &[usize], l
     .with_orders(told)
 }
 
-/// One GPU with two first-level caches at most, which also makes atomic accesses. GPUs don't see each other's before they synchronise.
+/// Two GPUs with a first-level cache each, whose atomic accesses meet in memory.
+pub(super) fn atomics_below(l2: &'static dyn Controller<BYTES>, lines: usize) -> System {
+    not_coherent(l2, &[1, 1], lines).with_atomics()
+}
+
+/// One GPU with two first-level caches at most, which also makes atomic accesses: they meet in its second-level cache.
 pub(super) fn atomics(l2: &'static dyn Controller<BYTES>, caches: usize, lines: usize) -> System {
     not_coherent(l2, &[caches.min(2)], lines).with_atomics()
 }

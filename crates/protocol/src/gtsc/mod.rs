@@ -31,7 +31,7 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
     Some(match role {
         Role::L1 => Arc::new(GtscL1),
         Role::L2 => Arc::new(GtscL2),
-        Role::Home => Arc::new(GtscMemory { last: parameters.last_time(), ..GtscMemory::PAPER }),
+        Role::Home => Arc::new(GtscMemory { lease: parameters.read_lease, last: parameters.last_time() }),
         _ => return None,
     })
 }

@@ -176,6 +176,10 @@ impl<const N: usize> Controller<N> for HalconeL2 {
         true
     }
 
+    fn tells_evictions(&self) -> bool {
+        true
+    }
+
     fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
         use halcone_l2::Event;
         let event = match msg.kind {

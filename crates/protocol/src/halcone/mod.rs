@@ -27,7 +27,11 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
     Some(match role {
         Role::L1 => Arc::new(HalconeL1),
         Role::L2 => Arc::new(HalconeL2),
-        Role::Home => Arc::new(Tsu { last: parameters.last_time(), ..Tsu::PAPER }),
+        Role::Home => Arc::new(Tsu {
+            read_lease: parameters.read_lease,
+            write_lease: parameters.write_lease,
+            last: parameters.last_time(),
+        }),
         _ => return None,
     })
 }

@@ -4,8 +4,8 @@
 //! it under what was written. `C` in a state's name: being cleaned, that is flushed with the line kept until it has landed. Atomic accesses are performed
 //! here, once the whole line is; where several such caches share memory, they are passed on to it once nothing of the line is held here.
 
-use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use crate::roles::Atomics;
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use wb::{Action, Event, State};
 
 protocol! {

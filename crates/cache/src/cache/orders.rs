@@ -113,7 +113,8 @@ impl Cache {
 
     /// One step of the table of orders; says whether it was no stall.
     fn show_order(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
-        let (place, desk) = (Place::new(self.me, self.me), &mut self.orders);
+        let place = Place { me: self.me, below: self.me, above: self.bank.above() };
+        let desk = &mut self.orders;
         let done = step(&desk.controller, desk.controller.table, place, &mut desk.line, msg, &mut desk.log)?;
         let Step::Sends(sends) = done else { return Ok(false) };
         if msg.kind != Kind::Done {

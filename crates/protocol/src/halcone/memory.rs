@@ -3,7 +3,9 @@
 //! The unit has room for some lines only. A line that it forgets may still be on lease somewhere, so a line it meets (again)
 //! starts at the largest `memts` it ever forgot. Here a line's `rts` is its `memts`, and its `cts` what has been forgotten.
 
-use crate::{Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol, roles::Parameters};
+use crate::{
+    Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol, roles::Parameters,
+};
 use tsu::{Action, Event, State};
 
 protocol! {
@@ -28,11 +30,8 @@ pub struct Tsu {
 
 impl Tsu {
     /// 16-bit times and the leases of 5.1.
-    pub const PAPER: Self = Self {
-        read_lease: Parameters::READ_LEASE,
-        write_lease: Parameters::WRITE_LEASE,
-        last: u16::MAX as Stamp,
-    };
+    pub const PAPER: Self =
+        Self { read_lease: Parameters::READ_LEASE, write_lease: Parameters::WRITE_LEASE, last: u16::MAX as Stamp };
 
     /// The end of a line's last lease.
     fn memts<const N: usize>(line: &Line<N>) -> Stamp {

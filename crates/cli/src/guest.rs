@@ -207,7 +207,7 @@ impl GuestOptions {
             Ok((Process::start(&image, options)?, usage))
         };
         let ran = machine::run(machine, how, make);
-        let (Finish { mut end, totals, usage, threads }, run) =
+        let (Finish { mut end, totals, usage, threads, .. }, run) =
             ran.into_diagnostic().wrap_err_with(|| format!("can't run '{}'", self.name()))?;
         match (&run.outcome, how.until) {
             (Outcome::Finished | Outcome::Interrupted, _) => {}

@@ -5,7 +5,7 @@ use crate::{
     ui::Ui,
 };
 use engine::Monitor;
-use figures::{Conductor, Event, Experiment, Options, State, Store};
+use figures::{Conductor, Event, Experiment, Options, Size, State, Store};
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 use report::OutFolder;
 use sha2::{Digest, Sha256};
@@ -20,8 +20,11 @@ pub struct Repro {
     /// The experiment (see `cohesim list experiments`).
     experiment: String,
     /// Small inputs and fewer settings: minutes instead of hours.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "paper")]
     quick: bool,
+    /// The paper's own sizes: hours to days.
+    #[arg(long)]
+    paper: bool,
     /// Run programs on this computer too, where the experiment compares with a real one.
     #[arg(long)]
     native: bool,
@@ -51,7 +54,12 @@ impl Repro {
         let watched = Progress::start(experiment.name, &monitor, None, ui);
         let tell = |event: Event| watched.aside(|| tell(event));
         let conductor = Conductor { store: store.as_ref(), threads, monitor: &monitor, tell: &tell };
-        let options = Options { quick: self.quick, native: self.native };
+        let size = match (self.quick, self.paper) {
+            (true, _) => Size::Quick,
+            (_, true) => Size::Paper,
+            _ => Size::Scaled,
+        };
+        let options = Options { size, native: self.native };
         let (findings, missing) = figures::conduct(experiment, options, &conductor).into_diagnostic()?;
         drop(watched);
         if let Some(out) = out {

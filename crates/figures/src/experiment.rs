@@ -16,10 +16,36 @@ pub struct Experiment {
 /// How an experiment is done.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Small inputs and fewer settings: all of it within minutes.
-    pub quick: bool,
+    pub size: Size,
     /// Run programs on this computer too, where the experiment compares with a real one.
     pub native: bool,
+}
+
+/// How large the inputs of an experiment are, and how many settings it tries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Size {
+    /// For the direction of what comes out: small inputs and fewer settings, minutes in all.
+    Quick,
+    /// Inputs that are scaled down as far as the experiment's notes say; hours at most.
+    #[default]
+    Scaled,
+    /// The paper's own sizes.
+    Paper,
+}
+
+impl Size {
+    pub fn is_quick(self) -> bool {
+        self == Self::Quick
+    }
+
+    /// The one of three that is meant for this size.
+    pub fn of<T>(self, quick: T, scaled: T, paper: T) -> T {
+        match self {
+            Self::Quick => quick,
+            Self::Scaled => scaled,
+            Self::Paper => paper,
+        }
+    }
 }
 
 /// The work of an experiment.

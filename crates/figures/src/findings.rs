@@ -40,6 +40,12 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// The geometric mean; none of nothing, or if one of them is not above 0.
+pub fn geomean(values: &[f64]) -> Option<f64> {
+    let logarithms = values.iter().map(|value| (*value > 0.0).then(|| value.ln()));
+    mean(&logarithms.collect::<Option<Vec<_>>>()?).map(f64::exp)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +60,10 @@ mod tests {
     #[test]
     fn the_mean_of_nothing_is_none() {
         assert_eq!((mean(&[1.0, 2.0, 6.0]), mean(&[])), (Some(3.0), None));
+    }
+
+    #[test]
+    fn a_geometric_mean_is_of_values_above_nothing() {
+        assert_eq!((geomean(&[1.0, 4.0]), geomean(&[]), geomean(&[1.0, 0.0])), (Some(2.0), None, None));
     }
 }

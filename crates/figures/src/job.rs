@@ -1,7 +1,7 @@
 //! A run that an experiment needs, and what it brings.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 /// A built-in program on a machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,18 +13,28 @@ pub struct Job {
     /// A workload or a program for the CPU alone.
     pub program: String,
     pub arguments: Vec<String>,
+    /// Patterns of statistics whose sums are wanted ([`Job::counting`]).
+    pub counts: Vec<String>,
 }
 
 impl Job {
     /// A program on a machine as it is; the arguments are separated by blanks.
     pub fn new(machine: &str, program: &str, arguments: &str) -> Self {
         let arguments = arguments.split_whitespace().map(str::to_owned).collect();
-        Self { machine: machine.into(), changes: Vec::new(), program: program.into(), arguments }
+        Self { machine: machine.into(), changes: Vec::new(), program: program.into(), arguments, counts: Vec::new() }
     }
 
     /// With these keys of the machine changed.
     pub fn with(mut self, changes: &[String]) -> Self {
         self.changes.extend_from_slice(changes);
+        self
+    }
+
+    /// With the sums of statistics whose names match these patterns, in which `*` stands for any characters. A count is called by
+    /// its path, a number of another statistic by the path and its own name: `PATH.sum` and `PATH.count` of a histogram,
+    /// `PATH.area` and `PATH.cycles` of a level, `PATH.ROW/COLUMN` of a matrix, `PATH.active` and `PATH.passive` of energy.
+    pub fn counting(mut self, patterns: &[&str]) -> Self {
+        self.counts.extend(patterns.iter().map(|pattern| (*pattern).to_owned()));
         self
     }
 }
@@ -45,6 +55,8 @@ pub struct Measured {
     pub cpu_fs: u64,
     /// In the region, the longest that a compute unit had wavefronts.
     pub gpu_fs: u64,
+    /// Time in which a kernel ran, or several did: without launches and copies. Of the whole run, warm-ups apart.
+    pub kernels_fs: u64,
     /// Of the whole run.
     pub end_fs: u64,
     /// How many times a context of the model has run.
@@ -57,6 +69,12 @@ pub struct Measured {
     pub cpu_instructions: u64,
     /// Of the machine's cores.
     pub cpu_hertz: u64,
+    /// Bytes that went from one memory to another in the whole run, by cause: explicit copies, faults, remote lines and so on.
+    pub moved: BTreeMap<String, u64>,
+    /// Bytes on each link of the fabric in the whole run.
+    pub links: BTreeMap<String, u64>,
+    /// Sums over the whole run of what the job [counts](Job::counting), by pattern. One that no statistic matches is not there.
+    pub counts: BTreeMap<String, f64>,
     /// What the simulation took of a processor of the computer that did it.
     pub host_seconds: f64,
 }
@@ -65,6 +83,11 @@ impl Measured {
     /// How many times faster this was than `other`, by the region of interest.
     pub fn speedup_over(&self, other: &Measured) -> f64 {
         ratio(other.region_fs, self.region_fs)
+    }
+
+    /// Bytes that went from one memory to another, whatever the cause.
+    pub fn moved_bytes(&self) -> u64 {
+        self.moved.values().sum()
     }
 
     /// Events in a cycle of the cores, on average over the region.
@@ -93,6 +116,7 @@ mod tests {
             region_fs,
             cpu_fs: 0,
             gpu_fs: 0,
+            kernels_fs: 0,
             end_fs: 9_000_000,
             events: 100,
             region_events: 26,
@@ -100,6 +124,9 @@ mod tests {
             region_core_cycles: 13,
             cpu_instructions: 0,
             cpu_hertz: 4_000_000_000,
+            moved: BTreeMap::new(),
+            links: BTreeMap::new(),
+            counts: BTreeMap::new(),
             host_seconds: 0.0,
         }
     }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod conduct;
+mod counts;
 mod experiment;
 mod experiments;
 mod findings;
@@ -15,9 +16,9 @@ mod run;
 mod store;
 
 pub use conduct::{Conductor, Event, Missing, Results, State, conduct};
-pub use experiment::{Experiment, Options, Plan};
+pub use experiment::{Experiment, Options, Plan, Size};
 pub use experiments::{ALL, find};
-pub use findings::{Findings, Row, mean};
+pub use findings::{Findings, Row, geomean, mean};
 pub use job::{Job, Measured};
 pub use run::{RunError, run};
 pub use store::{Store, StoreError};

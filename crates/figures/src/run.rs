@@ -1,6 +1,6 @@
 //! Runs a job: a program on a machine, on its cores or a host outside, and its GPUs.
 
-use crate::{Job, Measured};
+use crate::{Job, Measured, counts};
 use engine::{Monitor, Outcome, Pressure, Region, Value};
 use machine::{
     DriverFacts, Machine, MachineError,
@@ -88,7 +88,7 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     };
     let begun = seconds();
     let how = machine::Options { threads: 1, monitor: monitor.clone(), ..Default::default() };
-    let (Finish { end, totals, .. }, run) = machine::run(&machine, &how, make)?;
+    let (Finish { end, totals, kernel_time, .. }, run) = machine::run(&machine, &how, make)?;
     let host_seconds = seconds() - begun;
     let broken = || match &run.outcome {
         Outcome::Finished => end.to_string(),
@@ -102,11 +102,13 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     let number = run.regions.iter().position(|region| region.name == "region_of_interest");
     let region = number.map(|number| &run.regions[number]);
     let pressure = number.map_or(Pressure { events: run.events, most: 0 }, |number| run.pressure[number]);
+    let total = run.total();
     let cpu_clock = machine.cpu.as_ref().map_or(1, |complex| complex.clock.0);
     Ok(Measured {
         region_fs: totals.region.unwrap_or(totals.time).0,
         cpu_fs: region.map_or(0, |region| longest(region, "fetch_stall", cpu_clock)),
         gpu_fs: region.map_or(0, |region| longest(region, "issue", machine.clock.0)),
+        kernels_fs: kernel_time.0,
         end_fs: run.end.0,
         events: run.events,
         region_events: pressure.events,
@@ -114,6 +116,9 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         region_core_cycles: region.map_or(0, |region| at_work(region, "fetch_stall").iter().sum()),
         cpu_instructions: totals.instructions,
         cpu_hertz: cpu_clock,
+        moved: machine::moved_by_cause(&total),
+        links: machine::moved_by_link(&total),
+        counts: counts::sums(&job.counts, &total),
         host_seconds,
     })
 }

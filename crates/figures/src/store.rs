@@ -1,6 +1,6 @@
 //! Results of runs, kept by what they depend on.
 //!
-//! An entry is a file named by a hash of the simulator, the resolved machine, the program and its arguments: a line with the
+//! An entry is a file named by a hash of the simulator, the resolved machine, the program, its arguments and what is counted: a line with the
 //! hash of the rest, which is JSON. It is written beside its place and then moved there; one that was changed since is damaged
 //! and is not used.
 
@@ -70,7 +70,9 @@ impl Store {
         part(&self.simulator);
         part(prepared.machine.resolved.as_bytes());
         part(prepared.image);
-        std::iter::once(&job.program).chain(&job.arguments).for_each(|word| part(word.as_bytes()));
+        part(&(job.arguments.len() as u64).to_le_bytes());
+        let words = std::iter::once(&job.program).chain(&job.arguments).chain(&job.counts);
+        words.for_each(|word| part(word.as_bytes()));
         hex(&hash.finalize())
     }
 

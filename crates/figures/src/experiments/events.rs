@@ -37,7 +37,8 @@ fn job(cores: u32, quick: bool) -> Job {
     Job::new(MACHINE, "hotspot-omp", &arguments).with(&[format!("cpu.cores={cores}"), format!("system.slices={cores}")])
 }
 
-fn plan(Options { quick, .. }: Options) -> Plan {
+fn plan(options: Options) -> Plan {
+    let quick = options.size.is_quick();
     let rate = native::tsc_hertz();
     let mut notes = vec![
         "of the parallel section of hotspot-omp; a cycle is one of the cores' clock".to_owned(),

@@ -36,7 +36,7 @@ fn job(at: usize, machine: &str, copies: &str, quick: bool) -> Job {
 }
 
 fn plan(options: Options) -> Plan {
-    let quick = options.quick;
+    let quick = options.size.is_quick();
     let of_program = |at| {
         let others = SYSTEMS.iter().map(move |(machine, copies, _)| job(at, machine, copies, quick));
         std::iter::once(job(at, BASE, "explicit", quick)).chain(others)

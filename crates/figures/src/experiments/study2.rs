@@ -23,7 +23,8 @@ fn settings(quick: bool) -> Vec<Setting> {
     threads.into_iter().flat_map(|threads| shares.iter().map(move |&share| Setting { threads, share })).collect()
 }
 
-fn plan(Options { quick, .. }: Options) -> Plan {
+fn plan(options: Options) -> Plan {
+    let quick = options.size.is_quick();
     collaborative::plan(
         |program| {
             let shared = settings(quick).into_iter().map(|setting| program.job(quick, setting));

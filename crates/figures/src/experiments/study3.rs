@@ -72,7 +72,8 @@ fn job(program: &Collaborative, quick: bool, change: &Change) -> Job {
     base(program, quick).with(&changes)
 }
 
-fn plan(Options { quick, .. }: Options) -> Plan {
+fn plan(options: Options) -> Plan {
+    let quick = options.size.is_quick();
     collaborative::plan(
         |program| {
             let changed = changes(quick).iter().map(|change| job(program, quick, change));

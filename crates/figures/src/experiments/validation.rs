@@ -26,7 +26,8 @@ fn job(at: usize, threads: u32, quick: bool) -> Job {
     Job::new(MACHINE, &format!("{}-omp", RODINIA[at].1), &format!("--size {size} --threads {threads}"))
 }
 
-fn plan(Options { quick, native }: Options) -> Plan {
+fn plan(Options { size, native }: Options) -> Plan {
+    let quick = size.is_quick();
     let threads = || std::iter::once(1).chain(THREADS.map(|(threads, _)| threads));
     let jobs: Vec<Job> =
         (0..RODINIA.len()).flat_map(|at| threads().map(move |threads| job(at, threads, quick))).collect();

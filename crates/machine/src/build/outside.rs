@@ -37,7 +37,7 @@ impl Builder<'_> {
         }
         let audit = loader.clone().filter(|_| !gpus.apart).map(HostAudit::new);
         put(&mut process, self.stores, &self.plan.channels, loader, |at| gpus.of_devices(at));
-        let process = OutsideProcess::new(process, usage, finish);
+        let process = OutsideProcess::new(process, usage, inside.clone(), finish);
         self.host_bytes.is_of(&process);
         let host = Outside::new(process.clone(), inside.clone(), scope.eventcount("bell"), audit);
         scope.spawn(PROGRAM, |cx| host.run(cx));

@@ -86,6 +86,32 @@ impl Slots {
     }
 }
 
+/// The time in which at least one kernel is executed.
+#[derive(Default)]
+struct BusyTime {
+    executing: usize,
+    /// When the first of those began.
+    since: Time,
+    /// Until there last was none.
+    total: Time,
+}
+
+impl BusyTime {
+    fn begin(&mut self, now: Time) {
+        if self.executing == 0 {
+            self.since = now;
+        }
+        self.executing += 1;
+    }
+
+    fn end(&mut self, now: Time) {
+        self.executing -= 1;
+        if self.executing == 0 {
+            self.total = self.total + Time(now.0 - self.since.0);
+        }
+    }
+}
+
 #[derive(Default)]
 struct Books {
     waiting: VecDeque<Job>,
@@ -97,6 +123,7 @@ struct Books {
     running: Vec<(u64, String)>,
     begun: u64,
     times: BTreeMap<String, Histogram>,
+    execution: BusyTime,
 }
 
 /// The front end. Clones are the same.
@@ -146,6 +173,12 @@ impl FrontEnd {
     /// Whether no kernel runs.
     pub fn is_idle(&self) -> bool {
         self.0.books.borrow().running.is_empty()
+    }
+
+    /// For how long GPUs have executed kernels, one or several at a time: without launches of the host, copies and flushes for the
+    /// host. Warm-ups do not count.
+    pub fn kernel_time(&self) -> Time {
+        self.0.books.borrow().execution.total
     }
 
     /// Has a kernel run as soon as its GPU can.
@@ -216,10 +249,17 @@ impl Inner {
         }
         let number = self.begin(&job, cx);
         let given_at = cx.now();
+        let counts = !job.warm_up;
+        if counts {
+            self.books.borrow_mut().execution.begin(cx.time());
+        }
         let launches = slots.iter().enumerate().map(|(own, slot)| self.launch(&job, own, slots.len(), slot));
         let launches: Vec<Ticket> = launches.collect();
         for launch in launches {
             launch.wait().await;
+        }
+        if counts {
+            self.books.borrow_mut().execution.end(cx.time());
         }
         self.note_time(&job, cx.now().0 - given_at.0);
         for _ in 0..self.spec.boundary.flushes {
@@ -284,5 +324,22 @@ impl Inner {
         let mut books = self.books.borrow_mut();
         let times = books.times.entry(job.kernel.name().to_owned());
         times.or_insert_with_key(|name| self.kernels.scope(name.as_str()).histogram("cycles")).record(cycles);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_that_run_beside_each_other_take_their_time_once() {
+        let mut execution = BusyTime::default();
+        execution.begin(Time(10));
+        execution.begin(Time(12));
+        execution.end(Time(15));
+        execution.end(Time(20));
+        execution.begin(Time(100));
+        execution.end(Time(101));
+        assert_eq!(execution.total, Time(11));
     }
 }

@@ -303,6 +303,11 @@ impl ModelGpus {
         self.0.bells.borrow().iter().for_each(EventCount::advance);
     }
 
+    /// For how long kernels have run, one or several at a time.
+    pub(super) fn kernel_time(&self) -> Time {
+        self.0.front_end.borrow().as_ref().map_or(Time::ZERO, FrontEnd::kernel_time)
+    }
+
     /// Kernels go to this front end.
     pub fn launch_by(&self, front_end: FrontEnd) {
         *self.0.front_end.borrow_mut() = Some(front_end);

@@ -31,6 +31,7 @@ pub struct OutsideProcess(Rc<RefCell<State>>);
 struct State {
     process: Process,
     usage: Rc<RefCell<Usage>>,
+    gpus: ModelGpus,
     finish: Arc<Mutex<Option<Finish>>>,
 }
 
@@ -38,7 +39,7 @@ impl State {
     fn note(&mut self, end: End, threads: Vec<(Tid, String)>) {
         let (totals, usage) = (self.process.totals(), self.usage.borrow().clone());
         let mut finish = self.finish.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        finish.get_or_insert(Finish { end, totals, usage, threads });
+        finish.get_or_insert(Finish { end, totals, usage, kernel_time: self.gpus.kernel_time(), threads });
     }
 }
 
@@ -51,8 +52,13 @@ impl Drop for State {
 }
 
 impl OutsideProcess {
-    pub fn new(process: Process, usage: Rc<RefCell<Usage>>, finish: Arc<Mutex<Option<Finish>>>) -> Self {
-        Self(Rc::new(RefCell::new(State { process, usage, finish })))
+    pub fn new(
+        process: Process,
+        usage: Rc<RefCell<Usage>>,
+        gpus: ModelGpus,
+        finish: Arc<Mutex<Option<Finish>>>,
+    ) -> Self {
+        Self(Rc::new(RefCell::new(State { process, usage, gpus, finish })))
     }
 
     /// Looks at the process.

@@ -34,6 +34,8 @@ pub struct Finish {
     pub totals: Totals,
     /// What the GPUs have done.
     pub usage: Usage,
+    /// For how long kernels ran, one or several at a time; without launches, copies and warm-ups.
+    pub kernel_time: Time,
     /// Its threads, if it was interrupted: what each waits for, and where it is.
     pub threads: Vec<(Tid, String)>,
 }
@@ -286,8 +288,9 @@ impl State {
 
     fn note(&mut self, end: End, threads: Vec<(Tid, String)>) {
         let (totals, usage) = (self.driven.process().totals(), self.usage.borrow().clone());
+        let kernel_time = self.gpus.as_ref().map_or(Time::ZERO, ModelGpus::kernel_time);
         let mut finish = self.finish.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        finish.get_or_insert(Finish { end, totals, usage, threads });
+        finish.get_or_insert(Finish { end, totals, usage, kernel_time, threads });
     }
 }
 

@@ -9,7 +9,6 @@ mod caches;
 mod cores;
 mod elements;
 mod memory;
-mod moved;
 mod network;
 mod text;
 mod units;
@@ -139,8 +138,8 @@ impl Summary {
             caches: caches::levels(&elements, &total, kernel_cycles),
             memory: MemoryTraffic::of(&elements, &total, facts, cycles, shared),
             network: Network::of(&total, of_network),
-            moved: moved::by_cause(&total),
-            links: moved::by_link(&total),
+            moved: machine::moved_by_cause(&total),
+            links: machine::moved_by_link(&total),
             wires: wires::alike(&total, (!has_cpu).then_some(kernel_cycles)),
             bottlenecks: Vec::new(),
         };

@@ -8,7 +8,7 @@ const CAUSES: [(&str, &str); 4] =
     [("line", "remote line"), ("write", "remote write"), ("atomic", "remote atomic"), ("coherence", "coherence")];
 
 /// Bytes by cause: transfers as engines count them; lines and the like where they leave an end of the fabric, or on its bus.
-pub(super) fn by_cause(total: &Statistics) -> BTreeMap<String, u64> {
+pub fn moved_by_cause(total: &Statistics) -> BTreeMap<String, u64> {
     let mut moved = BTreeMap::new();
     let mut add = |cause: &str, bytes: u64| {
         if bytes > 0 {
@@ -34,7 +34,7 @@ pub(super) fn by_cause(total: &Statistics) -> BTreeMap<String, u64> {
 }
 
 /// Bytes on each wire of the fabric that has a bandwidth, by its name.
-pub(super) fn by_link(total: &Statistics) -> BTreeMap<String, u64> {
+pub fn moved_by_link(total: &Statistics) -> BTreeMap<String, u64> {
     let is_wire = |path: &&String| {
         let node = path.rsplit_once('.').map_or("", |(node, _)| node);
         node == "fabric" || node.ends_with(".port")

@@ -342,6 +342,32 @@ mod tests {
     }
 
     #[test]
+    fn of_lines_in_a_full_unit_the_one_whose_lease_ends_first_is_forgotten_though_it_was_used_last() {
+        let room = RoomSpec { sets: 1, ways: 2, block: LINE as u64, share: Share::ALL };
+        let mut home = home(halcone::Tsu::PAPER).with_room(Some(room));
+        for line in [LINE_0, LINE_0, LINE_1] {
+            say(&mut home, 0, Kind::Read, line, Block::EMPTY).unwrap();
+        }
+        say(&mut home, 0, Kind::Read, LineAddr(2 * LINE as u64), Block::EMPTY).unwrap();
+        assert!(home.known.contains_key(&LINE_0) && !home.known.contains_key(&LINE_1), "20 is later than 10");
+        assert_eq!(home.forgotten, 1);
+    }
+
+    #[test]
+    fn a_line_that_its_last_reader_has_evicted_is_forgotten_and_one_that_another_has_read_since_is_not() {
+        let mut home = home(halcone::Tsu::PAPER);
+        let mut read = |home: &mut Home, line| say(home, 0, Kind::Read, line, Block::EMPTY).unwrap().sends[0].stamps;
+        let (alone, shared) = (read(&mut home, LINE_0), read(&mut home, LINE_1));
+        read(&mut home, LINE_1);
+        let notice = |line, stamps| Msg { stamps, ..Msg::new(Node(0), ME, Kind::Evicted, line, Block::EMPTY) };
+        assert!(home.evicted(&notice(LINE_0, alone)).unwrap());
+        assert!(!home.evicted(&notice(LINE_1, shared)).unwrap(), "its lease was given out again");
+        assert!(!home.evicted(&notice(LINE_0, alone)).unwrap(), "it is not known any more");
+        assert_eq!(home.known.len(), 1);
+        assert_eq!(read(&mut home, LINE_0).wts, 10, "a line that was forgotten starts after its last lease");
+    }
+
+    #[test]
     fn where_there_is_room_for_one_line_another_has_it_forgotten_and_starts_after_its_lease() {
         let room = RoomSpec { sets: 1, ways: 1, block: LINE as u64, share: Share::ALL };
         let mut home = home(halcone::Tsu::PAPER).with_room(Some(room));

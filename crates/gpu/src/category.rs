@@ -46,6 +46,8 @@ pub enum Special {
     /// Forget what the vector caches hold; and the scalar caches.
     InvalidateVector,
     InvalidateScalar,
+    /// For so many cycles (`s_sleep`).
+    Sleep(u16),
 }
 
 /// An instruction in short.
@@ -74,6 +76,8 @@ impl Brief {
             Op::SEndpgm | Op::SEndpgmSaved => Special::End,
             Op::BufferWbinvl1 | Op::BufferWbinvl1Vol => Special::InvalidateVector,
             Op::SDcacheInv | Op::SDcacheInvVol => Special::InvalidateScalar,
+            // In steps of 64 cycles.
+            Op::SSleep => Special::Sleep(64 * (inst.imm as u16 & 0x7f)),
             _ => Special::None,
         };
         let flat = inst.op.info().encoding == Encoding::Flat;

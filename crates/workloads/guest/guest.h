@@ -72,13 +72,17 @@ typedef struct {
 } Program;
 
 #define INCLUDE_FILE(symbol, path)                                                                                     \
-    __asm__(".pushsection .rodata\n.balign 16\n" symbol ":\n.incbin \"" path "\"\n" symbol "_end:\n.byte 0\n"          \
-            ".popsection\n")
+    __asm__(".pushsection .rodata\n.balign 16\n.globl " symbol ", " symbol "_end\n" symbol ":\n.incbin \"" path        \
+            "\"\n" symbol "_end:\n.byte 0\n.popsection\n")
 
 // Links src/MODULE/MODULE.cl and .hsaco into the program as `kernels`.
 #define KERNELS(module)                                                                                                \
     INCLUDE_FILE(#module "_source", "src/" #module "/" #module ".cl");                                                 \
     INCLUDE_FILE(#module "_object", "src/" #module "/" #module ".hsaco");                                              \
+    KERNELS_OF(module)
+
+// The `kernels` of a module that another program links in.
+#define KERNELS_OF(module)                                                                                             \
     extern const char module##_source[], module##_source_end[];                                                        \
     extern const unsigned char module##_object[], module##_object_end[];                                               \
     static const Kernels kernels = {module##_source, module##_source_end, module##_object, module##_object_end}

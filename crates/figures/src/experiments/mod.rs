@@ -2,6 +2,7 @@
 
 mod collaborative;
 mod events;
+mod halcone;
 mod study1;
 mod study2;
 mod study3;
@@ -10,8 +11,21 @@ mod validation;
 use crate::Experiment;
 
 /// All experiments, in the order in which they are listed.
-pub static ALL: &[Experiment] =
-    &[study1::EXPERIMENT, study2::EXPERIMENT, study3::EXPERIMENT, validation::EXPERIMENT, events::EXPERIMENT];
+pub static ALL: &[Experiment] = &[
+    study1::EXPERIMENT,
+    study2::EXPERIMENT,
+    study3::EXPERIMENT,
+    validation::EXPERIMENT,
+    events::EXPERIMENT,
+    halcone::fig2::EXPERIMENT,
+    halcone::fig7::EXPERIMENT,
+    halcone::fig8::EXPERIMENT,
+    halcone::fig9::EXPERIMENT,
+    halcone::leases::EXPERIMENT,
+    halcone::gtsc::EXPERIMENT,
+    halcone::traffic::EXPERIMENT,
+    halcone::storage::EXPERIMENT,
+];
 
 /// The experiment called so.
 pub fn find(name: &str) -> Option<&'static Experiment> {

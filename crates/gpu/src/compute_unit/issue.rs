@@ -132,6 +132,7 @@ impl Unit {
             Special::WaitCount { vector, other } if !wave.reached(vector, other) => {
                 wave.waits = Some(Waits::Count { vector, other });
             }
+            Special::Sleep(cycles) => wave.ready_at = now + u64::from(cycles).max(after),
             Special::InvalidateVector | Special::InvalidateScalar => {
                 self.order(slot, brief.special == Special::InvalidateScalar);
                 return Ok(());

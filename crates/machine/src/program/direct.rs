@@ -74,6 +74,10 @@ impl Direct {
     fn answer(&mut self) -> bool {
         let Some(packet) = self.messages.iter().find_map(|inlet| inlet.try_recv(Lane::Reply)) else { return false };
         let Msg { kind, line, data, .. } = packet.msg;
+        if kind == Kind::Reset {
+            // Logical time starts anew, and none of it is kept here.
+            return true;
+        }
         let of = if kind == Kind::Data { &mut self.reads } else { &mut self.writes };
         let asked = of.get_mut(&line).expect("what is answered was asked");
         let place = match kind {

@@ -13,8 +13,8 @@ use crate::{
 pub const WORKLOAD: Workload = Workload {
     name: "xtreme1",
     about: "adds vectors again and again in one kernel; every compute unit writes the places it has just read",
-    source: include_str!("xtreme1.cl"),
-    object: include_bytes!("xtreme1.hsaco"),
+    source: SOURCE,
+    object: OBJECT,
     host: include_str!("xtreme1.c"),
     sizes: describe,
     run,
@@ -37,8 +37,8 @@ fn shape(size: Size) -> (usize, usize) {
 pub(crate) struct Vectors {
     pub count: usize,
     pub units: usize,
-    pub a: Vec<f32>,
-    pub b: Vec<f32>,
+    a: Vec<f32>,
+    b: Vec<f32>,
     c: Vec<f32>,
     buffers: [Buffer; 5],
 }
@@ -83,8 +83,26 @@ impl Vectors {
     }
 }
 
+/// The kernels of all three programs.
+pub(crate) const SOURCE: &str = include_str!("xtreme1.cl");
+pub(crate) const OBJECT: &[u8] = include_bytes!("xtreme1.hsaco");
+
+/// Xtreme2 and Xtreme3: the unit of the first slice also writes the slice that lies `distance` further on.
+pub(crate) fn write_others(vectors: &Vectors, distance: usize, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
+    let got = vectors.run(gpu, "write_others", [Some(1), Some(1), Some(distance)])?;
+    let (mut a, mut c) = (vectors.a.clone(), vec![0.0; vectors.count]);
+    for i in 0..vectors.count {
+        let b = vectors.b[i];
+        if i / vectors.slice_length() == distance {
+            a[i] = a[i] + b + b;
+        }
+        c[i] = a[i] + b;
+    }
+    Ok(check(got, &c, &a)?.and(vectors.check_seen(gpu)?))
+}
+
 /// Compares both vectors that are written.
-pub(crate) fn check(got: (Vec<f32>, Vec<f32>), c: &[f32], a: &[f32]) -> Result<Checked, Mismatch> {
+fn check(got: (Vec<f32>, Vec<f32>), c: &[f32], a: &[f32]) -> Result<Checked, Mismatch> {
     Ok(bit_equal("c", &got.0, c)?.and(bit_equal("a", &got.1, a)?))
 }
 

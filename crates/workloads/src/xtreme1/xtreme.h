@@ -55,4 +55,29 @@ static void check_seen(const Vectors *v)
     check_equal("seen", v->seen, expected, v->units * GROUP);
 }
 
+// Xtreme2 and Xtreme3: the units of each `step`-th of the first `writers` slices also write the slice `distance` further on.
+static inline void write_others(const Options *options, const Vectors *v, size_t writers, size_t step, size_t distance)
+{
+    region_begin();
+    launch("write_others", line(v->units * GROUP, GROUP), svm(v->a), svm(v->b), svm(v->c), svm(v->seen), svm(v->arrived),
+           u32(v->count), u32(v->units), u32(v->gpus), u32(options->iterations), u32(writers), u32(step), u32(distance));
+    map_to_read(v->a), map_to_read(v->c), map_to_read(v->seen);
+    region_end();
+
+    if (!options->check)
+        return;
+    map_to_read(v->b);
+    float *a = v->first_a, *c = host_array(float, v->count);
+    check_seen(v);
+    for (size_t i = 0; i < v->count; i++) {
+        size_t slice = i / slice_length(v), from = slice - distance;
+        c[i] = a[i] + v->b[i];
+        if (slice >= distance && from < writers && from % step == 0)
+            a[i] = c[i] + v->b[i];
+        c[i] = a[i] + v->b[i];
+    }
+    check_equal("c", v->c, c, v->count);
+    check_equal("a", v->a, a, v->count);
+}
+
 #endif

@@ -1,7 +1,7 @@
 // Xtreme2: a compute unit writes what another one of its GPU has read and reads again.
 #include "../xtreme1/xtreme.h"
 
-KERNELS(xtreme2);
+KERNELS_OF(xtreme1);
 
 static void run(const Options *options)
 {
@@ -11,27 +11,7 @@ static void run(const Options *options)
     size_t writers = 1, step = 1, distance = 1;
     if (options->variant)
         writers = v.units, step = 2;
-
-    region_begin();
-    launch("xtreme2", line(v.units * GROUP, GROUP), svm(v.a), svm(v.b), svm(v.c), svm(v.seen), svm(v.arrived),
-           u32(v.count), u32(v.units), u32(v.gpus), u32(options->iterations), u32(writers), u32(step), u32(distance));
-    map_to_read(v.a), map_to_read(v.c), map_to_read(v.seen);
-    region_end();
-
-    if (!options->check)
-        return;
-    map_to_read(v.b);
-    float *a = v.first_a, *c = host_array(float, v.count);
-    check_seen(&v);
-    for (size_t i = 0; i < v.count; i++) {
-        size_t slice = i / slice_length(&v), from = slice - distance;
-        c[i] = a[i] + v.b[i];
-        if (slice >= distance && from < writers && from % step == 0)
-            a[i] = c[i] + v.b[i];
-        c[i] = a[i] + v.b[i];
-    }
-    check_equal("c", v.c, c, v.count);
-    check_equal("a", v.a, a, v.count);
+    write_others(options, &v, writers, step, distance);
 }
 
 const Program xtreme2_program = {

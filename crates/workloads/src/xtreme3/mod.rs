@@ -4,14 +4,14 @@ use crate::{
     check::Checked,
     gpu::Gpu,
     workload::{Size, Workload, WorkloadError},
-    xtreme1::{Vectors, check, describe},
+    xtreme1::{OBJECT, SOURCE, Vectors, describe, write_others},
 };
 
 pub const WORKLOAD: Workload = Workload {
     name: "xtreme3",
     about: "adds vectors in one kernel; a compute unit writes what one of another GPU has read and reads again",
-    source: include_str!("xtreme3.cl"),
-    object: include_bytes!("xtreme3.hsaco"),
+    source: SOURCE,
+    object: OBJECT,
     host: include_str!("xtreme3.c"),
     sizes: describe,
     run,
@@ -19,17 +19,5 @@ pub const WORKLOAD: Workload = Workload {
 
 fn run(size: Size, gpu: &mut dyn Gpu) -> Result<Checked, WorkloadError> {
     let vectors = Vectors::new(size, 42, gpu)?;
-    let distance = vectors.units - 1;
-    // The unit of one slice writes the slice that lies `distance` further on.
-    let got = vectors.run(gpu, "xtreme3", [Some(1), Some(1), Some(distance)])?;
-
-    let (mut a, mut c) = (vectors.a.clone(), vec![0.0; vectors.count]);
-    for i in 0..vectors.count {
-        let b = vectors.b[i];
-        if i / vectors.slice_length() == distance {
-            a[i] = a[i] + b + b;
-        }
-        c[i] = a[i] + b;
-    }
-    Ok(check(got, &c, &a)?.and(vectors.check_seen(gpu)?))
+    write_others(&vectors, vectors.units - 1, gpu)
 }

@@ -1,0 +1,138 @@
+//! The experiments of HALCONE (`[halcone 5]`), and what they have in common: systems, benchmarks with their sizes, and what is counted.
+//!
+//! Sizes. The paper's own are footprints (Table 3). Scaled inputs have a sixteenth or a 64th of them, and the L2s (with the TSU, which has room
+//! for their lines) are cut down by as much; matmul and convolution, which use rows again and not everything, by the side of their
+//! matrices. First-level caches and TLBs stay: they hold what resident workgroups use, which does not grow with the input. What a launch
+//! costs is cut down by the same factor, because kernels are that much shorter. Quick inputs are smaller, over the L2s of scaled ones.
+
+pub(super) mod fig2;
+pub(super) mod fig7;
+pub(super) mod fig8;
+pub(super) mod fig9;
+pub(super) mod gtsc;
+pub(super) mod leases;
+pub(super) mod storage;
+pub(super) mod traffic;
+
+use crate::{Job, Measured, Results, Size, geomean};
+
+const RDMA: &str = "halcone-rdma-wb-nc";
+const HMG: &str = "halcone-rdma-wb-hmg";
+const SM_WB: &str = "halcone-sm-wb-nc";
+const SM_WT: &str = "halcone-sm-wt-nc";
+const HALCONE: &str = "halcone-sm-wt";
+const GTSC: &str = "halcone-gtsc";
+
+/// A benchmark of Table 3.
+struct Benchmark {
+    /// As the paper calls it, and as it is called here.
+    name: &'static str,
+    program: &'static str,
+    /// Of which type 5.1 says it is.
+    compute_bound: bool,
+    quick: &'static str,
+    scaled: &'static str,
+    /// By how much the scaled footprint, the L2s and launches are smaller than the paper's.
+    footprint: u64,
+    l2: u64,
+}
+
+const BENCHMARKS: [Benchmark; 11] = [
+    Benchmark { name: "aes", program: "aes", compute_bound: true, quick: "16384", scaled: "138672", footprint: 16, l2: 16 },
+    Benchmark { name: "atax", program: "atax", compute_bound: true, quick: "256", scaled: "1024", footprint: 16, l2: 16 },
+    Benchmark { name: "bfs", program: "bfs", compute_bound: false, quick: "30000", scaled: "236000", footprint: 64, l2: 64 },
+    Benchmark { name: "bicg", program: "bicg", compute_bound: true, quick: "256", scaled: "1024", footprint: 16, l2: 16 },
+    Benchmark { name: "bs", program: "bitonic-sort", compute_bound: false, quick: "16384", scaled: "131072", footprint: 64, l2: 64 },
+    Benchmark { name: "fir", program: "fir", compute_bound: false, quick: "65536", scaled: "524288", footprint: 16, l2: 16 },
+    Benchmark { name: "fws", program: "floyd-warshall", compute_bound: false, quick: "128x1", scaled: "256x1", footprint: 64, l2: 64 },
+    Benchmark { name: "mm", program: "matmul", compute_bound: false, quick: "192", scaled: "512", footprint: 64, l2: 8 },
+    Benchmark { name: "mp", program: "max-pooling", compute_bound: true, quick: "51x64x64", scaled: "205x64x64", footprint: 16, l2: 16 },
+    Benchmark { name: "rl", program: "relu", compute_bound: false, quick: "131072", scaled: "524288", footprint: 16, l2: 16 },
+    Benchmark { name: "conv", program: "convolution", compute_bound: false, quick: "266x266", scaled: "532x532", footprint: 64, l2: 8 },
+];
+
+/// What the paper counts (Fig. 7 b and c): messages that L2s exchange with memory, and L1s with L2s; and what says why a run took as long as it did.
+const READS: &str = "*memory*.reads";
+const WRITES: &str = "*memory*.writes";
+const NOTICES: &str = "*memory*.notices";
+const L2_REQUESTS: &str = "gpu*.l2_*.requests";
+
+/// What Table 2 has of the L2 of each GPU, and of the TSU behind each channel.
+const L2_KIB: u64 = 2048;
+const TSU_ENTRIES: u64 = 4096;
+
+/// A launch's costs and a call's, as the machines have them.
+const FIRST_LAUNCH: u64 = 3600;
+const LAUNCH: u64 = 1800;
+const CALL_NS: u64 = 1000;
+
+/// The changes that go with a benchmark's size on a machine.
+fn scale(benchmark: &Benchmark, machine: &str, size: Size) -> Vec<String> {
+    if size == Size::Paper {
+        return Vec::new();
+    }
+    let launches = benchmark.footprint;
+    let mut changes = vec![
+        format!("gpu.l2.size={} KiB", L2_KIB / benchmark.l2),
+        format!("gpu.dispatcher.first_launch={}", FIRST_LAUNCH / launches),
+        format!("gpu.dispatcher.launch={}", LAUNCH / launches),
+        format!("host.call={} ns", CALL_NS / launches),
+    ];
+    if machine == HALCONE {
+        changes.push(format!("memory.tsu.entries={}", TSU_ENTRIES / benchmark.l2));
+    }
+    changes
+}
+
+/// A benchmark on a machine, with further changes.
+fn job(benchmark: &Benchmark, machine: &str, size: Size, more: &[String]) -> Job {
+    let input = size.of(benchmark.quick, benchmark.scaled, "paper-halcone");
+    // The CPU's reference takes longer than the run at the paper's sizes.
+    let check = if size == Size::Paper { " --no-check" } else { "" };
+    Job::new(machine, benchmark.program, &format!("--size {input}{check}"))
+        .with(&scale(benchmark, machine, size))
+        .with(more)
+        .counting(&[READS, WRITES, NOTICES, L2_REQUESTS])
+}
+
+fn sum(run: &Measured, patterns: &[&str]) -> f64 {
+    patterns.iter().filter_map(|pattern| run.counts.get(*pattern)).sum()
+}
+
+/// The geometric mean over all benchmarks whose two runs are there of what `of` makes of them.
+fn over_benchmarks(
+    results: &Results,
+    (one, other): (&dyn Fn(&Benchmark) -> Job, &dyn Fn(&Benchmark) -> Job),
+    of: impl Fn(&Measured, &Measured) -> f64,
+) -> Option<f64> {
+    let both = |benchmark: &Benchmark| Some(of(results.get(&one(benchmark))?, results.get(&other(benchmark))?));
+    geomean(&BENCHMARKS.iter().filter_map(both).collect::<Vec<f64>>())
+}
+
+/// What differs from the paper's set-up, by size.
+fn notes(size: Size) -> Vec<String> {
+    match size {
+        Size::Quick => vec!["small inputs over L2s of a sixteenth or less: direction only".to_owned()],
+        Size::Scaled => vec![
+            "inputs of a sixteenth of the paper's footprint (bfs, bs, fws, mm and conv: a 64th); L2s, the TSU and what launches and calls cost are cut \
+             down by as much (the L2s of mm and conv by 8, the side of their matrices), first-level caches and TLBs are not"
+                .to_owned(),
+        ],
+        Size::Paper => vec!["the paper's footprints; results are not checked by the programs".to_owned()],
+    }
+}
+
+/// An Xtreme program on vectors of so many elements, on four GPUs of 32 compute units; each workgroup on a unit of its own.
+fn xtreme(number: usize, elements: usize, machine: &str, more: &[String]) -> Job {
+    // Without coherence the results of Xtreme3 are wrong, as they should be.
+    Job::new(machine, &format!("xtreme{number}"), &format!("--size {elements}x128x4 --no-check"))
+        .with(&["gpu.dispatcher.placement=bound".to_owned()])
+        .with(more)
+        .counting(&[READS, WRITES, NOTICES, L2_REQUESTS])
+}
+
+/// Elements of vectors, and their size in KB: the smallest and the largest are the paper's.
+fn vectors(size: Size) -> Vec<(usize, u64)> {
+    let all = [(49_152, 192), (196_608, 768), (786_432, 3072), (3_145_728, 12_288), (25_165_824, 98_304)];
+    all[..size.of(2, 4, 5)].to_vec()
+}

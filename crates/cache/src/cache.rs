@@ -441,7 +441,6 @@ impl Cache {
                 let taken = self.take_request(port, &order, reply)?;
                 if taken && let Some(top) = &self.top {
                     top.wires[port].1.try_recv(Lane::Request);
-                    self.join_requests(&request);
                 }
                 return Ok(taken);
             }
@@ -464,7 +463,6 @@ impl Cache {
             let taken = self.order(&msg)?;
             if taken {
                 self.from[port].try_recv(Lane::Coherence);
-                self.join_orders(&msg);
             }
             return Ok(taken);
         } else if msg.kind == Kind::Modify {

@@ -91,10 +91,25 @@ impl Progress {
     }
 }
 
-/// Pages that the caches are to write back and forget.
+/// Which caches write back and forget pages. Those of the first level of all GPUs come before the shared ones of any: a store may be
+/// in flight to the shared cache of another GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recalled {
+    FirstLevel,
+    Shared,
+}
+
+/// Pages that caches are to write back and forget.
 struct Recalls {
-    pages: RefCell<VecDeque<Vec<PhysAddr>>>,
+    pages: RefCell<VecDeque<(Recalled, Vec<PhysAddr>)>>,
     progress: Progress,
+}
+
+impl Recalls {
+    async fn next(&self) -> (Recalled, Vec<PhysAddr>) {
+        self.progress.given.wait(self.progress.done.count() + 1).await;
+        self.pages.borrow_mut().pop_front().expect("what is given is there")
+    }
 }
 
 /// The command processor of a GPU, as those see it that give it work. Clones are the same.
@@ -164,10 +179,20 @@ impl CommandProcessor {
         self.flushes.give()
     }
 
-    /// Has all caches write back and forget what they hold of these pages, which nothing accesses any longer.
-    pub fn recall(&self, pages: Vec<PhysAddr>) -> Ticket {
-        self.recalls.pages.borrow_mut().push_back(pages);
+    /// Has caches write back and forget what they hold of these pages, which nothing accesses any longer.
+    pub fn recall(&self, caches: Recalled, pages: Vec<PhysAddr>) -> Ticket {
+        self.recalls.pages.borrow_mut().push_back((caches, pages));
         self.recalls.progress.give()
+    }
+
+    /// The next pages to be recalled, where something else than a dispatcher carries that out.
+    pub async fn next_recall(&self) -> (Recalled, Vec<PhysAddr>) {
+        self.recalls.next().await
+    }
+
+    /// Those pages have been recalled.
+    pub fn end_recall(&self) {
+        self.recalls.progress.done.advance();
     }
 }
 
@@ -283,21 +308,21 @@ impl Dispatcher {
         }
     }
 
-    /// Has pages recalled as they are asked for: stores to them are performed, the first caches forget them, and then the shared ones
+    /// Has pages recalled as they are asked for: stores to them are performed and the first caches forget them, or the shared ones
     /// write them back and forget them.
-    async fn recall(&self, Recalls { pages, progress }: &Recalls, cx: Context) {
-        cx.provides(&progress.done);
+    async fn recall(&self, recalls: &Recalls, cx: Context) {
+        cx.provides(&recalls.progress.done);
         loop {
-            progress.given.wait(progress.done.count() + 1).await;
-            let next = pages.borrow_mut().pop_front();
-            for page in next.into_iter().flatten() {
-                let page = Some(page);
-                self.order(Access::Flush, mem::Scope::Device, page, &cx).await;
-                self.order(Access::Invalidate, mem::Scope::Device, page, &cx).await;
-                self.order_below(Access::Flush, page, &cx).await;
-                self.order_below(Access::Invalidate, page, &cx).await;
+            let (caches, pages) = recalls.next().await;
+            for page in pages {
+                for access in [Access::Flush, Access::Invalidate] {
+                    match caches {
+                        Recalled::FirstLevel => self.order(access, mem::Scope::Device, Some(page), &cx).await,
+                        Recalled::Shared => self.order_below(access, Some(page), &cx).await,
+                    }
+                }
             }
-            progress.done.advance();
+            recalls.progress.done.advance();
         }
     }
 

@@ -15,7 +15,8 @@ pub mod resources;
 
 pub use compute_unit::{Caches, Coalescer, ComputeUnit, ComputeUnitSpec, FromDispatcher};
 pub use dispatcher::{
-    CommandProcessor, Dispatcher, DispatcherEnd, DispatcherSpec, Forget, Launch, Placement, Ticket, UnitEnd, link,
+    CommandProcessor, Dispatcher, DispatcherEnd, DispatcherSpec, Forget, Launch, Placement, Recalled, Ticket, UnitEnd,
+    link,
 };
 pub use kernel::Kernel;
 pub use map::AddressMap;

@@ -327,6 +327,7 @@ impl Dispatcher {
     }
 
     async fn launch(&self, launch: Launch, cx: &Context) -> Result<(), String> {
+        let _kernel = cx.span("kernel");
         let start = cx.now().0;
         let grid = self.launches.get();
         self.launches.set(grid + 1);

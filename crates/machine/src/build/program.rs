@@ -81,10 +81,10 @@ impl Builder<'_> {
 
     pub(super) fn dma(&mut self, id: Id, outstanding: usize, scope: &Scope) {
         let wires = self.asks(id);
-        let gpus = match (&self.running, &self.outside) {
-            (Some(running), _) => &running.inside,
-            (None, Some((_, gpus))) => gpus,
-            (None, None) => unreachable!("a program is started before its DMA engine is built"),
+        let gpus = match (&self.running, &self.outside, &self.driver) {
+            (Some(running), ..) => &running.inside,
+            (None, Some((_, gpus)), _) | (None, None, Some(gpus)) => gpus,
+            (None, None, None) => unreachable!("a program is started before its DMA engine is built"),
         };
         let engine = Dma::new(gpus, outstanding, wires, scope);
         scope.serve("control", |cx| engine.run(cx));

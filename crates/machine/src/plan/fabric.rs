@@ -16,7 +16,7 @@
 use super::{
     EdgeId, Freight, Id, Path, Tells, TesterPlan, What, Wire,
     gpus::Gpu,
-    lower::{Lowering, ports},
+    lower::{Lowering, Population, ports},
     memory::Homes,
 };
 use crate::{
@@ -277,9 +277,9 @@ impl Lowering<'_> {
         seat
     }
 
-    /// Testers in the places of DMA engines, at every end but those of stacks.
+    /// Testers in the places of DMA engines, at every end but those of stacks. A driver that moves pages has the host's.
     pub(super) fn test_engines(&mut self, ends: &Ends, conductor: Id) {
-        for number in 0..=self.machine.gpus {
+        for number in usize::from(self.population == Population::PagedTesters)..=self.machine.gpus {
             let (end, path) = match number.checked_sub(1) {
                 None => (ends.host, Path::to("host").and("dma")),
                 Some(gpu) => (ends.gpus[gpu], Path::to_one("gpu", gpu).and("dma")),

@@ -1,7 +1,8 @@
 //! Makes a plan of a machine: every choice is made here.
 
 use super::{
-    Boundary, Domain, Freight, FrontEndPlan, Id, Path, Plan, Tells, Way, What, Wire, gpus::Gpu, numbers::Numbers,
+    Boundary, ConductorPlan, Domain, Freight, FrontEndPlan, Id, Path, Plan, Tells, Way, What, Wire, gpus::Gpu,
+    numbers::Numbers,
 };
 use crate::{
     cpu_complex::{CpuComplex, Join},
@@ -43,8 +44,16 @@ pub enum Population {
     Host,
     /// Testers in the places of compute units and cores.
     Testers,
+    /// Testers in the places of compute units, whose pages a driver moves.
+    PagedTesters,
     /// Compute units, and cores that run a program.
     Program,
+}
+
+impl Population {
+    pub fn tests(self) -> bool {
+        matches!(self, Self::Testers | Self::PagedTesters)
+    }
 }
 
 /// A plan in the making.
@@ -114,6 +123,9 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     }
     lowering.connect_levels(&levels);
     if let Some((fabric, homes, ends)) = &homes {
+        if population == Population::PagedTesters {
+            lowering.driver_engine(ends);
+        }
         if lowering.has_test_engines() {
             lowering.test_engines(ends, leaders[0]);
         }
@@ -156,15 +168,17 @@ impl Lowering<'_> {
     fn has_test_engines(&self) -> bool {
         let Machine { fabric, cpu, protocol, .. } = self.machine;
         let sees = protocol.protocol.sees == Sees::UntilSynchronised;
-        self.population == Population::Testers && fabric.is_some() && cpu.is_none() && sees
+        self.population.tests() && fabric.is_some() && cpu.is_none() && sees
     }
 
     /// Who gives work to each GPU, where that is not part of a complex.
     fn leaders(&mut self) -> Vec<Id> {
         let (machine, place) = (self.machine, (self.gpu_clock, 0));
         match self.population {
-            Population::Testers => {
-                let conductor = What::Conductor(self.boundary());
+            Population::Testers | Population::PagedTesters => {
+                let pages = (self.population == Population::PagedTesters).then(|| self.outside_gpus());
+                let plan = ConductorPlan { boundary: self.boundary(), pages, front_end: self.front_end_spec(None) };
+                let conductor = What::Conductor(plan);
                 let conductor = self.plan.add(Path::to("host"), place, None, conductor);
                 self.plan.report(conductor, "host".to_owned(), None);
                 vec![conductor; machine.gpus]
@@ -219,6 +233,14 @@ impl Lowering<'_> {
             (None, None) => DeviceMemory::Host,
         };
         Memories { device, reach_host: self.reaches_host(), reach_peers: true, faults }
+    }
+
+    /// The DMA engine of a driver that moves the pages of testers.
+    fn driver_engine(&mut self, ends: &super::fabric::Ends) {
+        let engine = What::Dma { outstanding: IN_FLIGHT };
+        let engine = self.plan.add(Path::to("host").and("dma"), (self.gpu_clock, 0), None, engine);
+        let by_time = self.machine.protocol.protocol.sees == Sees::ByTime;
+        self.direct_seat(0, engine, ends, if by_time { Tells::Nothing } else { Tells::Everything });
     }
 
     /// The DMA engine of a host outside, and its ways to the channels, if there is no fabric.

@@ -138,7 +138,7 @@ pub enum What {
         timed: bool,
     },
     /// Leads the testers.
-    Conductor(Boundary),
+    Conductor(ConductorPlan),
     /// The process on the cores, and its kernel.
     Program(ProgramPlan),
     /// Keeps the process's timers, and stays until it has ended.
@@ -295,6 +295,15 @@ pub struct FrontEndPlan {
     pub spec: FrontEndSpec,
     /// Whether it has the caches of the CPU flushed.
     pub flushes: bool,
+}
+
+/// Leads the testers.
+#[derive(Clone, Copy, Debug)]
+pub struct ConductorPlan {
+    pub boundary: Boundary,
+    /// The GPUs, as a driver sees them that moves the testers' pages, if one does; and what stands before their caches.
+    pub pages: Option<GpusSpec>,
+    pub front_end: FrontEndSpec,
 }
 
 /// What has to be done around a kernel because of other GPUs.

@@ -9,7 +9,7 @@
 
 use crate::{plan::Boundary, session::WARM_UP};
 use engine::{Context, EventCount, Histogram, Scope, Time};
-use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Ticket};
+use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Recalled, Ticket};
 use interconnect::Reporter;
 use mem::{LineAddr, PhysAddr, Seen};
 use std::{
@@ -165,9 +165,9 @@ impl FrontEnd {
         own
     }
 
-    /// Has the caches of all GPUs write back and forget these pages of memory.
-    pub fn recall(&self, pages: &[PhysAddr]) -> Vec<Ticket> {
-        self.0.gpus.iter().map(|gpu| gpu.recall(pages.to_vec())).collect()
+    /// Has these caches of all GPUs write back and forget these pages of memory.
+    pub fn recall(&self, caches: Recalled, pages: &[PhysAddr]) -> Vec<Ticket> {
+        self.0.gpus.iter().map(|gpu| gpu.recall(caches, pages.to_vec())).collect()
     }
 
     /// Whether no kernel runs.

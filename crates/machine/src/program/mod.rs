@@ -26,6 +26,7 @@ pub use front_end::{Caches, Coherent, FrontEnd, FrontEndSpec, Job};
 pub use guest::Guest;
 pub use host_dma::{DmaPort, FromChannel, HostDma, HostDmaSpec, ToChannel};
 pub use host_port::HostPort;
+pub(crate) use model_gpus::space_of;
 pub use model_gpus::{GpusSpec, ModelGpus};
 pub use outside::{HostAudit, HostMemory, Outside, OutsideProcess};
 pub use page_recall::{CacheRecall, TlbRecall};

@@ -81,7 +81,7 @@ impl Moved {
 }
 
 /// The address space of a GPU: the host's is the first.
-fn space_of(gpu: usize) -> Asid {
+pub(crate) fn space_of(gpu: usize) -> Asid {
     Asid(gpu as u16 + 1)
 }
 
@@ -166,7 +166,7 @@ impl ModelGpus {
     }
 
     /// These bells are rung when a kernel or a transfer has ended.
-    pub(super) fn ring(&self, bells: Vec<EventCount>) {
+    pub(crate) fn ring(&self, bells: Vec<EventCount>) {
         *self.0.bells.borrow_mut() = bells;
     }
 
@@ -193,7 +193,7 @@ impl ModelGpus {
     }
 
     /// All that was ordered may start.
-    pub(super) fn release_all(&self) {
+    pub(crate) fn release_all(&self) {
         let held = self.0.held.take();
         held.into_iter().for_each(|(_, order)| self.begin_order(order));
     }
@@ -297,6 +297,28 @@ impl ModelGpus {
         AddressMap::of_space(asid, regions.map(|(base, size)| (base, size, true)))
     }
 
+    /// What has ended, and what has faulted, since the last call.
+    pub(crate) fn news(&self) -> Done {
+        let ended = self.0.ended.take();
+        self.0.under_way.set(self.0.under_way.get() - ended.len());
+        let faults = self.0.tables.take_faults().into_iter();
+        let faults = faults.map(|Fault { asid, page, write }| DeviceFault { gpu: gpu_of(asid), page, write }).collect();
+        Done { ended, faults, ..Done::default() }
+    }
+
+    /// Has the engine move bytes, as soon as what has been ordered may start.
+    pub(crate) fn hold_transfer(&self, number: u64, transfer: Transfer) {
+        let mut moved = self.0.moved.borrow_mut();
+        transfer.pieces.iter().for_each(|piece| moved.write(self.0.spec.address(piece.to)));
+        drop(moved);
+        self.hold(Order::Transfer(dma::Order { number, transfer }));
+    }
+
+    /// Enters a page into the table of a GPU before that asks for it.
+    pub(crate) fn enter(&self, gpu: usize, page: &Page) {
+        self.0.tables.insert(space_of(gpu), page.at, self.0.spec.address(page.place), page.writable);
+    }
+
     /// The driver's attention is wanted.
     fn call(&self) {
         self.0.attention.set(true);
@@ -362,19 +384,12 @@ impl Gpus for ModelGpus {
     }
 
     fn transfer(&mut self, number: u64, transfer: Transfer, _: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
-        let mut moved = self.0.moved.borrow_mut();
-        transfer.pieces.iter().for_each(|piece| moved.write(self.0.spec.address(piece.to)));
-        drop(moved);
-        self.hold(Order::Transfer(dma::Order { number, transfer }));
+        self.hold_transfer(number, transfer);
         Ok(())
     }
 
     fn work(&mut self, _: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
-        let ended = self.0.ended.take();
-        self.0.under_way.set(self.0.under_way.get() - ended.len());
-        let faults = self.0.tables.take_faults().into_iter();
-        let faults = faults.map(|Fault { asid, page, write }| DeviceFault { gpu: gpu_of(asid), page, write }).collect();
-        Done { ended, faults, ..Done::default() }
+        self.news()
     }
 
     fn resolve(&mut self, gpu: usize, page: VirtAddr, answer: Result<Page, String>) {

@@ -5,13 +5,28 @@ mod events;
 mod study1;
 mod study2;
 mod study3;
+mod umh;
 mod validation;
 
 use crate::Experiment;
 
 /// All experiments, in the order in which they are listed.
-pub static ALL: &[Experiment] =
-    &[study1::EXPERIMENT, study2::EXPERIMENT, study3::EXPERIMENT, validation::EXPERIMENT, events::EXPERIMENT];
+pub static ALL: &[Experiment] = &[
+    study1::EXPERIMENT,
+    study2::EXPERIMENT,
+    study3::EXPERIMENT,
+    validation::EXPERIMENT,
+    events::EXPERIMENT,
+    umh::TRANSFERS,
+    umh::BLOCKS,
+    umh::PERFORMANCE,
+    umh::FLUSHED,
+    umh::SYNCHRONISATION,
+    umh::MASKS,
+    umh::PEER,
+    umh::TRAFFIC,
+    umh::STORAGE,
+];
 
 /// The experiment called so.
 pub fn find(name: &str) -> Option<&'static Experiment> {

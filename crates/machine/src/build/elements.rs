@@ -12,7 +12,7 @@ use crate::{
         CachePlan, EdgeId, Element, FabricPlan, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan, Routes, TesterPlan,
         UnitPlan, View, What,
     },
-    program::{FrontEnd, HostMemory, ModelGpus, OutsideProcess},
+    program::{Claims, FrontEnd, HostMemory, ModelGpus, OutsideProcess},
     session::Host,
     stress::{Conductor, Port, Stress, Tester},
 };
@@ -59,6 +59,8 @@ pub struct Builder<'a> {
     /// The program, once it has been started: on cores, or on a host outside.
     pub running: Option<Running>,
     pub outside: Option<(OutsideProcess, ModelGpus)>,
+    /// By which it takes blocks back from GPUs.
+    pub claims: Option<(Claims, Scope)>,
     /// The memory of that host, which channels may stand for.
     pub host_bytes: Rc<HostMemory>,
 }
@@ -89,6 +91,7 @@ impl<'a> Builder<'a> {
             flushed: Rc::default(),
             running: None,
             outside: None,
+            claims: None,
             host_bytes: Rc::default(),
         }
     }
@@ -126,6 +129,7 @@ impl<'a> Builder<'a> {
             What::Dma { outstanding } => self.dma(id, *outstanding, &scope),
             What::HostPort => self.host_port(id, &scope),
             What::Direct { homes, tells } => self.direct(id, homes, *tells, &scope),
+            What::Claims { homes, block } => self.claims(id, homes, *block, &scope),
             What::FrontEnd(front_end) => self.front_end(id, front_end, &scope),
         }
         Ok(())
@@ -244,7 +248,10 @@ impl<'a> Builder<'a> {
 
     fn level(&mut self, id: Id, plan: &LevelPlan, scope: &Scope) {
         let side = self.side(id);
-        let extent = plan.extent.with(|channel| self.stores[channel].clone());
+        let extent = plan.extent.with(|channel, share| match plan.of_process {
+            true => Backing::Host(Rc::clone(&self.host_bytes) as _, share),
+            false => self.stores[channel].clone().into(),
+        });
         let reported = !self.plan.element(id).reports.is_empty();
         let level = Level::new(plan.spec.clone(), extent, side, scope);
         let level = level.checked_by(if reported { self.reporter(id, 0, scope) } else { None });

@@ -7,7 +7,7 @@
 //! A block is fetched, probed and given up whole. Its lines travel one by one; whoever gives a block up says at the end how many
 //! lines carried bytes (`InvAck`). `I_Get`, `I_GetX`, `N_GetX` and `O_GetX` wait for a block; `U_...` and `Take_...` wait for the cache above:
 //! `U_Ask` before the home is asked to let it write, `U_Inval` to give the block up, `U_Down` and `U_Fwd` to share it through the home or with a
-//! peer (`M` once bytes have come), `Take_...` to relieve it of one line. O is M whose lines went to a peer and not to the home.
+//! peer (`M` once bytes have come), `Take_...` to relieve it of one line (`Take_B` while the block itself is to go: the probe that ends that may not wait for this). O is M whose lines went to a peer and not to the home.
 
 use super::actions::{self, Done};
 use crate::{
@@ -42,7 +42,8 @@ protocol! {
  Take_M  { z                z                        z                              x                        z                  z                }
  Take_O  { z                z                        z                              x                        z                  z                }
  Take_E  { z                z                        z                              x                        z                  z                }
- WB      { z                z                        z                              x                        z                  z                }
+ WB      { z                z                        z                              x                        [Take_B TellLine]  [WB Relieve]     }
+ Take_B  { z                z                        z                              x                        z                  z                }
  U_Back  { z                z                        z                              x                        z                  z                }
  Gone    { z                z                        x                              x                        x                  [Gone Relieve]   };
  on(       Evict           Flush               Put                  PutS                    PutE                    PutX)
@@ -68,6 +69,7 @@ protocol! {
  Take_O  { z               z                   x                    x                       x                       x                      }
  Take_E  { z               z                   x                    x                       x                       x                      }
  WB      { z               z                   x                    x                       x                       x                      }
+ Take_B  { z               z                   x                    x                       x                       x                      }
  U_Back  { z               z                   x                    x                       x                       x                      }
  Gone    { z               z                   x                    x                       x                       x                      };
  on(       Answer           AnswerBytes            AnswerLast                                     AnswerLastBytes)
@@ -93,6 +95,7 @@ protocol! {
  Take_O  { x                x                      [O Count ReturnedLine Relieve]                 [O Merge Count ReturnedLine Relieve]                }
  Take_E  { x                x                      [E Count ReturnedLine Relieve]                 [M Merge Count ReturnedLine Relieve]                }
  WB      { x                x                      x                                              x                                                   }
+ Take_B  { x                x                      [WB Count ReturnedLine Relieve]                [WB Merge Count ReturnedLine Relieve]               }
  U_Back  { [U_Back Count]   [U_Back Merge Count]   [Gone Count Returned Down Forget InvAckLines]  [Gone Merge Count Returned Down Forget InvAckLines] }
  Gone    { x                x                      x                                              x                                                   };
  on(       Inval                             InvalAbove           CoreFlush                    CoreFlushAbove       Back  BackAsked)
@@ -118,6 +121,7 @@ protocol! {
  Take_O  { x                                 z                    x                            x                    x     x         }
  Take_E  { x                                 x                    x                            z                    x     x         }
  WB      { [Gone Down Forget InvAckLines]    [U_Back TellInval]   x                            x                    x     x         }
+ Take_B  { z                                 z                    x                            x                    x     x         }
  U_Back  { x                                 x                    x                            x                    x     x         }
  Gone    { [Gone InvAck]                     x                    x                            x                    [I]   [I Done]  };
  on(       Downgrade             DowngradeAbove           GetFwd                     GetFwdAbove                  Share                      SharePeer)
@@ -143,6 +147,7 @@ protocol! {
  Take_O  { x                     x                        x                          x                            z                          z                              }
  Take_E  { z                     z                        z                          z                            x                          x                              }
  WB      { x                     x                        x                          x                            x                          x                              }
+ Take_B  { x                     x                        x                          x                            x                          x                              }
  U_Back  { x                     x                        x                          x                            x                          x                              }
  Gone    { x                     x                        x                          x                            x                          x                              }
 }
@@ -338,7 +343,7 @@ impl<const N: usize> Controller<N> for Smd {
         let others = !above.without_one(number).is_empty();
         let (held, owned) = (!above.is_empty(), !Self::owned(line).is_empty());
         let bytes = !msg.data.mask().is_empty();
-        let relieved = Self::state(line) == State::WB;
+        let relieved = matches!(Self::state(line), State::WB | State::Take_B);
         let event = match msg.kind {
             Kind::Get => Event::Get,
             Kind::GetX if others => Event::GetXAbove,

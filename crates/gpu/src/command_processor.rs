@@ -13,6 +13,8 @@ pub struct Launch {
     /// The number of this GPU among those over which workgroups are dealt in turn, and how many these are.
     pub share: (u64, u64),
     pub forget: Forget,
+    /// Whether the shared caches are flushed when it has ended, where this GPU runs it alone.
+    pub flush: bool,
 }
 
 /// What caches forget before a kernel starts, beside what an acquire has them forget.

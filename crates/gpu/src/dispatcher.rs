@@ -195,7 +195,7 @@ impl Dispatcher {
         self.deal(&running, launch.share, cx).await?;
         // Everything must have left the first caches before the shared ones below are told.
         self.order(Access::Flush, mem::Scope::Device, None, cx).await;
-        if launch.share.1 == 1 {
+        if launch.share.1 == 1 && launch.flush {
             self.order_below(Access::Flush, None, cx).await;
         }
         self.kernel_cycles.record(cx.now().0 - start);

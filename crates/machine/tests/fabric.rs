@@ -140,7 +140,11 @@ fn what_does_not_go_together_is_refused_with_a_remedy() {
             &["protocol=hmg"][..],
             "[remote] from: under hmg second-level caches ask for lines of other GPUs: set it to \"l2\"",
         ),
-        ("multi-pcie", &["protocol=nmoesi"], "protocol: nmoesi joins memories of GPUs by wires.gpu_host"),
+        (
+            "multi-pcie",
+            &["protocol=nmoesi"],
+            "[gpu.memory] role: nmoesi makes memories of GPUs levels above the host's: set it to \"level\"",
+        ),
         ("multi-pcie", &["memory.behind=l2"], "set it to \"host\", or leave it out"),
         (
             "multi-pcie",

@@ -12,7 +12,7 @@ use crate::{
         CachePlan, ConductorPlan, EdgeId, Element, FabricPlan, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan,
         Routes, TesterPlan, UnitPlan, View, What,
     },
-    program::{Coherent, FrontEnd, FrontEndSpec, GpusSpec, HostMemory, ModelGpus, OutsideProcess},
+    program::{Claims, Coherent, FrontEnd, FrontEndSpec, GpusSpec, HostMemory, ModelGpus, OutsideProcess},
     session::Host,
     stress::{self, Book, Conductor, Forgotten, Migrator, PagedPlace, PagedTester, Pages, Port, Stress, Tester},
 };
@@ -62,6 +62,8 @@ pub struct Builder<'a> {
     /// The program, once it has been started: on cores, or on a host outside.
     pub running: Option<Running>,
     pub outside: Option<(OutsideProcess, ModelGpus)>,
+    /// By which it takes blocks back from GPUs.
+    pub claims: Option<(Claims, Scope)>,
     /// The memory of that host, which channels may stand for.
     pub host_bytes: Rc<HostMemory>,
 }
@@ -94,6 +96,7 @@ impl<'a> Builder<'a> {
             flushed: Rc::default(),
             running: None,
             outside: None,
+            claims: None,
             host_bytes: Rc::default(),
         }
     }
@@ -131,6 +134,7 @@ impl<'a> Builder<'a> {
             What::Dma { outstanding } => self.dma(id, *outstanding, &scope),
             What::HostPort => self.host_port(id, &scope),
             What::Direct { homes, tells } => self.direct(id, homes, *tells, &scope),
+            What::Claims { homes, block } => self.claims(id, homes, *block, &scope),
             What::FrontEnd(front_end) => self.front_end(id, front_end, &scope),
         }
         Ok(())
@@ -249,7 +253,10 @@ impl<'a> Builder<'a> {
 
     fn level(&mut self, id: Id, plan: &LevelPlan, scope: &Scope) {
         let side = self.side(id);
-        let extent = plan.extent.with(|channel| self.stores[channel].clone());
+        let extent = plan.extent.with(|channel, share| match plan.of_process {
+            true => Backing::Host(Rc::clone(&self.host_bytes) as _, share),
+            false => self.stores[channel].clone().into(),
+        });
         let reported = !self.plan.element(id).reports.is_empty();
         let level = Level::new(plan.spec.clone(), extent, side, scope);
         let level = level.checked_by(if reported { self.reporter(id, 0, scope) } else { None });

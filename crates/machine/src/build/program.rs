@@ -107,7 +107,11 @@ impl Builder<'_> {
         if self.plan.edges_of(id, Freight::Tests).next().is_some() {
             return self.tester_front_end(id, flusher, scope);
         }
-        let caches: Rc<dyn Caches> = if plan.flushes { Rc::new(flusher) } else { Rc::new(Coherent) };
+        let caches: Rc<dyn Caches> = match &self.claims {
+            Some((claims, _)) => Rc::new(claims.clone()),
+            None if plan.flushes => Rc::new(flusher),
+            None => Rc::new(Coherent),
+        };
         let observer = self.reporter(id, 0, scope).filter(|_| !self.plan.element(id).reports.is_empty());
         let gpus = self.command_processors(id, scope);
         let front_end = FrontEnd::build(plan.spec, gpus, caches, observer, scope);

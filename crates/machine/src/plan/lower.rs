@@ -16,7 +16,7 @@ use engine::{Cycles, LinkSpec, PortSpec};
 use mem::{Bytes, Interleave};
 use os::opencl::{
     Costs,
-    gpu::{DeviceMemory, Memories},
+    gpu::{DeviceMemory, Memories, Synchronisation},
 };
 use protocol::{
     Node, Roster, Table,
@@ -86,13 +86,15 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     let levels = lowering.levels();
     let memory_clock = machine.memory.clock().map(|clock| lowering.clock(clock));
     let homes = machine.fabric.as_ref().map(|fabric| (fabric, lowering.homes(), lowering.ends(fabric)));
+    let takes_back = lowering.copies().is_some() && machine.cpu.is_none() && population == Population::Program;
+    let claims = takes_back.then(|| lowering.claims());
     let complex = machine.cpu.as_ref().map(|cpu| lowering.complex(cpu, memory_clock));
     let lone = match &complex {
         None => machine.gpu_mmu.map(|mmu| lowering.lone_translators(mmu)),
         Some(_) => None,
     };
-    let memories = match (&complex, levels.is_empty()) {
-        (None, true) if homes.is_none() => lowering.memories(memory_clock.unwrap_or(lowering.gpu_clock)),
+    let memories = match (&complex, &levels) {
+        (None, None) if homes.is_none() => lowering.memories(memory_clock.unwrap_or(lowering.gpu_clock)),
         _ => Vec::new(),
     };
     let leaders = match &complex {
@@ -106,22 +108,25 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
             None => lone,
         };
         lowering.connect_gpu(number, gpu, leaders[number], translators);
-        if homes.is_some() {
+        if homes.is_some() && levels.is_none() {
             continue;
         }
-        let wire = Wire::Link(machine.cpu.as_ref().map_or(machine.wires.l2_memory, |complex| complex.hub));
+        let hub = machine.cpu.as_ref().filter(|_| levels.is_none()).map(|complex| complex.hub);
+        let wire = Wire::Link(hub.unwrap_or(machine.wires.l2_memory));
         for (bank, own) in gpu.banks.iter().enumerate() {
-            let below = match &complex {
-                Some(complex) => complex.hub,
-                None if levels.is_empty() => memories[bank],
-                None => levels[bank].gpus[number],
+            let below = match (&levels, &complex) {
+                (Some(levels), _) => levels.gpus[bank][number],
+                (None, Some(complex)) => complex.hub,
+                (None, None) => memories[bank],
             };
             let name = format!("gpu{number}_l2_{bank}_memory");
             let edge = lowering.plan.connect(name, *own, below, wire.clone(), Freight::Messages);
             lowering.plan.order_bank(*own, edge, &gpus);
         }
     }
-    lowering.connect_levels(&levels);
+    if let Some(levels) = &levels {
+        lowering.connect_levels(levels);
+    }
     if let Some((fabric, homes, ends)) = &homes {
         if population == Population::PagedTesters {
             lowering.driver_engine(ends);
@@ -129,13 +134,24 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
         if lowering.has_test_engines() {
             lowering.test_engines(ends, leaders[0]);
         }
-        lowering.connect_fabric(fabric, ends, &gpus, homes, complex.as_ref().map(|complex| complex.hub));
+        if let Some(claims) = claims {
+            lowering.connect_claims(claims, ends);
+        }
+        lowering.connect_fabric(
+            fabric,
+            ends,
+            &gpus,
+            (homes, levels.as_ref()),
+            complex.as_ref().map(|complex| complex.hub),
+        );
     }
     if let Some(complex) = &complex {
         lowering.connect_complex(complex, &leaders);
     }
     if population == Population::Program {
         let engine = match lowering.outside {
+            // Host and GPUs have one memory: nothing is copied behind the program's back.
+            Some(_) if lowering.copies().is_some() => None,
             Some(host) => Some(lowering.host_dma(host)),
             None => complex.as_ref().and_then(|complex| complex.engine),
         };
@@ -167,7 +183,7 @@ impl Lowering<'_> {
     /// orders accesses, or a CPU has caches of its own, engines are no members of that.
     fn has_test_engines(&self) -> bool {
         let Machine { fabric, cpu, protocol, .. } = self.machine;
-        let sees = protocol.protocol.sees == Sees::UntilSynchronised;
+        let sees = protocol.protocol.sees == Sees::UntilSynchronised && self.machine.levels.is_none();
         self.population.tests() && fabric.is_some() && cpu.is_none() && sees
     }
 
@@ -232,7 +248,13 @@ impl Lowering<'_> {
             (None, Some(common)) => DeviceMemory::Common { size: size(common) },
             (None, None) => DeviceMemory::Host,
         };
-        Memories { device, reach_host: self.reaches_host(), reach_peers: true, faults }
+        Memories { device, reach_host: self.reaches_host(), reach_peers: true, faults, copies: self.copies() }
+    }
+
+    /// When a host outside sees what kernels have written, where memories of GPUs hold copies of its own.
+    fn copies(&self) -> Option<Synchronisation> {
+        let (levels, fabric) = (self.machine.levels?, self.machine.fabric);
+        fabric.filter(|_| self.machine.cpu.is_none()).map(|_| levels.synchronise)
     }
 
     /// The DMA engine of a driver that moves the pages of testers.
@@ -300,7 +322,8 @@ impl Lowering<'_> {
         let flushes = cpu.is_some_and(CpuComplex::flushes);
         FrontEndSpec {
             boundary: self.boundary(),
-            flush_before: flushes,
+            flush_late: self.copies() == Some(Synchronisation::Dynamic),
+            flush_before: flushes || self.copies().is_some(),
             flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel),
             regions: cpu.is_none(),
         }
@@ -336,12 +359,14 @@ impl Lowering<'_> {
         let numbers = self.numbers;
         match (zone.place, &self.machine.cpu) {
             (Place::L2, _) => Interleave::One(numbers.memory(bank)),
-            (Place::Levels, _) => Interleave::One(numbers.gpu_memory(gpu, bank)),
+            _ if self.machine.levels.is_some() => Interleave::One(numbers.gpu_memory(gpu, bank)),
             (Place::Agent, Some(complex)) if complex.join == Join::LastLevel => {
                 complex.slices().deal(|slice| numbers.l3(slice))
             }
             (Place::Gpu(_), _) => Interleave::One(numbers.memory(zone.first + bank)),
-            (Place::Agent | Place::Host | Place::Stacks, _) => zone.deal().map(&|channel| numbers.memory(*channel)),
+            (Place::Agent | Place::Host | Place::Stacks | Place::Levels, _) => {
+                zone.deal().map(&|channel| numbers.memory(*channel))
+            }
         }
     }
 }

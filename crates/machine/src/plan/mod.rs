@@ -106,6 +106,13 @@ pub enum What {
         homes: Interleave<Node>,
         tells: Tells,
     },
+    /// By which a host outside takes blocks out of the memories of GPUs.
+    Claims {
+        /// Whose directory is where.
+        homes: Interleave<Node>,
+        /// Bytes of a block.
+        block: u64,
+    },
     // Who keeps lines.
     Cache(Box<CachePlan>),
     Memory(Box<MemoryPlan>),
@@ -241,6 +248,8 @@ pub struct MemoryPlan {
 pub struct LevelPlan {
     pub spec: LevelSpec,
     pub extent: ExtentPlan,
+    /// Whether its bytes are those of a process on a host outside.
+    pub of_process: bool,
 }
 
 /// What a level holds.
@@ -252,11 +261,11 @@ pub enum ExtentPlan {
 }
 
 impl ExtentPlan {
-    /// With the bytes of its channel.
-    pub fn with(&self, store: impl Fn(usize) -> dram::Store) -> Extent {
+    /// With the bytes of its channel, which has these addresses.
+    pub fn with(&self, bytes: impl Fn(usize, Share) -> dram::Backing) -> Extent {
         match self {
             Self::Cache(room) => Extent::Cache(*room),
-            Self::All(share, channel) => Extent::All(*share, store(*channel)),
+            Self::All(share, channel) => Extent::All(*share, bytes(*channel, *share)),
         }
     }
 }
@@ -439,6 +448,7 @@ impl Element {
             What::DmaPort { .. }
             | What::Direct { .. }
             | What::HostPort
+            | What::Claims { .. }
             | What::Shooter
             | What::Junction
             | What::Agent

@@ -6,6 +6,7 @@
 //! own pages; a [`FrontEnd`] hands kernels to them, and a [`Dma`] engine may move bytes. An
 //! [`Outside`] host executes a process without cores, and [`HostDma`] moves its bytes. What a core has executed is performed later, when its first-level cache says so ([`Software::perform`]).
 
+mod claims;
 mod direct;
 mod dma;
 mod front_end;
@@ -20,6 +21,7 @@ mod schedule;
 mod software;
 mod timekeeper;
 
+pub use claims::Claims;
 pub use direct::Direct;
 pub use dma::Dma;
 pub use front_end::{Caches, Coherent, FrontEnd, FrontEndSpec, Job};

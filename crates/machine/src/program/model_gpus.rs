@@ -14,7 +14,7 @@ use os::{
     guest::GuestMemory,
     opencl::{
         Forwarding,
-        gpu::{Broken, DeviceFault, DeviceMemory, Done, Ended, Gpus, Memories, Page, Ready, Transfer},
+        gpu::{Broken, DeviceFault, DeviceMemory, Done, Ended, Gpus, Memories, Page, Ready, Synchronisation, Transfer},
     },
 };
 use rustc_hash::FxHashSet;
@@ -50,6 +50,12 @@ impl GpusSpec {
     pub fn of_devices(&self, place: PhysAddr) -> Option<PhysAddr> {
         (Zone::of(place) != Zone::Host).then(|| self.address(place))
     }
+}
+
+/// Frames of the host that it wants back from the memories of GPUs; the end is told by the number.
+pub(super) struct TakeBack {
+    pub number: u64,
+    pub frames: Vec<PhysAddr>,
 }
 
 /// Pages that kernels so far could reach, of which caches may hold something.
@@ -113,6 +119,10 @@ struct Books {
     /// Pages that have been given out for faults, of which nothing has been noted yet.
     answered: RefCell<Vec<(Asid, VirtAddr)>>,
     recall: RefCell<Option<EventCount>>,
+    /// What the host wants back, who sees to it, and what it has got since it was last asked for.
+    wanted: RefCell<VecDeque<TakeBack>>,
+    taker: RefCell<Option<EventCount>>,
+    taken: RefCell<Vec<PhysAddr>>,
     /// The DMA engine's, as soon as there is one.
     transfer: RefCell<Option<EventCount>>,
     bells: RefCell<Vec<EventCount>>,
@@ -141,6 +151,9 @@ impl ModelGpus {
             recalls: RefCell::default(),
             answered: RefCell::default(),
             recall: RefCell::new(None),
+            wanted: RefCell::default(),
+            taker: RefCell::new(None),
+            taken: RefCell::default(),
             transfer: RefCell::new(None),
             bells: RefCell::default(),
             forward,
@@ -184,12 +197,38 @@ impl ModelGpus {
         ready.into_iter().for_each(|order| self.begin_order(order));
     }
 
-    /// The pages of the host that kernels could reach so far, and whether none runs.
+    /// The pages of the host that kernels could reach so far, and whether none runs. Where memories of GPUs hold copies: those that the host
+    /// may have written since this was last called.
     pub(super) fn with_host_pages(&self, look: impl FnOnce(&BTreeSet<PhysAddr>, bool)) {
         let quiet = self.0.front_end.borrow().as_ref().is_none_or(FrontEnd::is_idle);
-        let moved = self.0.moved.borrow();
+        let mut moved = self.0.moved.borrow_mut();
         let none = BTreeSet::new();
+        let quiet = quiet && self.0.spec.memories.copies != Some(Synchronisation::Dynamic);
         look(if self.0.spec.memories.reach_host { &moved.of_host } else { &none }, quiet);
+        if self.0.spec.memories.copies.is_some() {
+            moved.of_host.clear();
+        }
+    }
+
+    /// Frames are taken back by one who listens to this bell.
+    pub(super) fn taken_back_by(&self, bell: EventCount) {
+        *self.0.taker.borrow_mut() = Some(bell);
+    }
+
+    pub(super) fn next_wanted(&self) -> Option<TakeBack> {
+        self.0.wanted.borrow_mut().pop_front()
+    }
+
+    /// The host has got these frames.
+    pub(super) fn took(&self, frames: &[PhysAddr]) {
+        self.0.taken.borrow_mut().extend_from_slice(frames);
+        let mut moved = self.0.moved.borrow_mut();
+        frames.iter().for_each(|frame| _ = moved.reached.remove(frame));
+    }
+
+    /// The frames that the host has got since the last call.
+    pub(super) fn take_taken(&self) -> Vec<PhysAddr> {
+        self.0.taken.take()
     }
 
     /// All that was ordered may start.
@@ -372,6 +411,11 @@ impl Gpus for ModelGpus {
             touched.iter().for_each(|page| moved.write(*page));
         }
         let others_wrote = moved.take_changed();
+        if self.0.spec.memories.copies.is_some() {
+            // Of others the memories of GPUs hold nothing.
+            touched.retain(|page| moved.reached.contains(page));
+            moved.of_host.extend(&touched);
+        }
         reached.iter().for_each(|page| moved.reach(*page));
         drop(moved);
         let job = Job { touched, reached, ..self.job(launch, kernel, maps, others_wrote, &ready) };
@@ -416,6 +460,14 @@ impl Gpus for ModelGpus {
         self.0.under_way.set(self.0.under_way.get() + 1);
         self.0.recalls.borrow_mut().push_back(Recall { number, pages });
         self.0.recall.borrow().iter().for_each(EventCount::advance);
+    }
+
+    fn take_back(&mut self, number: u64, frames: &[PhysAddr]) {
+        let reached = &self.0.moved.borrow().reached;
+        let frames: Vec<PhysAddr> = frames.iter().copied().filter(|frame| reached.contains(frame)).collect();
+        self.0.under_way.set(self.0.under_way.get() + 1);
+        self.0.wanted.borrow_mut().push_back(TakeBack { number, frames });
+        self.0.taker.borrow().iter().for_each(EventCount::advance);
     }
 
     fn keeps_answers(&self) -> bool {

@@ -30,7 +30,8 @@ const BANDWIDTH: u64 = 256;
 const OUTSTANDING: usize = 64;
 
 /// Memory that holds nothing up: what is measured are wires.
-const AT_ONCE: Timing = Timing::Fixed(FixedSpec { latency: Cycles(100), interval: Cycles(1), outstanding: 4096 });
+pub(crate) const AT_ONCE: Timing =
+    Timing::Fixed(FixedSpec { latency: Cycles(100), interval: Cycles(1), outstanding: 4096 });
 
 /// Measures the fabric of a machine, which must have one, no CPU, and a protocol without logical time. Wires are measured with memories that
 /// hold nothing up, and without translation.
@@ -130,7 +131,7 @@ fn misses(machine: &Machine, latency: f64) -> f64 {
 }
 
 /// Nanoseconds that a request and a line take on the fabric.
-fn there_and_back(fabric: &Fabric) -> f64 {
+pub(crate) fn there_and_back(fabric: &Fabric) -> f64 {
     // How many channels bytes go onto, one after the other.
     let channels = match fabric.kind {
         Kind::Tree { shared: true } | Kind::PointToPoint => 1.0,

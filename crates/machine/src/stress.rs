@@ -8,11 +8,13 @@
 
 mod book;
 mod front_end;
+mod measured;
 mod migrator;
 mod paged_tester;
 
 pub(crate) use book::Book;
 pub(crate) use front_end::FrontEnd;
+pub(crate) use measured::{MANY, Migrated, OneMigration};
 pub(crate) use migrator::{Migrator, Pages, Recalls};
 pub(crate) use paged_tester::{PagedPlace, PagedTester};
 

@@ -2,7 +2,7 @@
 
 use engine::{Outcome, Run};
 use machine::{
-    Machine, Options, Stress, links,
+    Machine, Options, Stress, links, migration,
     plan::{Population, What, lower},
     stress,
 };
@@ -105,6 +105,22 @@ fn wires_are_as_fast_as_the_file_says_alone_and_shared() {
         for probe in wires {
             let off = (probe.measured / probe.implied - 1.0).abs();
             assert!(off < 0.02, "{fabric}: {probe:?}");
+        }
+    }
+}
+
+/// What is not implied to the cycle (caches look their lines up, a DMA engine does one thing at a time) takes at least what wires take.
+#[test]
+fn a_page_migrates_in_parts_that_take_what_the_file_says() {
+    for (name, fabric) in [("multi-pcie", "pcie4"), ("multi-nvlink", "nvlink"), ("multi-shared", "switch-complex")] {
+        let part = format!("fabric.part={fabric}");
+        let machine = machine(name, &["gpus=2", "gpu.arrays=2", "gpu.units_per_array=2", part.as_str()]);
+        let probes = migration(&machine).expect("it comes to an end");
+        assert_eq!(probes.len(), 6, "{probes:?}");
+        for probe in &probes {
+            let exact = !probe.what.contains("caches") && !probe.what.contains("transfer");
+            let off = probe.measured / probe.implied - 1.0;
+            assert!(off > -0.02 && (!exact || off < 0.02), "{name}: {probe:?}");
         }
     }
 }

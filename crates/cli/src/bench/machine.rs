@@ -1,13 +1,14 @@
 //! `cohesim bench machine`: what a machine's parameters come to, by microbenchmarks.
 
 use crate::ui::Ui;
-use ::machine::{LinkProbe, Machine as Description, links};
+use ::machine::{LinkProbe, Machine as Description, links, migration};
 use miette::{IntoDiagnostic, miette};
 use serde::Serialize;
 use workloads::{Probe, probe};
 
 /// Measure a machine by microbenchmarks: latencies and bandwidths of each level, arithmetic, local memory and launches, beside
-/// what its file implies. Of a machine with a fabric: its wires, alone and shared, and streams from memories near and far.
+/// what its file implies. Of a machine with a fabric: its wires, alone and shared, streams from memories near and far, and
+/// where pages can move by faults, what each part of that takes.
 #[derive(clap::Args)]
 pub struct Machine {
     /// The machine: a name (see `cohesim list systems`) or a file.
@@ -52,7 +53,8 @@ fn of_fabric(machine: &Description) -> miette::Result<Vec<Probe>> {
              protocol to wb_nc"
         ));
     }
-    let probes = links(machine).map_err(|outcome| miette!("{outcome}"))?;
+    let mut probes = links(machine).map_err(|outcome| miette!("{outcome}"))?;
+    probes.extend(migration(machine).map_err(|outcome| miette!("{outcome}"))?);
     let probe = |LinkProbe { what, unit, implied, measured }| Probe { what, unit, implied, measured };
     Ok(probes.into_iter().map(probe).collect())
 }

@@ -400,19 +400,31 @@ impl<'a> Builder<'a> {
         }
         let mut conductor = Conductor::new(self.stress, groups, plan.boundary, observer, scope);
         let agents = self.agents.take();
-        if let (Some(gpus), Some(Agents::PagedTesters(_, forgets))) = (plan.pages, &agents) {
-            conductor.pages = Some(self.migrator(&conductor, (gpus, plan.front_end), *forgets, scope));
+        let mut one = None;
+        match (plan.pages, &agents) {
+            (Some(gpus), Some(Agents::PagedTesters(_, forgets))) => {
+                conductor.pages = Some(self.migrator(&conductor, (gpus, plan.front_end), *forgets, scope));
+            }
+            (Some(gpus), Some(Agents::Migration(migrated))) => {
+                let (inside, book) = self.driver(&conductor, (gpus, plan.front_end), None, scope);
+                let (zones, apart, bell) = (self.plan.zones.clone(), gpus.apart, scope.eventcount("news"));
+                inside.ring(vec![bell.clone()]);
+                let migrated = Arc::clone(migrated);
+                one = Some(stress::OneMigration { gpus: inside, book, bell, zones, apart, migrated });
+            }
+            _ => {}
         }
         scope.spawn("conductor", |cx| async {
-            match agents {
-                Some(Agents::Writer(read)) => conductor.pass(read).await,
-                Some(Agents::Streams(streams, took)) => conductor.stream(streams, took, cx).await,
+            match (agents, one) {
+                (Some(Agents::Writer(read)), _) => conductor.pass(read).await,
+                (Some(Agents::Streams(streams, took)), _) => conductor.stream(streams, took, cx).await,
+                (_, Some(one)) => conductor.migrate(one, cx).await,
                 _ => conductor.run(cx).await,
             }
         });
     }
 
-    /// A driver that moves the pages of testers, as the driver of a program would.
+    /// A driver that moves the pages of testers at random.
     fn migrator(
         &mut self,
         conductor: &Conductor,
@@ -420,6 +432,21 @@ impl<'a> Builder<'a> {
         forgets: Option<Forgotten>,
         scope: &Scope,
     ) -> Pages {
+        let (inside, book) = self.driver(conductor, (gpus, front_end), forgets, scope);
+        let (migrator, control) =
+            Migrator::new(&inside, &book, self.stress.seed, (self.plan.zones.clone(), gpus.apart), scope);
+        scope.serve("driver", |cx| migrator.run(cx));
+        Pages { control, book }
+    }
+
+    /// What a driver of testers moves pages with, as the driver of a program would.
+    fn driver(
+        &mut self,
+        conductor: &Conductor,
+        (gpus, front_end): (GpusSpec, FrontEndSpec),
+        forgets: Option<Forgotten>,
+        scope: &Scope,
+    ) -> (ModelGpus, Arc<Book>) {
         let book = self.book.clone().expect("testers of pages have a book");
         let inside = ModelGpus::forwarded(gpus, self.translators.tables.clone(), None);
         let processors: Vec<CommandProcessor> = (0..book.gpus())
@@ -439,11 +466,8 @@ impl<'a> Builder<'a> {
             *shootdowns = Rc::new(Shootdowns::new(Vec::new(), &self.translators.roots, &kernel.scope("forgetful")));
         }
         self.take_pages_away(&inside, &front_end, scope);
-        let (migrator, control) =
-            Migrator::new(&inside, &book, self.stress.seed, (self.plan.zones.clone(), gpus.apart), scope);
-        scope.serve("driver", |cx| migrator.run(cx));
-        self.driver = Some(inside);
-        Pages { control, book }
+        self.driver = Some(inside.clone());
+        (inside, book)
     }
 
     /// Puts an MMU on the edges that it guards.

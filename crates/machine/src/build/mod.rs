@@ -38,6 +38,8 @@ pub(crate) enum Agents {
     Testers(Stress),
     /// Testers whose pages a driver moves, which may be one that forgets something.
     PagedTesters(Stress, Option<stress::Forgotten>),
+    /// Testers, and a driver that has one page migrate; when its parts were over is left here.
+    Migration(Arc<Mutex<stress::Migrated>>),
     /// The same; one passes a message to another, and what that reads is left here.
     Writer(Arc<AtomicU8>),
     /// The same; they read streams of lines, and how long each stream took is left here.
@@ -50,7 +52,7 @@ impl Agents {
     fn population(&self) -> Population {
         match self {
             Self::Host(..) => Population::Host,
-            Self::PagedTesters(..) => Population::PagedTesters,
+            Self::PagedTesters(..) | Self::Migration(_) => Population::PagedTesters,
             Self::Testers(_) | Self::Writer(_) | Self::Streams(..) => Population::Testers,
             Self::Program(_) => Population::Program,
         }
@@ -104,6 +106,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
     let routes = Arc::new(Routes::new(&plan));
     let book = match &agents {
         Agents::PagedTesters(stress, _) => Some(Arc::new(stress::Book::new(*stress, machine))),
+        Agents::Migration(_) => Some(Arc::new(stress::Book::new(Stress::NOTHING, machine))),
         _ => None,
     };
     // Whoever leads is in the first partition.

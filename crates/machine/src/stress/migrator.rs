@@ -18,7 +18,7 @@ use rand_pcg::{
 use std::{cell::Cell, collections::BTreeMap, rc::Rc, sync::Arc};
 
 /// Where frames begin in each memory: behind the lines of testers that stand in the places of DMA engines.
-const FRAMES: u64 = 64 << 20;
+pub(super) const FRAMES: u64 = 64 << 20;
 
 /// Jobs in flight at a time, pages of one job, and the longest pause before the next one in cycles.
 const JOBS: usize = 3;

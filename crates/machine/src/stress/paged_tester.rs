@@ -123,6 +123,10 @@ impl PagedTester {
                     continue;
                 }
                 Some(Command::Play) => self.play(cx).await?,
+                Some(Command::Access(Access::Load, ..)) => {
+                    self.load(0, 1);
+                    self.answers(cx).await?;
+                }
                 Some(Command::Access(access, scope, _)) => self.order_all(access, scope, cx).await?,
                 Some(Command::Stream(_) | Command::Page(..)) => {
                     unreachable!("it plays, and orders what concerns all lines")
@@ -196,6 +200,11 @@ impl PagedTester {
         let order = self.request(id, access, scope, VirtAddr(0), Block::EMPTY);
         self.asked.push(Asked { id, first: 0, count: 0, what: What::Store });
         self.cache.to.send(Lane::Request, Request { asid: Asid::default(), ..order }, HEADER).await;
+        self.answers(cx).await
+    }
+
+    /// Waits for all answers.
+    async fn answers(&mut self, cx: &Context) -> Result<(), String> {
         while !self.asked.is_empty() {
             let seen = self.bell.count();
             self.attend().await?;

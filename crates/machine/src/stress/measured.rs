@@ -1,0 +1,107 @@
+//! One page that migrates by a fault, with the time of each part: what `bench machine` takes apart.
+
+use super::{Book, Command, Conductor, migrator::FRAMES};
+use crate::program::ModelGpus;
+use engine::{Context, EventCount, Lane, Time};
+use interconnect::HEADER;
+use mem::{Access, Block, Bytes, PAGE, PhysAddr, VirtAddr, ZONE};
+use os::opencl::gpu::{Cause, Done, Gpus, Page, Piece, Transfer};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Pages of a longer transfer, and of one that is twice as long.
+pub(crate) const MANY: u64 = 16;
+
+/// When the parts of a migration were over.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Migrated {
+    /// The command to access the page was sent.
+    pub asked: Time,
+    /// The driver heard of the fault.
+    pub heard: Time,
+    /// TLBs and caches had given the page up.
+    pub recalled: Time,
+    /// Its bytes had been moved.
+    pub moved: Time,
+    /// The report came that the access had been made.
+    pub accessed: Time,
+    /// What it took to move many pages, and twice as many.
+    pub many: [Time; 2],
+}
+
+/// A driver that has one page migrate.
+pub(crate) struct OneMigration {
+    pub gpus: ModelGpus,
+    pub book: Arc<Book>,
+    pub bell: EventCount,
+    /// The first addresses of the memories, and whether GPUs reach no memory of the host.
+    pub zones: Vec<u64>,
+    pub apart: bool,
+    pub migrated: Arc<Mutex<Migrated>>,
+}
+
+impl OneMigration {
+    /// A frame of the host's memory, or of the first GPU's.
+    fn frame(&self, of_gpu: bool, number: u64) -> PhysAddr {
+        let zone = usize::from(of_gpu).min(self.zones.len() - 1);
+        let begins = if self.apart { ZONE } else { 0 };
+        // Where there is one memory, both are in it.
+        let behind = if of_gpu { 1 << 20 } else { 0 };
+        PhysAddr(begins + self.zones[zone] + FRAMES + behind + number * PAGE)
+    }
+
+    /// Waits until what the driver is told meets a condition.
+    async fn until(&self, told: impl Fn(&Done) -> bool, cx: &Context) -> Time {
+        loop {
+            let seen = self.bell.count();
+            if told(&self.gpus.news()) {
+                return cx.time();
+            }
+            self.bell.wait(seen + 1).await;
+        }
+    }
+
+    async fn transfer(&self, number: u64, pages: u64, cx: &Context) -> Time {
+        let piece = |page| Piece { to: self.frame(true, page), from: self.frame(false, page), bytes: PAGE };
+        let pieces = (0..pages).map(piece).collect();
+        let transfer = Transfer { pieces, pattern: None, descriptor: None, cause: Cause::Fault };
+        self.gpus.hold_transfer(number, transfer);
+        self.gpus.release_all();
+        self.until(|news| news.ended.iter().any(|ended| ended.launch == number), cx).await
+    }
+}
+
+impl Conductor {
+    /// Has a page migrate that the last GPU has used to the first one's tester, and notes when each part of that was over.
+    pub async fn migrate(self, mut of: OneMigration, cx: Context) {
+        let (at, others) = (of.book.page(0), of.book.gpus() - 1);
+        let page = |place: PhysAddr| Page { at, place, writable: true };
+        let load = Command::Access(Access::Load, mem::Scope::Group, Block::EMPTY);
+        if others > 0 {
+            of.gpus.enter(others, &page(of.frame(false, 0)));
+            let (commands, reports) = &self.groups[others][0];
+            commands.send(Lane::Request, load, HEADER).await;
+            reports.recv(Lane::Reply).await;
+        }
+        let (commands, reports) = &self.groups[0][0];
+        let asked = cx.time();
+        commands.send(Lane::Request, load, HEADER).await;
+        let heard = of.until(|news| !news.faults.is_empty(), &cx).await;
+        let all: Vec<usize> = (0..=others).collect();
+        let range: [(VirtAddr, Bytes); 1] = [(at, Bytes(PAGE))];
+        of.gpus.shoot(1, &all, &range);
+        let recalled = of.until(|news| !news.ended.is_empty(), &cx).await;
+        let moved = of.transfer(2, 1, &cx).await;
+        let answer = page(of.frame(true, 0));
+        of.gpus.resolve(0, at, Ok(answer));
+        reports.recv(Lane::Reply).await;
+        let accessed = cx.time();
+        let mut many = [Time::ZERO; 2];
+        for (number, took) in many.iter_mut().enumerate() {
+            let begun = cx.time();
+            let over = of.transfer(3 + number as u64, MANY << number, &cx).await;
+            *took = Time(over.0 - begun.0);
+        }
+        let migrated = Migrated { asked, heard, recalled, moved, accessed, many };
+        *of.migrated.lock().unwrap_or_else(PoisonError::into_inner) = migrated;
+    }
+}

@@ -1,14 +1,14 @@
 //! What the protocols of ADSM move, and what the faults cost by which they notice accesses.
 
 use engine::{Monitor, Time};
-use figures::{Job, Measured, run};
+use figures::{Job, Measured};
 
 /// Two objects of 16 pages; before each of two steps the host changes one cell of one of them, and in the end it reads one.
 fn stencil(policy: &str, more: &[&str]) -> Measured {
     let arguments = "--size 32x32x16 --iterations 2 --variant source --read-results --no-check";
     let changes = [&"gpus=1", &policy].into_iter().chain(more).map(|change| (*change).to_owned());
     let job = Job::new("multi-pcie", "stencil", arguments).with(&changes.collect::<Vec<_>>());
-    run(&job, &Monitor::default()).unwrap_or_else(|error| panic!("{job}: {error}"))
+    figures::run(&job, &Monitor::default()).unwrap_or_else(|error| panic!("{job}: {error}"))
 }
 
 const OBJECT: u64 = 64 << 10;
@@ -52,4 +52,19 @@ fn the_search_for_a_block_takes_a_step_for_each_halving_of_them() {
     assert_eq!(many.fault_fs, 16 * Time::micros(4).0 + 5 * rest(&many, 16));
     // Of many, the block with the cell has been sent before its first change, and is opened again.
     assert_eq!((few.host_faults, many.host_faults), (1 + 2 + 1, 16 + 1 + 2 + 16));
+}
+
+#[test]
+fn the_host_goes_on_while_a_changed_block_is_sent() {
+    let run = |rolling: &str| {
+        let changes =
+            ["gpus=1", "fabric.bandwidth=1 GB/s", "driver.policy=adsm-rolling", "driver.block=16 KiB", rolling];
+        let job = Job::new("multi-pcie", "vecadd", "--size 16384 --no-check").with(&changes.map(str::to_owned));
+        figures::run(&job, &Monitor::default()).unwrap_or_else(|error| panic!("{job}: {error}"))
+    };
+    let (early, late) = (run("driver.rolling=1"), run("driver.rolling=100"));
+    // Seven of the eight blocks of the input go over while the host writes the next one, or all of them before the kernel.
+    assert_eq!((early.moved["write back"], late.moved["call"]), (7 << 14, 8 << 14));
+    let (saved, transfers) = (late.end_fs.saturating_sub(early.end_fs), (7 << 14) * Time::nanos(1).0);
+    assert!(saved > transfers, "{saved} fs saved of more than {transfers}");
 }

@@ -29,7 +29,6 @@ fn jobs() -> Vec<(&'static str, Job)> {
     let plans = ALL
         .iter()
         .flat_map(|experiment| sizes.map(|size| (experiment.name, (experiment.plan)(Options { size, native: true }))));
-    let plans = plans.inspect(|(name, plan)| assert!(!plan.jobs.is_empty(), "{name} runs nothing"));
     plans.flat_map(|(name, plan)| plan.jobs.into_iter().chain(plan.native).map(move |job| (name, job))).collect()
 }
 

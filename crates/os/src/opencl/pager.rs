@@ -218,9 +218,10 @@ impl Driver {
         }
         self.begin_job(acts, Some(Then::Host { page, write }));
         self.pump_jobs(guest, now);
-        match self.pager.as_ref().is_none_or(Pager::is_idle) {
-            true => HostFault::Repaired,
-            false => HostFault::Wait { until: Time::NEVER },
+        // What is done besides, such as sending a block back, the thread does not wait for.
+        match self.pager.as_ref().is_some_and(|pager| pager.faults.contains(&(page, write))) {
+            true => HostFault::Wait { until: Time::NEVER },
+            false => HostFault::Repaired,
         }
     }
 

@@ -29,8 +29,8 @@ pub struct OpenCl {
     /// zero-copy: they lie in the host's memory, and GPUs reach it from afar.
     /// managed-eager: all that the host has goes to the GPUs before a kernel, and an object comes back when the host touches it.
     /// managed-fault: a page goes where it is accessed; a full memory of a GPU evicts.
-    /// adsm-batch, adsm-lazy, adsm-rolling: host and GPU have a copy each, which the host keeps alike around kernels: all of it, blocks
-    /// that were changed, or these as they are changed.
+    /// adsm-batch, adsm-lazy, adsm-rolling: host and GPU have a copy each, which the host keeps alike around kernels: all of it,
+    /// objects that were changed, or blocks as they are changed.
     /// shared: host and GPUs use the same bytes.
     #[arg(long, value_name = "POLICY", verbatim_doc_comment)]
     memory_policy: Option<PolicyKind>,
@@ -43,7 +43,7 @@ pub struct OpenCl {
     /// the program's; else 16GiB].
     #[arg(long, value_name = "SIZE", value_parser = crate::guest::size)]
     gpu_memory: Option<Bytes>,
-    /// For adsm-lazy and adsm-rolling: how much is moved at a time.
+    /// For adsm-rolling: how much is moved at a time.
     #[arg(long, value_name = "SIZE", value_parser = crate::guest::size)]
     adsm_block: Option<Bytes>,
     /// For adsm-rolling: how many blocks may be changed before the first of them is sent [default: two for each object].

@@ -11,13 +11,21 @@ pub struct Row {
     pub measured: f64,
     /// Measured over the paper's.
     pub ratio: Option<f64>,
+    /// What was measured on a real GPU before, where that says the same: a constant of the experiment, not of this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<f64>,
 }
 
 impl Row {
     pub fn new(name: impl Into<String>, paper: impl Into<Option<f64>>, measured: f64) -> Self {
         let paper = paper.into();
         let ratio = paper.filter(|paper| *paper != 0.0).map(|paper| measured / paper);
-        Self { name: name.into(), paper, measured, ratio }
+        Self { name: name.into(), paper, measured, ratio, hardware: None }
+    }
+
+    /// With what was measured on a real GPU before.
+    pub fn beside(self, hardware: f64) -> Self {
+        Self { hardware: Some(hardware), ..self }
     }
 }
 

@@ -69,10 +69,16 @@ pub struct Measured {
     pub cpu_instructions: u64,
     /// Of the machine's cores.
     pub cpu_hertz: u64,
+    /// Of its GPUs, and of the engine that copies for a host outside.
+    pub gpu_hertz: u64,
     /// Bytes that went from one memory to another in the whole run, by cause: explicit copies, faults, remote lines and so on.
     pub moved: BTreeMap<String, u64>,
     /// Bytes on each link of the fabric in the whole run.
     pub links: BTreeMap<String, u64>,
+    /// Accesses of the host to pages that the driver guards, in the whole run, and the time that answering them took, without waiting
+    /// for bytes.
+    pub host_faults: u64,
+    pub fault_fs: u64,
     /// Sums over the whole run of what the job [counts](Job::counting), by pattern. One that no statistic matches is not there.
     pub counts: BTreeMap<String, f64>,
     /// What the simulation took of a processor of the computer that did it.
@@ -88,6 +94,11 @@ impl Measured {
     /// Bytes that went from one memory to another, whatever the cause.
     pub fn moved_bytes(&self) -> u64 {
         self.moved.values().sum()
+    }
+
+    /// The same without code and arguments of kernels, which go to a GPU with each launch.
+    pub fn moved_data(&self) -> u64 {
+        self.moved_bytes() - self.moved.get("launch").copied().unwrap_or(0)
     }
 
     /// Events in a cycle of the cores, on average over the region.
@@ -124,9 +135,12 @@ mod tests {
             region_core_cycles: 13,
             cpu_instructions: 0,
             cpu_hertz: 4_000_000_000,
+            gpu_hertz: 1_000_000_000,
             moved: BTreeMap::new(),
             links: BTreeMap::new(),
             counts: BTreeMap::new(),
+            host_faults: 0,
+            fault_fs: 0,
             host_seconds: 0.0,
         }
     }

@@ -88,7 +88,7 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
     };
     let begun = seconds();
     let how = machine::Options { threads: 1, monitor: monitor.clone(), ..Default::default() };
-    let (Finish { end, totals, kernel_time, .. }, run) = machine::run(&machine, &how, make)?;
+    let (Finish { end, totals, usage, kernel_time, .. }, run) = machine::run(&machine, &how, make)?;
     let host_seconds = seconds() - begun;
     let broken = || match &run.outcome {
         Outcome::Finished => end.to_string(),
@@ -116,8 +116,11 @@ fn simulate(job: &Job, monitor: &Monitor) -> Result<Measured, RunError> {
         region_core_cycles: region.map_or(0, |region| at_work(region, "fetch_stall").iter().sum()),
         cpu_instructions: totals.instructions,
         cpu_hertz: cpu_clock,
+        gpu_hertz: machine.clock.0,
         moved: machine::moved_by_cause(&total),
         links: machine::moved_by_link(&total),
+        host_faults: usage.paged.host_faults,
+        fault_fs: usage.paged.fault_time.0,
         counts: counts::sums(&job.counts, &total),
         host_seconds,
     })

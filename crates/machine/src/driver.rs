@@ -4,7 +4,7 @@
 use crate::{
     file::{File, MachineError},
     spec::Machine,
-    units::Size,
+    units::{Duration, Size},
     values::{Choice, OneOf, Positive},
 };
 use engine::Time;
@@ -20,7 +20,14 @@ pub struct DriverSpec {
     /// One device for each GPU, instead of one whose workgroups are dealt to all of them.
     pub device_per_gpu: bool,
     pub blocks: Blocks,
+    /// What the driver takes to answer an access of the host to a page that it guards, and for each step of the search for it.
+    pub fault: Option<Time>,
+    pub search: Option<Time>,
 }
+
+/// Chosen here: what the native runtime takes until a signal has arrived and a block is open; and a miss in the host's caches.
+const FAULT: Time = Time::micros(4);
+const SEARCH: Time = Time::nanos(100);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +37,8 @@ struct DriverFile {
     devices: Option<OneOf<Devices>>,
     block: Option<Size>,
     rolling: Option<Positive>,
+    fault: Option<Duration>,
+    search: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +72,7 @@ impl DriverSpec {
         if !file.has("driver") {
             return Ok(Self::default());
         }
-        let DriverFile { policy, spread, devices, block, rolling } = file.section("driver")?;
+        let DriverFile { policy, spread, devices, block, rolling, fault, search } = file.section("driver")?;
         let usual = Blocks::default();
         let size = block.map_or(usual.size, |size| size.0);
         if size.0 < mem::PAGE || !size.0.is_multiple_of(mem::PAGE) {
@@ -75,6 +84,8 @@ impl DriverSpec {
             spread: spread.map(|spread| spread.0),
             device_per_gpu: devices.is_some_and(|devices| devices.0 == Devices::Each),
             blocks: Blocks { size, rolling: rolling.map(|rolling| rolling.count() as u64) },
+            fault: fault.map(|fault| fault.0),
+            search: search.map(|search| search.0),
         })
     }
 }
@@ -99,7 +110,12 @@ impl From<&Machine> for DriverFacts {
         Self {
             gpus: machine.gpus as u32,
             compute_units: machine.compute_units() as u32,
-            costs: Costs { call, ..Costs::default() },
+            costs: Costs {
+                call,
+                fault: machine.driver.fault.unwrap_or(FAULT),
+                search: machine.driver.search.unwrap_or(SEARCH),
+                ..Costs::default()
+            },
             policy: machine.driver.policy.unwrap_or(usual),
             spec: machine.driver,
         }

@@ -311,7 +311,7 @@ fn host(file: &mut File, cores: bool, fabric: bool) -> Result<Costs, MachineErro
         return Err(file.wrong("host", Some("copy_bandwidth"), reason));
     }
     let rate = |rate: Option<Rate>| rate.map(|rate| rate.0);
-    Ok(Costs { call: call.0, bandwidth: rate(copy_bandwidth), copy_engine: rate(copy_engine) })
+    Ok(Costs { call: call.0, bandwidth: rate(copy_bandwidth), copy_engine: rate(copy_engine), ..Costs::default() })
 }
 
 /// Beside a CPU the hub's wire takes the place of the one to memory.

@@ -152,8 +152,8 @@ pub enum Guard {
 pub enum HostFault {
     /// The access can be made again at once.
     Repaired,
-    /// The thread waits, and makes the access again when devices have done something.
-    Wait,
+    /// The thread waits, and makes the access again when devices have done something, or when `until` has come.
+    Wait { until: Time },
     /// The page is none of the driver's: the access ends in a signal.
     NotMine,
 }

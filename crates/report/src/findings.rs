@@ -6,15 +6,16 @@ use crate::{
     html::{STRING, document, escaped, section},
     text::{Table, wrap},
 };
-use figures::Findings;
+use figures::{Findings, Row};
 use std::{fmt::Write, fs, path::Path};
 
 /// The findings as a table for people.
 pub fn findings_text(findings: &Findings) -> String {
     let mut text = format!("{}: {}\n({})\n\n", findings.experiment, findings.about, findings.source);
-    let mut table = Table::new(["", "paper", "measured", "ratio"]);
-    for row in &findings.rows {
-        table.row([row.name.clone(), told(row.paper), number(row.measured), told(row.ratio)]);
+    let (head, rows) = columns(findings);
+    let mut table = Table::new(std::iter::once("").chain(head));
+    for (row, cells) in findings.rows.iter().zip(rows) {
+        table.row(std::iter::once(row.name.clone()).chain(cells));
     }
     if table.is_empty() {
         text.push_str("  no row: every run that it needs is missing\n");
@@ -83,12 +84,23 @@ fn bars(findings: &Findings) -> String {
     svg + "</svg>"
 }
 
+/// Names of the columns of numbers, and these of each row. Only some experiments have values of hardware.
+fn columns(findings: &Findings) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let mut head = vec!["paper", "measured", "ratio"];
+    let cells = |row: &Row| vec![told(row.paper), number(row.measured), told(row.ratio)];
+    let mut rows: Vec<Vec<String>> = findings.rows.iter().map(cells).collect();
+    if findings.rows.iter().any(|row| row.hardware.is_some()) {
+        head.push("hardware");
+        rows.iter_mut().zip(&findings.rows).for_each(|(cells, row)| cells.push(told(row.hardware)));
+    }
+    (head, rows)
+}
+
 fn numbers(findings: &Findings) -> String {
-    let mut html = "<table><tr><th></th><th class=number>paper</th><th class=number>measured</th>\
-                    <th class=number>ratio</th></tr>\n"
-        .to_owned();
-    for row in &findings.rows {
-        let cells = [told(row.paper), number(row.measured), told(row.ratio)];
+    let (head, rows) = columns(findings);
+    let head: String = head.iter().map(|name| format!("<th class=number>{name}</th>")).collect();
+    let mut html = format!("<table><tr><th></th>{head}</tr>\n");
+    for (row, cells) in findings.rows.iter().zip(rows) {
         let cells: String = cells.iter().map(|cell| format!("<td class=number>{cell}</td>")).collect();
         writeln!(html, "<tr><td>{}</td>{cells}</tr>", escaped(&row.name)).expect(STRING);
     }
@@ -111,7 +123,6 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use figures::Row;
 
     fn findings(rows: Vec<Row>) -> Findings {
         let notes = vec!["small inputs".into()];
@@ -125,6 +136,17 @@ mod tests {
         let expected = "giles-study1: a < b\n(4.3.2)\n\n             paper  measured  ratio\n  BP, c-mc    4.00      3.00   0.75\n  \
                         BP, nc-l3      -       250      -\n\n  small inputs\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn values_of_hardware_have_a_column_where_there_are_any() {
+        let rows = vec![Row::new("pns", 65.0, 6.0).beside(1.4), Row::new("cp", None, 1.0)];
+        let text = findings_text(&findings(rows));
+        assert!(
+            text.contains("  pns   65.0      6.00   0.09      1.40\n  cp       -      1.00      -         -\n"),
+            "{text}"
+        );
+        assert!(page(&findings(vec![Row::new("pns", 65.0, 6.0).beside(1.4)])).contains(">hardware</th>"));
     }
 
     #[test]

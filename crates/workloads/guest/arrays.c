@@ -137,6 +137,16 @@ void unmap_all(void)
             unmap(arrays[i].start);
 }
 
+void read_mapped(void)
+{
+    for (size_t i = 0; i < array_count; i++) {
+        const volatile uint64_t *words = (const volatile uint64_t *)arrays[i].start;
+        if (arrays[i].mapped & CL_MAP_READ)
+            for (size_t n = 0; n < arrays[i].bytes / sizeof *words; n++)
+                (void)words[n];
+    }
+}
+
 void set_array(cl_kernel kernel, cl_uint index, const void *start)
 {
     if (copies != COPIES_EXPLICIT) {

@@ -17,6 +17,7 @@ extern Verdict verdict;
 // The time of the region of interest, if it is asked for.
 typedef struct {
     bool timed;
+    bool reads; // the results that are mapped at its end are read
     double begin, end; // in seconds; 0 before they are known
 } Region;
 extern Region region;
@@ -24,6 +25,9 @@ extern Region region;
 // gpu.c or openmp/openmp.c: what a program computes with.
 void open_program(const Program *, const Options *);
 void close_program(void);
+
+// arrays.c, or openmp/openmp.c, where there are none: reads all that is mapped to read, as for a file that it is written to.
+void read_mapped(void);
 
 // threads.c
 void set_threads(unsigned);

@@ -101,7 +101,8 @@ static void help(const Program *program)
                program->graph);
     if (program->kernels)
         printf("  --copies HOW      what lets the GPU use arrays of the CPU: `explicit`, writes and reads of buffers;\n"
-               "                    `mapped` (default), maps of shared memory; `none` where both may touch it any time\n");
+               "                    `mapped` (default), maps of shared memory; `none` where both may touch it any time\n"
+               "  --read-results    have the CPU read all results, as for a file, before the region of interest ends\n");
     if (program->part)
         printf("  --region %-8s measure that part of the last step alone\n", program->part);
     if (program->variant)
@@ -192,6 +193,8 @@ static bool parse_flag(const Program *program, const char *option, Options *opti
         options->corrupt = true;
     else if (strcmp(option, "--time") == 0)
         region.timed = true;
+    else if (strcmp(option, "--read-results") == 0 && program->kernels)
+        region.reads = true;
     else
         return false;
     return true;

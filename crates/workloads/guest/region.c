@@ -24,6 +24,8 @@ void region_begin(void)
 
 void region_end(void)
 {
+    if (region.reads)
+        read_mapped();
     MARK("0x0c0e51b1");
     if (region.timed)
         region.end = now();

@@ -73,7 +73,7 @@ fn system_calls_read_and_write_memory_whose_pages_are_with_gpus() {
     let policies: [&[&str]; 4] = [
         &["managed-eager"],
         &["managed-fault"],
-        &["adsm-lazy", "--adsm-block", "8KiB"],
+        &["adsm-lazy"],
         &["adsm-rolling", "--adsm-block", "4KiB", "--adsm-rolling", "1"],
     ];
     let systems =

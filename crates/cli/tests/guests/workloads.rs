@@ -34,7 +34,7 @@ const APART: [&[&str]; 7] = [
     &["managed-eager"],
     &["managed-fault", "--gpu-memory", "128KiB"],
     &["adsm-batch", "--spread", "device 0"],
-    &["adsm-lazy", "--adsm-block", "8KiB"],
+    &["adsm-lazy"],
     &["adsm-rolling", "--adsm-block", "4KiB", "--adsm-rolling", "1"],
 ];
 

@@ -1,6 +1,8 @@
-//! The experiments, a file each.
+//! The experiments, a file each; those of one paper share a folder.
 
+mod adsm;
 mod collaborative;
+mod directions;
 mod events;
 mod halcone;
 mod study1;
@@ -35,6 +37,13 @@ pub static ALL: &[Experiment] = &[
     umh::PEER,
     umh::TRAFFIC,
     umh::STORAGE,
+    adsm::fig7::EXPERIMENT,
+    adsm::fig8::EXPERIMENT,
+    adsm::fig9::EXPERIMENT,
+    adsm::fig10::EXPERIMENT,
+    adsm::fig11::EXPERIMENT,
+    adsm::fig12::EXPERIMENT,
+    directions::EXPERIMENT,
 ];
 
 /// The experiment called so.

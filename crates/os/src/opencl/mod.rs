@@ -73,7 +73,7 @@ pub struct Settings {
     pub policy: PolicyKind,
     /// How buffers are spread over memories of GPUs; none: in ranges, or with the device that a context names first.
     pub spread: Option<Spread>,
-    /// Sizes of `adsm-lazy` and `adsm-rolling`.
+    /// Sizes of `adsm-rolling`.
     pub blocks: Blocks,
     /// Memory of each GPU without time; none: they use the process's own, unless the policy needs them to have their own.
     pub gpu_memory: Option<Bytes>,
@@ -126,6 +126,10 @@ impl Settings {
 pub struct Costs {
     /// Each call of a function of OpenCL.
     pub call: Time,
+    /// An access of the host to a page that the policy guards, until the driver knows what to do: the signal, or the entry into the
+    /// kernel, and the change of rights. Beside that, each step of the search for the object or block.
+    pub fault: Time,
+    pub search: Time,
     /// How much goes between host and device memory in a second; none: as much as you like.
     pub bandwidth: Option<Bytes>,
     /// How much the GPU's copy engine copies or fills within device memory in a second; none: there is no such engine, and a
@@ -134,6 +138,11 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// How long it takes to answer a fault of the host, where the place is found among so many pieces by halving.
+    fn fault(&self, pieces: u64) -> Time {
+        Time(self.fault.0 + self.search.0 * u64::from(pieces.max(1).next_power_of_two().ilog2()))
+    }
+
     /// How long so many bytes take on the wire.
     fn transfer(&self, size: Bytes) -> Time {
         length(size, self.bandwidth)
@@ -173,6 +182,8 @@ pub struct Paged {
     /// Accesses of the host that the driver had to answer, and of GPUs.
     pub host_faults: u64,
     pub device_faults: u64,
+    /// What answering those of the host took, without waiting for bytes.
+    pub fault_time: Time,
     /// Pages that went to another memory because somebody accessed them or was about to.
     pub migrations: u64,
     /// Pages that went to and fro.

@@ -16,7 +16,7 @@ use super::{
 use crate::guest::{GuestMemory, HostFault};
 use engine::Time;
 use mem::{Bytes, PAGE, PhysAddr, VirtAddr};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Something that pages are moved for.
 #[derive(Debug)]
@@ -64,8 +64,11 @@ enum Then {
         event: u64,
         end: Option<Time>,
     },
-    /// The host goes on.
-    Host,
+    /// The host goes on: its access to this page is made again.
+    Host {
+        page: u64,
+        write: bool,
+    },
     Free(Region),
 }
 
@@ -75,8 +78,10 @@ pub struct Pager {
     current: Option<Current>,
     /// The number by which the end of a transfer or shootdown of the current job will be told.
     awaited: Option<u64>,
-    /// Faults of the host that are among the jobs.
+    /// Faults of the host that are among the jobs, or served by the current one.
     faults: BTreeSet<(u64, bool)>,
+    /// Faults of the host on their way into the driver, and when they get there.
+    entering: BTreeMap<(u64, bool), Time>,
     /// Memory that the program has given up while a job was under way.
     limbo: Vec<Region>,
     /// GPUs must run before the next fault is served: or what one has got is taken away before it was of use.
@@ -96,6 +101,7 @@ impl Pager {
             current: None,
             awaited: None,
             faults: BTreeSet::new(),
+            entering: BTreeMap::new(),
             limbo: Vec::new(),
             yields: false,
             host_until: Time::ZERO,
@@ -198,13 +204,16 @@ impl Driver {
         now: Time,
     ) -> HostFault {
         let page = page_of(address);
+        if let Some(until) = self.enter_fault(page, write, now) {
+            return HostFault::Wait { until };
+        }
         let Some(mut pager) = self.pager.take() else { return HostFault::NotMine };
         if !pager.is_idle() || pager.yields {
             if pager.faults.insert((page, write)) {
                 pager.jobs.push_back(Job::Host { page, write });
             }
             self.pager = Some(pager);
-            return HostFault::Wait;
+            return HostFault::Wait { until: Time::NEVER };
         }
         let answer = self.ask(|world| pager.policy.host(page, write, world));
         self.pager = Some(pager);
@@ -216,15 +225,37 @@ impl Driver {
                 pager.faults.insert((page, write));
                 pager.jobs.push_back(Job::Host { page, write });
             }
-            return HostFault::Wait;
+            return HostFault::Wait { until: Time::NEVER };
         };
         self.usage.borrow_mut().paged.host_faults += 1;
-        self.begin_job(acts, Some(Then::Host));
-        self.pump_jobs(guest, now);
-        match self.pager.as_ref().is_none_or(Pager::is_idle) {
-            true => HostFault::Repaired,
-            false => HostFault::Wait,
+        if let Some(pager) = &mut self.pager {
+            pager.faults.insert((page, write));
         }
+        self.begin_job(acts, Some(Then::Host { page, write }));
+        self.pump_jobs(guest, now);
+        // What is done besides, such as sending a block back, the thread does not wait for.
+        match self.pager.as_ref().is_some_and(|pager| pager.faults.contains(&(page, write))) {
+            true => HostFault::Wait { until: Time::NEVER },
+            false => HostFault::Repaired,
+        }
+    }
+
+    /// Until when a fault of the host is on its way into the driver; none if it is there.
+    fn enter_fault(&mut self, page: u64, write: bool, now: Time) -> Option<Time> {
+        let pager = self.pager.as_mut()?;
+        // One that waits for its turn has been here.
+        if pager.faults.contains(&(page, write)) {
+            return None;
+        }
+        let length = self.settings.costs.fault(pager.policy.pieces(page)?);
+        let until = *pager.entering.entry((page, write)).or_insert(now + length);
+        if now < until {
+            return Some(until);
+        }
+        pager.entering.remove(&(page, write));
+        let mut usage = self.usage.borrow_mut();
+        usage.paged.fault_time = usage.paged.fault_time + length;
+        None
     }
 
     fn begin_job(&mut self, acts: Vec<Act>, then: Option<Then>) {
@@ -292,9 +323,8 @@ impl Driver {
                     ForHost::Do(acts) => acts,
                 };
                 self.usage.borrow_mut().paged.host_faults += 1;
-                pager.faults.remove(&(page, write));
                 pager.jobs.pop_front();
-                return Some((acts, Some(Then::Host)));
+                return Some((acts, Some(Then::Host { page, write })));
             }
             Job::Device(_) if now < pager.host_until => return None,
             _ => {}
@@ -327,8 +357,9 @@ impl Driver {
         match then {
             None => {}
             Some(Then::Free(region)) => self.give_up(region, guest),
-            Some(Then::Host) => {
+            Some(Then::Host { page, write }) => {
                 if let Some(pager) = &mut self.pager {
+                    pager.faults.remove(&(page, write));
                     pager.host_until = now + HOST_TURN;
                 }
             }
@@ -378,7 +409,14 @@ impl Driver {
 
     fn act_at_once(&mut self, act: Act, guest: &mut dyn GuestMemory) {
         match act {
-            Act::Guard((base, size), guard) => guest.guard(base, size, guard),
+            Act::Guard(region, guard) => {
+                guest.guard(region.0, region.1, guard);
+                // A fault that was on its way there finds other rights now: its access is made again, and has to fault anew.
+                if let Some(pager) = &mut self.pager {
+                    let base = page_of(region.0);
+                    pager.entering.retain(|(page, _), _| *page < base || region.0.0 + region.1.0 <= *page);
+                }
+            }
             Act::Map(gpu, page) => self.tables.map(gpu, page),
             Act::Home(page, frame) => self.tables.set_home(page, frame),
             Act::Free(frame) => self.tables.give_back(frame),

@@ -2,7 +2,6 @@
 
 use super::{Process, State, Wait, What};
 use crate::{errno::Errno, guest::HostFault};
-use engine::Time;
 use mem::VirtAddr;
 use x86::Reg;
 
@@ -55,8 +54,8 @@ impl Process {
         match self.driver.host_fault(VirtAddr(address), write, tid, &mut self.space, now) {
             HostFault::Repaired if call => self.threads[index].state = State::Retrying,
             HostFault::Repaired => {}
-            HostFault::Wait => {
-                self.threads[index].state = State::Waiting(Wait { what: What::Page { call }, deadline: Time::NEVER });
+            HostFault::Wait { until } => {
+                self.threads[index].state = State::Waiting(Wait { what: What::Page { call }, deadline: until });
             }
             HostFault::NotMine => return false,
         }

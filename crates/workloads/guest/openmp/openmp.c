@@ -25,3 +25,4 @@ void close_program(void) {}
 void *svm_alloc(size_t count, size_t element_size) { return host_alloc(count, element_size); }
 void *input_alloc(size_t count, size_t element_size) { return host_alloc(count, element_size); }
 void unmap_all(void) {}
+void read_mapped(void) {}

@@ -1,11 +1,12 @@
-// A seven-point stencil over a box: a three-dimensional grid, and steps that read what the last one wrote.
+// A seven-point stencil over a box: a three-dimensional grid, and steps that read what the last one wrote. With `--variant source` the
+// host adds a source to one cell before each step.
 #include "guest.h"
 
 #include <string.h>
 
 KERNELS(stencil);
 
-static const float CENTRE = 0.4f, SIDE = 0.1f;
+static const float CENTRE = 0.4f, SIDE = 0.1f, SOURCE = 1.0f;
 
 typedef struct {
     const float *in;
@@ -39,12 +40,20 @@ static void run(const Options *options)
     Random random = seeded(20);
     float *now = random_floats(&random, n, 0.0f, 1.0f), *next = svm_array(float, n);
 
+    size_t centre = (depth / 2 * height + height / 2) * width + width / 2;
     float *expected = host_array(float, n), *scratch = host_array(float, n);
-    memcpy(expected, now, n * sizeof(float));
-    memcpy(scratch, now, n * sizeof(float));
+    if (options->check) {
+        memcpy(expected, now, n * sizeof(float));
+        memcpy(scratch, now, n * sizeof(float));
+    }
 
     region_begin();
     for (unsigned i = 0; i < options->iterations; i++) {
+        if (options->variant) {
+            map_to_update(now);
+            now[centre] += SOURCE;
+            unmap(now);
+        }
         launch("stencil", space(width, height, depth, 32, 4, 2), svm(now), svm(next), f32(CENTRE), f32(SIDE));
         float *last = now;
         now = next;
@@ -56,6 +65,8 @@ static void run(const Options *options)
     if (!options->check)
         return;
     for (unsigned i = 0; i < options->iterations; i++) {
+        if (options->variant)
+            expected[centre] += SOURCE;
         parallel(depth - 2, 0, step_layers, &(Box){expected, scratch, width, height});
         float *last = expected;
         expected = scratch;
@@ -72,6 +83,8 @@ const Program stencil_program = {
     .full = {128, 96, 64},
     .presets = {{"paper-gmac", {256, 256, 256}}, {"scaled-gmac", {128, 128, 128}}},
     .iterations = 4,
+    .variant = "source",
+    .variant_means = "the host adds a source to one cell before each step",
     .kernels = &kernels,
     .run = run,
 };

@@ -1,7 +1,7 @@
 //! `adsm-batch`, `adsm-lazy` and `adsm-rolling`: the host keeps its copy and the devices' alike, devices do nothing (`[gmac 3, 4]`).
 //!
-//! Each object has a frame on both sides of every page. What is sent when, the tables of [`protocol::adsm`] say, block by block; batch-update
-//! has one block for an object. Objects are bound to kernels (`[gmac 3.3]`): a buffer to those it is an argument of, shared virtual memory to
+//! Each object has a frame on both sides of every page. What is sent when, the tables of [`protocol::adsm`] say: of batch-update and
+//! lazy-update object by object, of rolling-update block by block. Objects are bound to kernels (`[gmac 3.3]`): a buffer to those it is an argument of, shared virtual memory to
 //! all kernels while the host has not mapped it to write. Rolling-update sends the block back that was changed longest ago when more are
 //! changed than the rolling size says, which grows by two with each object unless it is fixed; no thread waits for that.
 
@@ -30,7 +30,7 @@ pub enum Update {
 /// Sizes that can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// Of lazy-update and rolling-update, in bytes; whole pages.
+    /// Of rolling-update, in bytes; whole pages.
     pub size: Bytes,
     /// Changed blocks that there may be; none: two for each object.
     pub rolling: Option<u64>,
@@ -82,8 +82,8 @@ impl Adsm {
 
     fn block_size(&self, object: Bytes) -> u64 {
         match self.update {
-            Update::Batch => object.0.next_multiple_of(PAGE),
-            _ => self.sizes.size.0.next_multiple_of(PAGE).max(PAGE),
+            Update::Batch | Update::Lazy => object.0.next_multiple_of(PAGE),
+            Update::Rolling => self.sizes.size.0.next_multiple_of(PAGE).max(PAGE),
         }
     }
 
@@ -265,6 +265,10 @@ impl Paging for Adsm {
         }
         acts.push(self.guard(base, n));
         ForHost::Do(acts)
+    }
+
+    fn pieces(&self, _: u64) -> Option<u64> {
+        Some(self.objects.values().map(|object| object.blocks.len() as u64).sum())
     }
 
     fn leisure(&mut self, world: &mut World<'_>) -> Vec<Act> {

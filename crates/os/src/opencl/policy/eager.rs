@@ -82,6 +82,10 @@ impl Paging for Eager {
         guards
     }
 
+    fn pieces(&self, _: u64) -> Option<u64> {
+        Some(self.objects.len() as u64)
+    }
+
     fn host(&mut self, page: u64, _: bool, world: &mut World<'_>) -> ForHost {
         let Some((base, object)) = self.objects.range_mut(..=page).next_back() else { return ForHost::NotMine };
         let region = (VirtAddr(*base), object.size);

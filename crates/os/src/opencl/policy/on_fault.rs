@@ -178,6 +178,10 @@ impl Paging for OnFault {
         Vec::new()
     }
 
+    fn pieces(&self, page: u64) -> Option<u64> {
+        self.pages.get(&page).is_none_or(|state| state.at != At::Nowhere).then_some(1)
+    }
+
     fn host(&mut self, page: u64, _: bool, world: &mut World<'_>) -> ForHost {
         match self.pages.get(&page) {
             None => ForHost::NotMine,

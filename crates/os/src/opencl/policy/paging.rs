@@ -100,6 +100,13 @@ pub trait Paging {
     /// The host accesses a page that is guarded.
     fn host(&mut self, page: u64, write: bool, world: &mut World<'_>) -> ForHost;
 
+    /// How many pieces there are among which the one is searched that the host accesses; none for a page that has no frame yet: it gets
+    /// one as all memory of a process does, which takes no time.
+    fn pieces(&self, page: u64) -> Option<u64> {
+        let _ = page;
+        Some(1)
+    }
+
     /// Work that nobody waits for, such as sending back what was changed.
     fn leisure(&mut self, world: &mut World<'_>) -> Vec<Act> {
         let _ = world;

@@ -41,6 +41,12 @@ pub(super) const PROGRAMS: [(&str, &str); 14] = [
     ("SLA", "scan"),
 ];
 
+/// Sizes of quick runs, in the order of [`PROGRAMS`].
+const QUICK: [&str; 14] = [
+    "32768", "128", "32768", "64", "12", "65536", "128", "128x128", "2048x4", "32768", "8192", "64x64", "128x96",
+    "32768",
+];
+
 /// The two fabrics of Table III.
 pub(super) const FABRICS: [&str; 2] = ["pcie", "nvlink"];
 
@@ -80,14 +86,19 @@ impl System {
 
 /// A program on so many GPUs of a system, with keys of its machine changed.
 pub(super) fn job(size: Size, program: &str, (system, fabric): (System, &str), gpus: usize, changes: &[&str]) -> Job {
-    let arguments = size.of("--size tiny", "--size scaled-umh", "--size paper-umh --no-check");
+    let place = PROGRAMS.iter().position(|(_, name)| *name == program).unwrap_or(0);
+    let arguments = match size {
+        Size::Quick => format!("--size {}", QUICK[place]),
+        Size::Scaled => "--size scaled-umh".to_owned(),
+        Size::Paper => "--size paper-umh --no-check".to_owned(),
+    };
     let mut keys = vec![format!("gpus={gpus}")];
     // The ratio of footprint to caches is the paper's.
-    if size == Size::Scaled {
+    if size != Size::Paper {
         keys.extend(["gpu.l1v.size=1 KiB", "gpu.l1s.size=1 KiB", "gpu.l2.size=32 KiB"].map(str::to_owned));
     }
     keys.extend(changes.iter().map(|change| (*change).to_owned()));
-    Job::new(&system.machine(fabric), program, arguments).with(&keys).counting(&COUNTS)
+    Job::new(&system.machine(fabric), program, &arguments).with(&keys).counting(&COUNTS)
 }
 
 /// What a run differs in from the paper's.
@@ -96,7 +107,7 @@ pub(super) fn notes(size: Size) -> Vec<String> {
     let mut notes = vec![host.to_owned()];
     match size {
         Size::Quick => {
-            notes.push("inputs are tiny: a few blocks for each GPU, and calls weigh more than in the paper".into())
+            notes.push("about a sixty-fourth of the paper's footprint, with a sixteenth of its caches: calls and whole blocks weigh more than in the paper".into())
         }
         Size::Scaled => notes.push(
             "a sixteenth of the paper's footprint, with a sixteenth of its caches; blocks and stacks as in the paper"

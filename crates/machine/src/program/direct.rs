@@ -58,7 +58,8 @@ impl Direct {
         cx.known_as(name_of(self.me));
         loop {
             let seen = self.bell.count();
-            match self.answer() || self.ask() {
+            let answered = self.answer();
+            match self.ask() || answered {
                 true => cx.pause(1).await,
                 false => {
                     while self.bell.rest(seen + 1).await {

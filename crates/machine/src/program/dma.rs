@@ -13,7 +13,7 @@ use engine::{Context, Counter, EventCount, Histogram, Inlet, Lane, Phases, Scope
 use interconnect::{HEADER, Pending, Sender, Wire};
 use mem::{Access, Asid, Block, Bytes, LINE, Mask, PhysAddr, Reply, Request, RequestId, VirtAddr, Zone};
 use os::opencl::gpu::{self, Transfer};
-use std::collections::VecDeque;
+use std::{collections::VecDeque, iter::Peekable};
 
 const IDLE: usize = 0;
 const BUSY: usize = 1;
@@ -105,9 +105,8 @@ enum Buffer {
 pub struct Dma {
     inside: ModelGpus,
     replies: Vec<Inlet<Reply>>,
-    /// To the host's memory, and to that of devices, where it is another.
-    requests: Vec<Sender<Request>>,
-    pending: Pending,
+    /// To the host's memory, and to that of devices, where it is another. One of them may be held up while the other goes on.
+    requests: Vec<(Sender<Request>, Pending)>,
     bell: EventCount,
     buffers: Vec<Buffer>,
     /// Which are free, and which hold bytes to be written, in order.
@@ -126,20 +125,20 @@ impl Dma {
     /// Builds an engine with so many buffers at `scope`; from now on the GPUs' driver leaves transfers to it. The first wire leads to
     /// the host's memory, the last one to that of devices.
     pub fn new(inside: &ModelGpus, buffers: usize, wires: Vec<Wire<Reply, Request>>, scope: &Scope) -> Self {
-        let (bell, pending) = (scope.eventcount("work"), Pending::default());
+        let bell = scope.eventcount("work");
         inside.transfers_to(bell.clone());
         let (mut replies, mut requests) = (Vec::new(), Vec::new());
         for (number, wire) in wires.into_iter().enumerate() {
             wire.from.ring(&bell);
             replies.push(wire.from);
             let sends = if number == 0 { scope.clone() } else { scope.scope("to_devices") };
-            requests.push(Sender::new(wire.to, &pending, &sends, &bell));
+            let pending = Pending::default();
+            requests.push((Sender::new(wire.to, &pending, &sends, &bell), pending));
         }
         Self {
             inside: inside.clone(),
             replies,
             requests,
-            pending,
             bell,
             buffers: vec![Buffer::Free; buffers],
             free: (0..buffers).rev().collect(),
@@ -183,40 +182,64 @@ impl Dma {
             if answered {
                 cx.progress();
             }
-            let asked = self.pending.is_clear() && (self.write() || self.begin(&mut pieces));
-            match answered || asked {
+            let wrote = self.write();
+            let began = self.begin(&mut pieces, wrote);
+            match answered || wrote.is_some() || began {
                 true => cx.pause(1).await,
                 false => self.bell.next().await,
             }
         }
     }
 
-    /// Takes an answer, if one has come.
+    /// Takes an answer of each wire, if one has come.
     fn answer(&mut self) -> bool {
-        let Some(reply) = self.replies.iter().find_map(|from| from.try_recv(Lane::Reply)) else { return false };
-        let buffer = reply.id.0 as usize;
-        match std::mem::replace(&mut self.buffers[buffer], Buffer::Free) {
-            Buffer::Loads(Piece { source: Source::Memory(from), to: Some(to), count }) => {
-                let start = inside(from);
-                let data = Block::at(inside(to), &reply.data.bytes()[start..start + count]);
-                self.loaded.push_back((buffer, to, data));
+        let mut any = false;
+        for wire in 0..self.replies.len() {
+            let Some(reply) = self.replies[wire].try_recv(Lane::Reply) else { continue };
+            any = true;
+            let buffer = reply.id.0 as usize;
+            match std::mem::replace(&mut self.buffers[buffer], Buffer::Free) {
+                Buffer::Loads(Piece { source: Source::Memory(from), to: Some(to), count }) => {
+                    let start = inside(from);
+                    let data = Block::at(inside(to), &reply.data.bytes()[start..start + count]);
+                    self.loaded.push_back((buffer, to, data));
+                }
+                _ => self.free.push(buffer),
             }
-            _ => self.free.push(buffer),
         }
-        true
+        any
     }
 
-    /// Writes what came first, if anything has.
-    fn write(&mut self) -> bool {
-        let Some((buffer, to, data)) = self.loaded.pop_front() else { return false };
+    /// The wire to a place.
+    fn way(&self, place: PhysAddr) -> usize {
+        match Zone::of(place) {
+            Zone::Host => 0,
+            Zone::Gpu(_) => self.requests.len() - 1,
+        }
+    }
+
+    /// Writes what came first, if anything has and its wire is free; says which wire that took.
+    fn write(&mut self) -> Option<usize> {
+        let way = self.way(self.loaded.front()?.1);
+        if !self.requests[way].1.is_clear() {
+            return None;
+        }
+        let (buffer, to, data) = self.loaded.pop_front()?;
         self.ask(buffer, Buffer::Stores, Access::Store, to, data);
-        true
+        Some(way)
     }
 
-    /// Begins with the next piece, if there is one and a buffer for it.
-    fn begin(&mut self, pieces: &mut impl Iterator<Item = Piece>) -> bool {
-        let Some(buffer) = self.free.last().copied() else { return false };
-        let Some(piece) = pieces.next() else { return false };
+    /// Begins with the next piece, if there is one, a buffer for it, and a free wire that was not `taken` in this cycle.
+    fn begin(&mut self, pieces: &mut Peekable<impl Iterator<Item = Piece>>, taken: Option<usize>) -> bool {
+        let (Some(buffer), Some(piece)) = (self.free.last().copied(), pieces.peek().copied()) else { return false };
+        let way = match (piece.source, piece.to) {
+            (Source::Memory(from), _) => self.way(from),
+            (Source::Pattern(_), to) => self.way(to.unwrap_or(PhysAddr(0))),
+        };
+        if taken == Some(way) || !self.requests[way].1.is_clear() {
+            return false;
+        }
+        pieces.next();
         self.free.pop();
         match (piece.source, piece.to) {
             (Source::Pattern(data), Some(to)) => self.ask(buffer, Buffer::Stores, Access::Store, to, data),
@@ -232,10 +255,8 @@ impl Dma {
     fn ask(&mut self, buffer: usize, waits: Buffer, access: Access, place: PhysAddr, data: Block<LINE>) {
         self.buffers[buffer] = waits;
         let line = PhysAddr(place.0 - inside(place) as u64);
-        let (way, line) = match Zone::of(line) {
-            Zone::Host => (0, line),
-            Zone::Gpu(_) => (self.requests.len() - 1, self.inside.address(line)),
-        };
+        let way = self.way(line);
+        let line = if Zone::of(line) == Zone::Host { line } else { self.inside.address(line) };
         let request = Request {
             id: RequestId(buffer as u64),
             access,
@@ -248,6 +269,6 @@ impl Dma {
             lanes: 1,
         };
         let bytes = if access == Access::Store { data.mask().len() as u64 } else { 0 };
-        self.requests[way].send(Lane::Request, request, HEADER + bytes);
+        self.requests[way].0.send(Lane::Request, request, HEADER + bytes);
     }
 }

@@ -84,6 +84,7 @@ pub struct Cache {
     recalled: Option<Recalled>,
     pending: Pending,
     ports: usize,
+    wide_acquires: bool,
     /// The first cycle in which all look-ups that have begun are over.
     free_at: u64,
     turns: RoundRobin,
@@ -173,6 +174,7 @@ impl Cache {
             recalled: None,
             pending,
             ports: spec.ports,
+            wide_acquires: spec.wide_acquires,
             free_at: 0,
             turns: RoundRobin::new(askers),
             orders,
@@ -437,7 +439,9 @@ impl Cache {
                 let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
                 let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
                 let subject = request.phys.map_or(WHOLE, whole_page);
-                let order = Msg { scope: request.scope, ..Msg::new(*node, self.me, kind, subject, Block::EMPTY) };
+                let wide = self.wide_acquires && request.access == Access::Invalidate;
+                let scope = if wide { mem::Scope::System } else { request.scope };
+                let order = Msg { scope, ..Msg::new(*node, self.me, kind, subject, Block::EMPTY) };
                 let taken = self.take_request(port, &order, reply)?;
                 if taken && let Some(top) = &self.top {
                     top.wires[port].1.try_recv(Lane::Request);

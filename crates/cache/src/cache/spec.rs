@@ -23,6 +23,8 @@ pub struct CacheSpec {
     /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and
     /// travels with probes.
     pub lifts_requests: bool,
+    /// Whether every acquire of a requester is one of the system: what is held here and below is forgotten.
+    pub wide_acquires: bool,
 }
 
 /// Is told of every store that is performed: its number with the requester, the line and the bytes.

@@ -140,6 +140,7 @@ impl Lowering<'_> {
         let bank = spec_of(&of, roles.seat(Role::L1), me, below, Roster::NONE);
         let spec = cache::CacheSpec {
             sees: roles.protocol.sees,
+            wide_acquires: machine.forgetting_acquires,
             // The L2 of another GPU holds what its own memory would: nothing there is ever stale.
             ordered: (machine.remote == Some(Remote::L1)).then(|| own().owners().copied().collect()),
             ..super::lower::cache_spec(bank, of.ports, roles.orders(Role::L1))

@@ -42,11 +42,11 @@ fn is_live<const N: usize>(line: &Line<N>) -> bool {
     !line.is_empty() && line.stamps.is_live()
 }
 
-/// The line's lease is the answer's, from the present on at the earliest; the present is no earlier than the line's writing.
+/// The line's lease is the answer's; the present is no earlier than the line's writing.
 fn stamp<const N: usize>(work: &mut Work<'_, N>) {
     let Stamps { wts, rts, .. } = work.msg.stamps;
     let now = work.line.stamps.cts.max(wts);
-    work.line.stamps = Stamps { wts: now, rts: rts.max(wts.saturating_add(1)), cts: now };
+    work.line.stamps = Stamps { wts, rts: rts.max(wts.saturating_add(1)), cts: now };
 }
 
 /// Forgets the bytes and their lease.

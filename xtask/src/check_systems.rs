@@ -44,7 +44,17 @@ const HALCONE: [(&str, bool); 6] = [
 ];
 /// `[halcone Table 3]`.
 const TABLE_3: [&str; 11] = [
-    "aes", "atax", "bfs", "bicg", "bitonic-sort", "fir", "floyd-warshall", "matmul", "max-pooling", "relu", "convolution",
+    "aes",
+    "atax",
+    "bfs",
+    "bicg",
+    "bitonic-sort",
+    "fir",
+    "floyd-warshall",
+    "matmul",
+    "max-pooling",
+    "relu",
+    "convolution",
 ];
 const XTREME: [&str; 3] = ["xtreme1", "xtreme2", "xtreme3"];
 
@@ -207,7 +217,9 @@ fn halcone_cases() -> Vec<Case> {
                 };
                 cases.push(Case {
                     name: format!("{machine} {gpus} {program}"),
-                    before: [*program, "--system", machine, "--set", &format!("gpus={gpus}")].map(str::to_owned).to_vec(),
+                    before: [*program, "--system", machine, "--set", &format!("gpus={gpus}")]
+                        .map(str::to_owned)
+                        .to_vec(),
                     behind: ["--size", &size].map(str::to_owned).to_vec(),
                     stale: may_be_stale && *program == "xtreme3" && gpus != "1",
                 });

@@ -206,8 +206,18 @@ pub fn described(file: &mut File, behind: Behind, cores: bool) -> Result<Describ
         };
         file.idle("memory.shared_with_host", &why);
     }
-    let MemoryFile { kind, time_bits, read_lease, write_lease, acquires, shared_with_host, stacks, channels, interleave, .. } =
-        file.section("memory")?;
+    let MemoryFile {
+        kind,
+        time_bits,
+        read_lease,
+        write_lease,
+        acquires,
+        shared_with_host,
+        stacks,
+        channels,
+        interleave,
+        ..
+    } = file.section("memory")?;
     let timing = of_kind(file, "memory", kind.0)?;
     Ok(Described {
         timing,

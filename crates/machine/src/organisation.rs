@@ -54,7 +54,8 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
     let role = role.filter(|role| *role != GpuMemoryRole::Level);
     fits(file, around, role)?;
     let behind = behind(file, around, role)?;
-    let Described { timing, time_bits, leases, acquires, layout, shared_with_host } = memory::described(file, behind, around.cpu.is_some())?;
+    let Described { timing, time_bits, leases, acquires, layout, shared_with_host } =
+        memory::described(file, behind, around.cpu.is_some())?;
     let Around { protocol, gpus, banks, .. } = *around;
     let place = match behind {
         Behind::L2 if protocol.has(Role::GpuMemory) => Place::Levels,

@@ -334,7 +334,8 @@ fn wires(file: &mut File, complex: Option<&CpuComplex>) -> Result<Wires, Machine
 /// The leases that a file gives, where the protocol has such: `gtsc` has one for reads and writes.
 fn give_leases(file: &mut File, protocol: &mut Protocol, leases: Leases) -> Result<(), MachineError> {
     let name = protocol.protocol.name;
-    let all = [("read_lease", &["halcone", "gtsc"][..]), ("write_lease", &["halcone"]), ("acquires", &["halcone", "gtsc"])];
+    let all =
+        [("read_lease", &["halcone", "gtsc"][..]), ("write_lease", &["halcone"]), ("acquires", &["halcone", "gtsc"])];
     for (key, has) in all {
         if !has.contains(&name) {
             file.idle(&format!("memory.{key}"), &Because::value("protocol", protocol.name, has));

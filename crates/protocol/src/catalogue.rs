@@ -125,7 +125,11 @@ pub static ALL: &[Protocol] = &[
         ],
         systems: &[
             Setup { name: "one-gpu", rounds: 1, build: vi },
-            Setup { name: "flushed", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &[caches], lines) },
+            Setup {
+                name: "flushed",
+                rounds: 1,
+                build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &[caches], lines),
+            },
             Setup { name: "atomics", rounds: 1, build: |caches, lines| vi(caches.min(2), lines).with_atomics() },
         ],
         larger: &[Setup { name: "banks", rounds: 1, build: |_, _| banks(&WriteBackL2::ALONE) }],
@@ -154,7 +158,11 @@ pub static ALL: &[Protocol] = &[
                 rounds: 1,
                 build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &one_each(caches), lines),
             },
-            Setup { name: "one-gpu", rounds: 1, build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &[caches], lines) },
+            Setup {
+                name: "one-gpu",
+                rounds: 1,
+                build: |caches, lines| not_coherent(&WriteBackL2::ALONE, &[caches], lines),
+            },
             Setup { name: "atomics", rounds: 1, build: |caches, lines| atomics(&WriteBackL2::ALONE, caches, lines) },
             Setup { name: "gpus-atomics", rounds: 1, build: |_, lines| atomics_below(&WriteBackL2::SEVERAL, lines) },
         ],

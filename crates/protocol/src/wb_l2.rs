@@ -5,8 +5,8 @@
 //! here, once the whole line is; where several such caches share memory, they are passed on to it once nothing of the line is held here: the
 //! controller has it evicted (`Bring`), and finds it gone if that has happened meanwhile.
 
-use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use crate::roles::Atomics;
+use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
 use wb::{Action, Event, State};
 
 protocol! {

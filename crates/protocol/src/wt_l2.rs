@@ -4,8 +4,8 @@
 //! the line is here and nothing of it is in flight; where several such caches share memory, they are passed on to it once nothing of the
 //! line is held or in flight here.
 
-use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
 use crate::roles::Atomics;
+use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
 use wt::{Action, Event, State};
 
 protocol! {

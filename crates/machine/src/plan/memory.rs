@@ -95,8 +95,7 @@ impl Lowering<'_> {
             _ => (Path::to_one("memory", channel), 0, "memory"),
         };
         let timed = machine.protocol.protocol.sees == Sees::ByTime;
-        let of_process =
-            zone.of_host && zone.place != Place::Agent && self.population == Population::Program;
+        let of_process = zone.of_host && zone.place != Place::Agent && self.population == Population::Program;
         let speaks_to = Some(l2s.into_iter().chain(numbers.engines()).collect());
         let plan =
             MemoryPlan { spec, channel: zone.first + channel, timed, watched: false, section, speaks_to, of_process };

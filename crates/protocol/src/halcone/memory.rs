@@ -5,7 +5,9 @@
 //! The unit has room for some lines only. A line that it forgets may still be on lease somewhere, so a line it meets (again)
 //! starts at the largest `memts` it ever forgot, and counts as written then. Here a line's `rts` is its `memts`, and its `cts` what has been forgotten.
 
-use crate::{Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol, roles::Parameters};
+use crate::{
+    Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol, roles::Parameters,
+};
 use tsu::{Action, Event, State};
 
 protocol! {
@@ -30,11 +32,8 @@ pub struct Tsu {
 
 impl Tsu {
     /// 16-bit times and the leases of 5.1.
-    pub const PAPER: Self = Self {
-        read_lease: Parameters::READ_LEASE,
-        write_lease: Parameters::WRITE_LEASE,
-        last: u16::MAX as Stamp,
-    };
+    pub const PAPER: Self =
+        Self { read_lease: Parameters::READ_LEASE, write_lease: Parameters::WRITE_LEASE, last: u16::MAX as Stamp };
 
     /// The end of a line's last lease.
     fn memts<const N: usize>(line: &Line<N>) -> Stamp {
@@ -74,7 +73,8 @@ impl<const N: usize> Controller<N> for Tsu {
 
     fn fits(&self, line: &Line<N>) -> bool {
         let known = State::ALL[line.state as usize] == State::Known;
-        line.data.is_full() && if known { line.stamps.wts <= line.stamps.rts } else { (line.stamps.wts, line.stamps.rts) == (0, 0) }
+        line.data.is_full()
+            && if known { line.stamps.wts <= line.stamps.rts } else { (line.stamps.wts, line.stamps.rts) == (0, 0) }
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {

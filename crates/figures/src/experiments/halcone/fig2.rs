@@ -47,7 +47,9 @@ fn plan(options: Options) -> Plan {
 fn rows(results: &Results, size: Size) -> Vec<Row> {
     let mut rows = Vec::new();
     for (side, paper) in sides(size) {
-        let (Some(local), Some(remote)) = (results.get(&placed(*side, 0)), results.get(&placed(*side, 1))) else { continue };
+        let (Some(local), Some(remote)) = (results.get(&placed(*side, 0)), results.get(&placed(*side, 1))) else {
+            continue;
+        };
         if local.kernels_fs > 0 {
             let slower = remote.kernels_fs as f64 / local.kernels_fs as f64;
             rows.push(Row::new(format!("matmul of {side}, remote over local"), *paper, slower));

@@ -1,7 +1,8 @@
 //! Fig. 7: the five systems with four GPUs on the standard benchmarks (`[halcone 5.1]`).
 
 use super::{
-    BENCHMARKS, Benchmark, HALCONE, HMG, L2_REQUESTS, NOTICES, RDMA, READS, SM_WB, SM_WT, WRITES, job, notes, over_benchmarks, sum,
+    BENCHMARKS, Benchmark, HALCONE, HMG, L2_REQUESTS, NOTICES, RDMA, READS, SM_WB, SM_WT, WRITES, job, notes,
+    over_benchmarks, sum,
 };
 use crate::{Experiment, Measured, Options, Plan, Results, Row, Size};
 
@@ -68,8 +69,14 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
         let all = BENCHMARKS.iter().filter(|benchmark| benchmark.compute_bound == bound);
         let all: Vec<f64> = all.filter_map(|benchmark| speedup(HALCONE, benchmark)).collect();
         let fold = |of: fn(f64, f64) -> f64| all.iter().copied().reduce(of);
-        rows.extend(fold(f64::min).map(|value| Row::new(format!("least gain of a {name}-bound benchmark, HALCONE"), least, value)));
-        rows.extend(fold(f64::max).map(|value| Row::new(format!("greatest gain of a {name}-bound benchmark, HALCONE"), most, value)));
+        rows.extend(
+            fold(f64::min)
+                .map(|value| Row::new(format!("least gain of a {name}-bound benchmark, HALCONE"), least, value)),
+        );
+        rows.extend(
+            fold(f64::max)
+                .map(|value| Row::new(format!("greatest gain of a {name}-bound benchmark, HALCONE"), most, value)),
+        );
     }
     let best = BENCHMARKS.iter().filter(|benchmark| ["mm", "conv"].contains(&benchmark.name));
     let best = best.filter_map(|benchmark| speedup(HMG, benchmark)).reduce(f64::max);

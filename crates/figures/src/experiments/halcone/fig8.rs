@@ -46,12 +46,16 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
         let Some(one) = results.get(&with_gpus(benchmark, 1, size)) else { continue };
         for (gpus, _) in GPUS {
             let run = results.get(&with_gpus(benchmark, gpus, size));
-            rows.extend(run.map(|run| Row::new(format!("{}, {gpus} GPUs", benchmark.name), None, run.speedup_over(one))));
+            rows.extend(
+                run.map(|run| Row::new(format!("{}, {gpus} GPUs", benchmark.name), None, run.speedup_over(one))),
+            );
         }
     }
     for (gpus, paper) in GPUS {
-        let (many, one) =
-            (|benchmark: &Benchmark| with_gpus(benchmark, gpus, size), |benchmark: &Benchmark| with_gpus(benchmark, 1, size));
+        let (many, one) = (
+            |benchmark: &Benchmark| with_gpus(benchmark, gpus, size),
+            |benchmark: &Benchmark| with_gpus(benchmark, 1, size),
+        );
         let mean = over_benchmarks(results, (&many, &one), |run, one| run.speedup_over(one));
         rows.extend(mean.map(|mean| Row::new(format!("mean, {gpus} GPUs"), paper, mean)));
     }
@@ -69,7 +73,9 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
         let messages = over_benchmarks(results, (&more, &usual), |run, base| {
             sum(run, &[READS, WRITES, NOTICES]) / sum(base, &[READS, WRITES, NOTICES])
         });
-        rows.extend(messages.map(|mean| Row::new(format!("L2-memory transactions, {units} compute units over 32"), None, mean)));
+        rows.extend(
+            messages.map(|mean| Row::new(format!("L2-memory transactions, {units} compute units over 32"), None, mean)),
+        );
     }
     rows
 }

@@ -30,14 +30,22 @@ fn counted(benchmark: &Benchmark, machine: &str, size: Size) -> Job {
 
 fn plan(options: Options) -> Plan {
     let size = options.size;
-    let jobs = [HALCONE, GTSC].into_iter().flat_map(|machine| BENCHMARKS.iter().map(move |benchmark| counted(benchmark, machine, size)));
+    let jobs = [HALCONE, GTSC]
+        .into_iter()
+        .flat_map(|machine| BENCHMARKS.iter().map(move |benchmark| counted(benchmark, machine, size)));
     let mut notes = notes(size);
     notes.push(
         "bytes are accesses of compute units and of L1s times the paper's fields (3.2.6: an address of 8 bytes, 4 of metadata, blocks of 64); a \
          request of G-TSC has 10 more (warpts of 8, wts of 2), an answer 2: the text names these fields and not their sizes"
             .to_owned(),
     );
-    Plan { jobs: jobs.collect(), native: Vec::new(), alone: false, notes, rows: Box::new(move |results| rows(results, size)) }
+    Plan {
+        jobs: jobs.collect(),
+        native: Vec::new(),
+        alone: false,
+        notes,
+        rows: Box::new(move |results| rows(results, size)),
+    }
 }
 
 /// Bytes of requests and of answers in the whole hierarchy; what each has beside HALCONE's goes with every one.
@@ -67,7 +75,9 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
     rows.extend(most_answers.map(|most| Row::new("responses, most saved, %", 3.1, most)));
     let speed = over_benchmarks(results, (&on(HALCONE), &on(GTSC)), |run, base| run.speedup_over(base));
     rows.extend(speed.map(|speed| Row::new("mean, HALCONE over G-TSC", None, speed)));
-    let messages = over_benchmarks(results, (&on(HALCONE), &on(GTSC)), |run, base| sum(run, &[L2_REQUESTS]) / sum(base, &[L2_REQUESTS]));
+    let messages = over_benchmarks(results, (&on(HALCONE), &on(GTSC)), |run, base| {
+        sum(run, &[L2_REQUESTS]) / sum(base, &[L2_REQUESTS])
+    });
     rows.extend(messages.map(|mean| Row::new("L1-L2 requests, HALCONE over G-TSC", None, mean)));
     rows
 }

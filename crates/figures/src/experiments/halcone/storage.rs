@@ -25,7 +25,10 @@ fn plan(_: Options) -> Plan {
 fn rows() -> Vec<Row> {
     let storage = protocol::catalogue::find("halcone").and_then(|halcone| halcone.storage);
     let kept = storage.map(|storage| storage()).unwrap_or_default();
-    kept.iter().zip(PAPER).map(|(kept, paper)| Row::new(format!("{}, bytes", kept.what), paper, kept.bytes.0 as f64)).collect()
+    kept.iter()
+        .zip(PAPER)
+        .map(|(kept, paper)| Row::new(format!("{}, bytes", kept.what), paper, kept.bytes.0 as f64))
+        .collect()
 }
 
 #[cfg(test)]

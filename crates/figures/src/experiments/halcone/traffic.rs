@@ -21,7 +21,9 @@ fn plan(_: Options) -> Plan {
         jobs: Vec::new(),
         native: Vec::new(),
         alone: false,
-        notes: vec!["by arithmetic: wires here carry a header of 8 bytes for each message, whatever it says".to_owned()],
+        notes: vec![
+            "by arithmetic: wires here carry a header of 8 bytes for each message, whatever it says".to_owned(),
+        ],
         rows: Box::new(|_| rows()),
     }
 }

@@ -28,7 +28,7 @@ use orders::OrderDesk;
 use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps, roles::Sees};
 use retry::RetryQueue;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Atomic accesses that may wait at a cache.
 const ATOMICS: usize = 64;
@@ -57,11 +57,11 @@ pub struct Cache {
     from: Vec<Inlet<Packet>>,
     ready: Ready,
     to: Router<Packet>,
-    /// Whom this cache asks about a line, and all of them; how often each has started logical time anew; and the caches above,
-    /// which are told so.
+    /// Whom this cache asks about a line; how often those below have said that each memory has started logical time anew, and which gives a
+    /// line its times; and the caches above, which are told of new beginnings.
     homes: Interleave<Node>,
-    below: Vec<Node>,
-    eras: Vec<u32>,
+    eras: BTreeMap<(Node, Node), u32>,
+    memories: Interleave<Node>,
     above: Vec<Node>,
     sees: Sees,
     /// Whether a first-level cache performs atomic accesses itself, and wide loads claim their line.
@@ -155,9 +155,9 @@ impl Cache {
             from: neighbours.from,
             ready,
             to,
-            eras: vec![0; below.len()],
+            eras: BTreeMap::new(),
+            memories: spec.memories.unwrap_or_else(|| homes.clone()),
             homes,
-            below,
             above: caches_above,
             sees: spec.sees,
             performs,
@@ -383,7 +383,7 @@ impl Cache {
             return Ok(true);
         }
         if msg.kind == Kind::Reset {
-            self.start_anew(msg.from)?;
+            self.start_anew(msg.from, msg.of.unwrap_or(msg.from))?;
             return Ok(true);
         }
         if is_order(msg.line) {

@@ -2,7 +2,7 @@
 
 use crate::bank::BankSpec;
 use interconnect::Wire;
-use mem::{Block, LINE, LineAddr, Reply, Request, RequestId};
+use mem::{Block, Interleave, LINE, LineAddr, Reply, Request, RequestId};
 use protocol::{Node, Table, roles::Sees};
 use std::rc::Rc;
 
@@ -25,6 +25,8 @@ pub struct CacheSpec {
     pub lifts_requests: bool,
     /// Whether every acquire of a requester is one of the system: what is held here and below is forgotten.
     pub wide_acquires: bool,
+    /// The memory that gives each line its logical times, where that is not the one below.
+    pub memories: Option<Interleave<Node>>,
 }
 
 /// Is told of every store that is performed: its number with the requester, the line and the bytes.

@@ -362,5 +362,6 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         sees: Sees::Newest,
         lifts_requests: false,
         wide_acquires: false,
+        memories: None,
     }
 }

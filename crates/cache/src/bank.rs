@@ -30,7 +30,7 @@ use crate::array::{Array, Way};
 use engine::{Counter, Level, Matrix, Scope};
 use interconnect::is_order;
 use mem::{Block, LINE, LineAddr, WaitingRoom};
-use protocol::{Access, Cell, Impossible, Kind, Lane, Line, Log, Msg, Place, Table, look, perform};
+use protocol::{Access, Cell, Impossible, Kind, Lane, Line, Log, Msg, Place, Roster, Table, look, perform};
 use rustc_hash::FxHashMap;
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -151,6 +151,11 @@ impl Bank {
         let state = |line| self.line(self.find(line), line).state as usize;
         let busy = lines.into_iter().map(|line| (line, state(line))).filter(|(_, state)| !self.at_rest[*state]);
         busy.map(|(line, state)| (line, self.spec.controller.table().states[state])).collect()
+    }
+
+    /// Those above, as far as records are kept of them.
+    pub fn above(&self) -> &Roster {
+        &self.spec.above
     }
 
     /// `history`: how many steps are kept to be told if the protocol turns out to have a hole.

@@ -26,7 +26,7 @@ use interconnect::{
 use mem::{Access, Block, Interleave, LINE, Reply, Request, Seen, stamp_of};
 use orders::OrderDesk;
 use owned::Owned;
-use protocol::{Impossible, Kind, Msg, Node, Stamps, roles::Sees};
+use protocol::{Impossible, Kind, Msg, Node, Stamps, concerns, roles::Sees};
 use retry::RetryQueue;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -436,16 +436,20 @@ impl Cache {
             }
             Access::Lock => unreachable!("locks come in order with stores"),
             Access::Invalidate | Access::Flush => {
+                // Accesses to a page that wait for room here, or are performed below, belong to no line that could answer for them.
+                let subject = request.phys.map_or(WHOLE, whole_page);
+                let waits = |owned: &Owned| concerns(subject, owned.request.line());
+                if request.phys.is_some_and(|page| front.awaits(page) || self.owned.iter().any(waits)) {
+                    return Ok(false);
+                }
                 let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
                 let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
-                let subject = request.phys.map_or(WHOLE, whole_page);
                 let wide = self.wide_acquires && request.access == Access::Invalidate;
                 let scope = if wide { mem::Scope::System } else { request.scope };
                 let order = Msg { scope, ..Msg::new(*node, self.me, kind, subject, Block::EMPTY) };
                 let taken = self.take_request(port, &order, reply)?;
                 if taken && let Some(top) = &self.top {
                     top.wires[port].1.try_recv(Lane::Request);
-                    self.join_requests(&request);
                 }
                 return Ok(taken);
             }
@@ -468,7 +472,6 @@ impl Cache {
             let taken = self.order(&msg)?;
             if taken {
                 self.from[port].try_recv(Lane::Coherence);
-                self.join_orders(&msg);
             }
             return Ok(taken);
         } else if msg.kind == Kind::Modify {

@@ -6,7 +6,7 @@
 //! have the same byte in flight then.
 
 use engine::Histogram;
-use mem::{Access, Block, LINE, LineAddr, Mask, Reply, Request, RequestId};
+use mem::{Access, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request, RequestId};
 use protocol::{Kind, Msg, Node, Stamps};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -74,6 +74,13 @@ impl Front {
     pub fn passing(&mut self, request: &Request, from: Node, now: u64) {
         let pending = Pending { id: request.id, from, mask: request.data.mask(), since: now };
         self.atomics.entry(request.line()).or_default().push(pending);
+    }
+
+    /// Whether an access to a line of this page has not been answered.
+    pub fn awaits(&self, page: PhysAddr) -> bool {
+        let lines = || (page.0..page.0 + PAGE).step_by(LINE).map(LineAddr);
+        let awaits = |of: &ByLine| !of.is_empty() && lines().any(|line| of.contains_key(&line));
+        [&self.atomics, &self.loads, &self.stores].into_iter().any(awaits)
     }
 
     /// What an atomic access has found below has come.

@@ -2,7 +2,7 @@
 
 use crate::{progress::Progress, ui::Ui};
 use engine::{Outcome, Time};
-use machine::{Machine, Options, Stress as Accesses, stress};
+use machine::{Forgotten, Machine, Options, Stress as Accesses, moves_pages, stress, stress_pages};
 use miette::{IntoDiagnostic, miette};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -16,6 +16,9 @@ use std::{
 ///
 /// Caches and queues are made as small as they can be, so that lines are evicted and wires are full all the time; `--as-is`
 /// leaves the machine as its file says.
+///
+/// Where the GPUs' driver keeps page tables (multi-pcie, multi-nvlink, multi-shared), it moves pages between memories all the time: TLBs and
+/// caches give them up, a DMA engine copies them, and accesses to pages that are not there wait until it has answered.
 #[derive(clap::Args)]
 pub struct Stress {
     /// The machine: a name (see `cohesim list systems`) or a file.
@@ -33,6 +36,13 @@ pub struct Stress {
     /// Which random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Leave pages where they are, on a machine whose driver could move them: all testers race for the same bytes, by their places in
+    /// memory.
+    #[arg(long)]
+    fixed_pages: bool,
+    /// To see whether a mistake is noticed: flushes, invalidations or shootdowns are left out when pages are taken away.
+    #[arg(long, hide = true, value_name = "flush|invalidation|shootdown", value_parser = forgotten)]
+    forget: Option<Forgotten>,
     /// How many lines of memory are accessed.
     #[arg(long, default_value_t = 96, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     lines: u64,
@@ -114,6 +124,9 @@ struct Run {
     stores: u64,
     atomics: u64,
     evictions: u64,
+    /// Pages that were moved, and faults that were answered.
+    migrations: u64,
+    faults: u64,
     simulated_fs: u64,
     seconds: f64,
     /// Of all statistics: the same for any number of threads.
@@ -123,12 +136,15 @@ struct Run {
 impl Stress {
     pub fn run(&self, ui: &Ui) -> miette::Result<()> {
         let machine = self.machine()?;
+        if self.forget.is_some() && !self.moves_pages(&machine) {
+            return Err(miette!("--forget is about pages that are moved, and on '{}' none are", machine.name));
+        }
         let start = Instant::now();
         let mut runs = Vec::new();
         for seed in self.seed.. {
             let run = self.run_with(&machine, seed, ui)?;
             ui.print(&format!(
-                "{} ({}), seed {seed}: {} loads, {} stores and {} atomic accesses to {} lines, {} evictions: every read was right, \
+                "{} ({}), seed {seed}: {} loads, {} stores and {} atomic accesses to {} lines, {} evictions{}: every read was right, \
                  nobody got stuck\n  {} simulated in {:.1} s; statistics sha256 {}\n",
                 machine.name,
                 machine.protocol.name,
@@ -137,6 +153,10 @@ impl Stress {
                 run.atomics,
                 self.lines,
                 run.evictions,
+                match self.moves_pages(&machine) {
+                    true => format!(", {} pages moved, {} faults", run.migrations, run.faults),
+                    false => String::new(),
+                },
                 Time(run.simulated_fs),
                 run.seconds,
                 &run.statistics_sha256[..16]
@@ -152,6 +172,10 @@ impl Stress {
             ui.print(&format!("{count} runs in {seconds} s: {accesses} accesses, all of them right\n"))?;
         }
         ui.report(&StressReport { system: machine.name, runs })
+    }
+
+    fn moves_pages(&self, machine: &Machine) -> bool {
+        moves_pages(machine) && !self.fixed_pages
     }
 
     /// The machine, as small as it is to be.
@@ -185,7 +209,10 @@ impl Stress {
         let start = Instant::now();
         let what = format!("random accesses on {}, seed {seed}", machine.name);
         let progress = Progress::start(&what, &options.monitor, Some(machine.clock), ui);
-        let run = stress(machine, accesses, &options);
+        let run = match self.moves_pages(machine) {
+            true => stress_pages(machine, accesses, self.forget, &options),
+            false => stress(machine, accesses, &options),
+        };
         drop(progress);
         if run.outcome != Outcome::Finished {
             return Err(miette!("on '{}' with --seed {seed}: {}", machine.name, run.outcome));
@@ -199,10 +226,22 @@ impl Stress {
             stores: sum(".stores"),
             atomics: sum(".atomics"),
             evictions: sum(".evictions"),
+            migrations: sum(".driver.migrations"),
+            faults: sum(".driver.faults"),
             simulated_fs: run.end.0,
             seconds: start.elapsed().as_secs_f64(),
             statistics_sha256: Sha256::digest(&statistics).iter().map(|byte| format!("{byte:02x}")).collect(),
         })
+    }
+}
+
+/// An order that is left out.
+fn forgotten(text: &str) -> Result<Forgotten, String> {
+    match text {
+        "flush" => Ok(Forgotten::Flush),
+        "invalidation" => Ok(Forgotten::Invalidation),
+        "shootdown" => Ok(Forgotten::Shootdown),
+        _ => Err(format!("'{text}' can't be forgotten: write flush, invalidation or shootdown")),
     }
 }
 

@@ -38,7 +38,8 @@ pub struct System {
     /// Write statistics, the machine and a page to look at (report.html) to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write a trace of at most so many events too, for ui.perfetto.dev; an event takes about 100 bytes.
+    /// Write a trace of at most so many events too, for ui.perfetto.dev; an event takes about 100 bytes. Kernels are spans of their
+    /// GPU's dispatcher.
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, default_missing_value = "1000000", requires = "out")]
     trace: Option<usize>,
     /// Of every PERIOD of simulated time, trace the first LENGTH only, such as 1us/50us: a glimpse of a long run.

@@ -12,7 +12,7 @@ use crate::{
     store::Backing,
 };
 use engine::{Context, Counter, Cycles, EventCount, Hertz, Inlet, Lane, Outlet, PortSpec, RoundRobin, Scope, Series};
-use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, lane, name_of};
+use interconnect::{Packet, Pending, Reporter, Router, Side, WHOLE, bytes, is_order, lane, name_of};
 use mem::{Atomic, Block, LINE, LineAddr, PhysAddr, Seen, Share, stamp_of};
 use protocol::{
     Impossible, Kind, Line, Log, Msg, Node, Place, Roster, Stamps, Step,
@@ -283,7 +283,7 @@ impl Memory {
 
     /// Whether what a message about this line may bring about has room. Answers are taken even if not.
     fn has_room(&self, line: LineAddr) -> bool {
-        line == WHOLE || self.dram.as_ref().is_none_or(|dram| dram.has_room(self.inside(line)))
+        is_order(line) || self.dram.as_ref().is_none_or(|dram| dram.has_room(self.inside(line)))
     }
 
     fn inside(&self, line: LineAddr) -> PhysAddr {
@@ -294,9 +294,9 @@ impl Memory {
         let stamps = if packet.era == self.era { packet.msg.stamps } else { Stamps::ZERO };
         let packet = Packet { msg: Msg { stamps, ..packet.msg }, ..packet };
         let msg = packet.msg;
-        if msg.line == WHOLE {
+        if is_order(msg.line) {
             let sends = self.order(&msg)?;
-            return Ok(Next::Served(Served { line: WHOLE, touched: Touched::Nothing, sends }, None));
+            return Ok(Next::Served(Served { line: msg.line, touched: Touched::Nothing, sends }, None));
         }
         if msg.kind == Kind::Evicted {
             let forgotten = self.home.evicted(&msg)?;

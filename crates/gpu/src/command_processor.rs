@@ -13,6 +13,8 @@ pub struct Launch {
     /// The number of this GPU among those over which workgroups are dealt in turn, and how many these are.
     pub share: (u64, u64),
     pub forget: Forget,
+    /// Whether the shared caches are flushed when it has ended, where this GPU runs it alone.
+    pub flush: bool,
 }
 
 /// What caches forget before a kernel starts, beside what an acquire has them forget.
@@ -49,10 +51,30 @@ impl Progress {
     }
 }
 
-/// Pages that the caches are to write back and forget.
+/// Which caches write back and forget pages. Those of the first level of all GPUs come before the shared ones of any: a store may be
+/// in flight to the shared cache of another GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recalled {
+    FirstLevel,
+    Shared,
+}
+
+/// Pages that caches are to write back and forget.
 pub(crate) struct Recalls {
-    pub pages: RefCell<VecDeque<Vec<PhysAddr>>>,
+    pub pages: RefCell<VecDeque<(Recalled, Vec<PhysAddr>)>>,
     pub progress: Progress,
+}
+
+impl Recalls {
+    /// The next of them, once those before are done.
+    pub async fn next(&self) -> (Recalled, Vec<PhysAddr>) {
+        self.progress.given.wait(self.progress.done.count() + 1).await;
+        self.take()
+    }
+
+    pub fn take(&self) -> (Recalled, Vec<PhysAddr>) {
+        self.pages.borrow_mut().pop_front().expect("what is given is there")
+    }
 }
 
 /// The command processor of a GPU, as those see it that give it work. Clones are the same.
@@ -122,9 +144,19 @@ impl CommandProcessor {
         self.flushes.give()
     }
 
-    /// Has all caches write back and forget what they hold of these pages, which nothing accesses any longer.
-    pub fn recall(&self, pages: Vec<PhysAddr>) -> Ticket {
-        self.recalls.pages.borrow_mut().push_back(pages);
+    /// Has caches write back and forget what they hold of these pages, which nothing accesses any longer.
+    pub fn recall(&self, caches: Recalled, pages: Vec<PhysAddr>) -> Ticket {
+        self.recalls.pages.borrow_mut().push_back((caches, pages));
         self.recalls.progress.give()
+    }
+
+    /// The next pages to be recalled, where something else than a dispatcher carries that out.
+    pub async fn next_recall(&self) -> (Recalled, Vec<PhysAddr>) {
+        self.recalls.next().await
+    }
+
+    /// Those pages have been recalled.
+    pub fn end_recall(&self) {
+        self.recalls.progress.done.advance();
     }
 }

@@ -4,7 +4,7 @@
 //! will read it. Compute units tell their caches, and report back.
 
 use crate::{
-    command_processor::{CommandProcessor, Forget, Launch, Progress, Recalls},
+    command_processor::{CommandProcessor, Forget, Launch, Progress, Recalled, Recalls},
     compute_unit::{Command, Completion, ComputeUnitSpec, FromDispatcher, Running},
     resources::{Books, Needs, Simds},
 };
@@ -157,25 +157,26 @@ impl Dispatcher {
         }
     }
 
-    /// Has pages recalled as they are asked for: stores to them are performed, the first caches forget them, and then the shared ones
+    /// Has pages recalled as they are asked for: stores to them are performed and the first caches forget them, or the shared ones
     /// write them back and forget them.
-    async fn recall(&self, Recalls { pages, progress }: &Recalls, cx: Context) {
-        cx.provides(&progress.done);
+    async fn recall(&self, recalls: &Recalls, cx: Context) {
+        cx.provides(&recalls.progress.done);
         loop {
-            progress.given.wait(progress.done.count() + 1).await;
-            let next = pages.borrow_mut().pop_front();
-            for page in next.into_iter().flatten() {
-                let page = Some(page);
-                self.order(Access::Flush, mem::Scope::Device, page, &cx).await;
-                self.order(Access::Invalidate, mem::Scope::Device, page, &cx).await;
-                self.order_below(Access::Flush, page, &cx).await;
-                self.order_below(Access::Invalidate, page, &cx).await;
+            let (caches, pages) = recalls.next().await;
+            for page in pages {
+                for access in [Access::Flush, Access::Invalidate] {
+                    match caches {
+                        Recalled::FirstLevel => self.order(access, mem::Scope::Device, Some(page), &cx).await,
+                        Recalled::Shared => self.order_below(access, Some(page), &cx).await,
+                    }
+                }
             }
-            progress.done.advance();
+            recalls.progress.done.advance();
         }
     }
 
     async fn launch(&self, launch: Launch, cx: &Context) -> Result<(), String> {
+        let _kernel = cx.span("kernel");
         let start = cx.now().0;
         let grid = self.launches.get();
         self.launches.set(grid + 1);
@@ -194,7 +195,7 @@ impl Dispatcher {
         self.deal(&running, launch.share, cx).await?;
         // Everything must have left the first caches before the shared ones below are told.
         self.order(Access::Flush, mem::Scope::Device, None, cx).await;
-        if launch.share.1 == 1 {
+        if launch.share.1 == 1 && launch.flush {
             self.order_below(Access::Flush, None, cx).await;
         }
         self.kernel_cycles.record(cx.now().0 - start);

@@ -6,7 +6,7 @@
 //! ```
 //! What the host's one is given, the GPU's one is given a wire's latency later; and so is told what has ended.
 
-use crate::command_processor::{CommandProcessor, Launch};
+use crate::command_processor::{CommandProcessor, Launch, Recalled};
 use engine::{Context, EventCount, Inlet, Lane, LinkReceiver, LinkSender, LinkSpec, Model, Outlet, Scope};
 use interconnect::HEADER;
 use mem::PhysAddr;
@@ -16,7 +16,7 @@ use std::rc::Rc;
 enum Given {
     Launch(usize, Launch),
     Flush,
-    Recall(Vec<PhysAddr>),
+    Recall(Recalled, Vec<PhysAddr>),
 }
 
 /// What has ended.
@@ -62,8 +62,8 @@ impl HostEnd {
         scope.serve("recall", |_| async move {
             for number in 1.. {
                 recalls.progress.given.wait(number).await;
-                let pages = recalls.pages.borrow_mut().pop_front().unwrap_or_default();
-                give.send(Lane::Request, Given::Recall(pages), HEADER).await;
+                let (caches, pages) = recalls.take();
+                give.send(Lane::Request, Given::Recall(caches, pages), HEADER).await;
             }
         });
         let own = processor.clone();
@@ -81,7 +81,7 @@ async fn hear(processor: &CommandProcessor, ended: &Inlet<Ended>, cx: Context) {
         match ended.recv(Lane::Reply).await {
             Ended::Launch(slot) => processor.end(slot),
             Ended::Flush => processor.flushes.done.advance(),
-            Ended::Recall => processor.recalls.progress.done.advance(),
+            Ended::Recall => processor.end_recall(),
         }
     }
 }
@@ -104,7 +104,7 @@ impl GpuEnd {
                 let _ticket = match given.recv(Lane::Request).await {
                     Given::Launch(slot, launch) => own.launch(slot, launch),
                     Given::Flush => own.flush(),
-                    Given::Recall(pages) => own.recall(pages),
+                    Given::Recall(caches, pages) => own.recall(caches, pages),
                 };
             }
         });

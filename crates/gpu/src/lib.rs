@@ -15,7 +15,7 @@ pub mod kernel;
 pub mod map;
 pub mod resources;
 
-pub use command_processor::{CommandProcessor, Forget, Launch, Ticket};
+pub use command_processor::{CommandProcessor, Forget, Launch, Recalled, Ticket};
 pub use compute_unit::{Caches, Coalescer, ComputeUnit, ComputeUnitSpec, FromDispatcher};
 pub use dispatcher::{Dispatcher, DispatcherEnd, DispatcherSpec, Placement, UnitEnd, link};
 pub use kernel::Kernel;

@@ -12,6 +12,7 @@ use crate::{
 use dram::{RoomSpec, Timing};
 use engine::LinkSpec;
 use mem::{Bytes, LINE};
+use os::opencl::gpu::Synchronisation;
 use protocol::{catalogue::Choice as Protocol, roles::Role};
 use serde::{Deserialize, Deserializer, de};
 
@@ -25,8 +26,12 @@ pub struct Levels {
     pub timing: Timing,
     /// Whether GPUs give blocks to each other; else blocks go through the host's memory.
     pub peer_transfer: bool,
-    /// From each to the host's memory and to those of other GPUs.
-    pub wire: LinkSpec,
+    /// Bytes that a bit of a mask stands for.
+    pub mask: u8,
+    /// When the host sees what kernels have written.
+    pub synchronise: Synchronisation,
+    /// From each to the host's memory and to those of other GPUs, where no fabric joins them.
+    pub wire: Option<LinkSpec>,
 }
 
 impl Levels {
@@ -36,16 +41,28 @@ impl Levels {
     }
 }
 
-/// 1, 2, 4, .. or 64 lines.
+/// Bytes that a bit of a mask stands for.
+struct MaskBytes(u8);
+
+impl<'de> Deserialize<'de> for MaskBytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match u8::deserialize(from) {
+            Ok(bytes @ (1 | 2 | 4 | 8)) => Ok(Self(bytes)),
+            _ => Err(de::Error::custom("must be 1, 2, 4 or 8: bytes that a bit stands for")),
+        }
+    }
+}
+
+/// 1, 2, 4, .. or 256 lines.
 struct Block(u64);
 
 impl<'de> Deserialize<'de> for Block {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let bytes = Size::deserialize(from)?.0.0;
-        if bytes.is_power_of_two() && (1..=64).contains(&(bytes / LINE as u64)) {
+        if bytes.is_power_of_two() && (1..=256).contains(&(bytes / LINE as u64)) {
             return Ok(Self(bytes));
         }
-        Err(de::Error::custom(format!("must be 1, 2, 4, .. or 64 lines of {LINE} B")))
+        Err(de::Error::custom(format!("must be 1, 2, 4, .. or 256 lines of {LINE} B")))
     }
 }
 
@@ -57,6 +74,10 @@ struct GpuMemoryFile {
     block: Block,
     /// Needed where there are several GPUs.
     peer_transfer: Option<bool>,
+    /// A byte if it is not said.
+    mask: Option<MaskBytes>,
+    /// Needed on a fabric.
+    synchronise: Option<OneOf<Synchronisation>>,
     kind: OneOf<memory::Kind>,
     #[serde(rename = "role")]
     _role: Option<OneOf<GpuMemoryRole>>,
@@ -85,6 +106,12 @@ impl Choice for GpuMemoryRole {
     }
 }
 
+impl Choice for Synchronisation {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("final", Self::Final), ("dynamic", Self::Dynamic)]
+    }
+}
+
 /// What memories of GPUs are, where the file says so.
 pub fn role(file: &File) -> Result<Option<GpuMemoryRole>, MachineError> {
     match file.says("gpu.memory", "role") {
@@ -109,6 +136,10 @@ struct OwnFile {
     _block: Option<Size>,
     #[serde(rename = "peer_transfer")]
     _peer_transfer: Option<bool>,
+    #[serde(rename = "synchronise")]
+    _synchronise: Option<OneOf<Synchronisation>>,
+    #[serde(rename = "mask")]
+    _mask: Option<MaskBytes>,
 }
 
 /// Memory of GPUs that is no level of another: how much there is, of each GPU or of all together.
@@ -122,7 +153,7 @@ pub fn own_memory(file: &mut File, role: GpuMemoryRole) -> Result<OwnMemory, Mac
     let path = "gpu.memory";
     let word = GpuMemoryRole::words().into_iter().find(|(_, other)| *other == role).map_or("", |(word, _)| word);
     let of_levels = Because::value("gpu.memory.role", word, &["level"]);
-    for key in ["ways", "block", "peer_transfer"] {
+    for key in ["ways", "block", "peer_transfer", "synchronise", "mask"] {
         file.idle(&join(path, key), &of_levels);
     }
     file.idle_section::<WireFile>("wires.gpu_host", &of_levels)?;
@@ -141,7 +172,13 @@ pub fn own_memory(file: &mut File, role: GpuMemoryRole) -> Result<OwnMemory, Mac
 }
 
 /// Of each GPU; lines are dealt over `banks`. `None` if memories of GPUs are no levels in this protocol.
-pub fn levels(file: &mut File, protocol: Protocol, gpus: usize, banks: Banks) -> Result<Option<Levels>, MachineError> {
+pub fn levels(
+    file: &mut File,
+    protocol: Protocol,
+    gpus: usize,
+    banks: Banks,
+    fabric: bool,
+) -> Result<Option<Levels>, MachineError> {
     let (path, to_host) = ("gpu.memory", "wires.gpu_host");
     match role(file)? {
         Some(GpuMemoryRole::Local | GpuMemoryRole::Shared) if protocol.has(Role::GpuMemory) => {
@@ -176,18 +213,33 @@ pub fn levels(file: &mut File, protocol: Protocol, gpus: usize, banks: Banks) ->
         );
         return Err(file.wrong("", Some("protocol"), reason));
     }
-    let GpuMemoryFile { size, ways, block: Block(block), peer_transfer, kind, .. } = file.section(path)?;
+    if !fabric {
+        let why = Because::new("fabric", "without a fabric all is flushed at a kernel's end; add one (fabric.part)");
+        file.idle("gpu.memory.synchronise", &why);
+    }
+    let GpuMemoryFile { size, ways, block: Block(block), peer_transfer, kind, synchronise, mask, .. } =
+        file.section(path)?;
+    let Some(OneOf(synchronise)) = synchronise.or((!fabric).then_some(OneOf(Synchronisation::Final))) else {
+        return Err(file.lacks(path, "synchronise"));
+    };
     let Some(peer_transfer) = peer_transfer.or((gpus == 1).then_some(false)) else {
         return Err(file.lacks(path, "peer_transfer"));
     };
     let timing = memory::of_kind(file, path, kind.0)?;
-    let wire = wire(file, to_host)?;
+    let wire = match fabric {
+        true => {
+            let why = Because::new("fabric", "a fabric joins memories of GPUs and the host's; set fabric.bandwidth");
+            file.idle_section::<WireFile>(to_host, &why)?;
+            None
+        }
+        false => Some(wire(file, to_host)?),
+    };
     if block > banks.interleave.bytes() {
         let reason = "a block lies behind one bank of the L2: it can't be longer than `interleave` there";
         return Err(file.wrong(path, Some("block"), reason));
     }
     let room = room(file, (size.0.0, ways.count()), block, banks)?;
-    Ok(Some(Levels { room, timing, peer_transfer, wire }))
+    Ok(Some(Levels { room, timing, peer_transfer, mask: mask.map_or(1, |mask| mask.0), synchronise, wire }))
 }
 
 /// What a memory behind a bank holds.

@@ -44,4 +44,4 @@ pub use run::run;
 pub use rust_host::{RustHost, RustHostError};
 pub use session::{Broken, Ended, Launch, Options, Session, WARM_UP};
 pub use spec::Machine;
-pub use stress::{Stress, message_passing, stress};
+pub use stress::{Forgotten, Stress, message_passing, moves_pages, stress, stress_pages};

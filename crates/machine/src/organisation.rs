@@ -53,6 +53,7 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
     }
     let role = role.filter(|role| *role != GpuMemoryRole::Level);
     fits(file, around, role)?;
+    let on_levels = around.protocol.has(Role::GpuMemory);
     let behind = behind(file, around, role)?;
     let Described { timing, time_bits, leases, acquires, layout, shared_with_host } =
         memory::described(file, behind, around.cpu.is_some())?;
@@ -92,6 +93,11 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
     let mut zones = vec![match (behind, around.cpu) {
         (Behind::L2, _) | (Behind::Agent, None) => one(place, timing, banks, 0, None),
         (Behind::Agent, Some(complex)) => one(place, timing, complex.channels, 0, None),
+        // A block lies behind one bank and one channel: both are dealt alike.
+        (Behind::Host, _) if on_levels => {
+            let channels = host_channels(file, layout, banks)?;
+            one(place, timing, Banks { count: channels, ..banks }, 0, None)
+        }
         (Behind::Fabric | Behind::Host, _) => dealt(place, timing, layout, 0, None),
     }];
     let mut first = zones[0].count();
@@ -126,18 +132,27 @@ fn fits(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result
             }
         };
     }
-    let reason = match () {
-        () if around.protocol.has(Role::GpuMemory) => {
-            format!(
-                "{name} joins memories of GPUs by wires.gpu_host: leave out the section [fabric], or choose another protocol"
-            )
-        }
-        () if around.protocol.protocol.needs.cpu == BesideCpu::MustBeMember => {
-            format!("{name} joins GPUs and CPU on one chip: leave out the section [fabric], or choose another protocol")
-        }
-        () => return Ok(()),
-    };
+    if around.protocol.protocol.needs.cpu != BesideCpu::MustBeMember {
+        return Ok(());
+    }
+    let reason =
+        format!("{name} joins GPUs and CPU on one chip: leave out the section [fabric], or choose another protocol");
     Err(file.wrong("", Some("protocol"), reason))
+}
+
+/// The channels of the host's memory below memories of GPUs, each with a directory of its own.
+fn host_channels(file: &File, layout: Layout, banks: Banks) -> Result<usize, MachineError> {
+    let channels = layout.channels.map_or(1, Positive::count);
+    if banks.count % channels != 0 {
+        let reason =
+            format!("of {} banks of an L2, each has its blocks in one channel: it must divide them", banks.count);
+        return Err(file.wrong("memory", Some("channels"), reason));
+    }
+    if layout.interleave.is_some_and(|interleave| interleave.0 != banks.interleave) {
+        let reason = "must be that of the L2 (gpu.l2.interleave): a block lies behind one bank and in one channel";
+        return Err(file.wrong("memory", Some("interleave"), reason));
+    }
+    Ok(channels)
 }
 
 /// Behind what `[memory]` lies.
@@ -146,6 +161,7 @@ fn behind(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Resu
     let usual = match role {
         _ if around.cpu.is_some() => Behind::Agent,
         _ if !on_fabric => Behind::L2,
+        _ if around.protocol.has(Role::GpuMemory) => Behind::Host,
         Some(_) => Behind::Host,
         None => Behind::Fabric,
     };

@@ -205,7 +205,7 @@ impl Machine {
             return Err(file.wrong("system", Some("copies"), reason));
         }
         let tsu = memory::tsu(file, protocol, gpu.banks)?;
-        let levels = levels::levels(file, protocol, gpus, gpu.banks)?;
+        let levels = levels::levels(file, protocol, gpus, gpu.banks, fabric.is_some())?;
         let wires = wires(file, complex.as_ref().filter(|_| fabric.is_none()))?;
         let mut protocol = timed(file, protocol, time_bits, gpu.banks)?;
         give_leases(file, &mut protocol, leases)?;
@@ -218,6 +218,7 @@ impl Machine {
         if let Some(levels) = &levels {
             protocol.parameters.lines = 1 << levels.lines_log2();
             protocol.parameters.peer_transfer = levels.peer_transfer;
+            protocol.parameters.grain = levels.mask;
         }
         let driver = DriverSpec::load(file)?;
         file.finish()?;

@@ -6,9 +6,15 @@
 //! read is compared with the golden image; that everybody comes to an end is what the engine watches. With small caches and short
 //! queues this reaches corners of a memory system in seconds that programs do not reach in hours.
 
+mod book;
 mod front_end;
+mod migrator;
+mod paged_tester;
 
+pub(crate) use book::Book;
 pub(crate) use front_end::FrontEnd;
+pub(crate) use migrator::{Migrator, Pages, Recalls};
+pub(crate) use paged_tester::{PagedPlace, PagedTester};
 
 use crate::{
     build::{self, Agents, Memories},
@@ -58,9 +64,36 @@ pub fn stress(machine: &Machine, stress: Stress, options: &Options) -> Run {
     stress_on(machine, &Memories::new(machine), stress, options)
 }
 
+/// An order that the driver of [`stress_pages`] leaves out whenever it takes pages away, in a test of the test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forgotten {
+    /// Caches do not write back.
+    Flush,
+    /// Caches do not forget lines.
+    Invalidation,
+    /// TLBs do not forget pages.
+    Shootdown,
+}
+
+/// Whether a driver can move pages of this machine while testers access them: GPUs on a fabric, whose accesses to absent pages fault.
+pub fn moves_pages(machine: &Machine) -> bool {
+    let faults = machine.gpu_mmu.is_some_and(|mmu| mmu.iommu.faults());
+    machine.fabric.is_some() && machine.cpu.is_none() && faults
+}
+
+/// Runs testers whose pages a driver moves between memories all the time, on a machine that [can](moves_pages). They know virtual addresses
+/// only: an access to a page that their GPU's table lacks waits for the driver.
+pub fn stress_pages(machine: &Machine, stress: Stress, forgets: Option<Forgotten>, options: &Options) -> Run {
+    run_checked(machine, &Memories::new(machine), Agents::PagedTesters(stress, forgets), options)
+}
+
 fn stress_on(machine: &Machine, memories: &Memories, stress: Stress, options: &Options) -> Run {
+    run_checked(machine, memories, Agents::Testers(stress), options)
+}
+
+fn run_checked(machine: &Machine, memories: &Memories, agents: Agents, options: &Options) -> Run {
     let kept = options.check.then(Kept::default);
-    let model = build::build(machine, memories, kept.clone(), Agents::Testers(stress));
+    let model = build::build(machine, memories, kept.clone(), agents);
     let mut run = model.run(&run_options(options));
     if run.outcome == Outcome::Finished
         && let Some(Err(message)) = kept.map(|kept| kept.compare(&memories.all()))
@@ -91,6 +124,8 @@ pub(crate) enum Command {
     Access(Access, mem::Scope, Block<LINE>),
     /// Read lines one after the other.
     Stream(Lines),
+    /// Have caches do something about a page of memory, while others play. Travels apart from the others.
+    Page(Access, mem::Scope, PhysAddr),
 }
 
 /// Lines that a tester reads.
@@ -124,6 +159,8 @@ pub(crate) struct Conductor {
     groups: Vec<Vec<(Outlet<Command>, Inlet<Read>)>>,
     boundary: Boundary,
     observer: Option<Reporter>,
+    /// Who moves the testers' pages while they play, if anyone does.
+    pub pages: Option<Pages>,
 }
 
 impl Conductor {
@@ -136,14 +173,23 @@ impl Conductor {
     ) -> Self {
         let place = |ConductorEnd(commands, reports)| (scope.sender(commands), scope.receiver(reports));
         let groups = testers.into_iter().map(|testers| testers.into_iter().map(place).collect()).collect();
-        Self { stress, groups, boundary, observer }
+        Self { stress, groups, boundary, observer, pages: None }
+    }
+
+    /// The wires to the testers of a GPU.
+    pub fn group(&self, gpu: usize) -> Vec<(Outlet<Command>, Inlet<Read>)> {
+        self.groups[gpu].clone()
     }
 
     pub async fn run(self, cx: Context) {
         let testers: usize = self.groups.iter().map(Vec::len).sum();
         let rounds = self.stress.operations.div_ceil(self.stress.round * testers as u64);
         for _ in 0..rounds {
+            self.pages.iter().for_each(Pages::begin);
             self.tell(Command::Play, usize::MAX).await;
+            if let Some(pages) = &self.pages {
+                pages.end().await;
+            }
             self.order(Access::Flush, mem::Scope::Device, usize::MAX).await;
             self.order(Access::Flush, mem::Scope::System, 1).await;
             if self.boundary.flushes > 1 {
@@ -216,6 +262,8 @@ const CLEARED: u64 = PAGE / LINE as u64;
 pub enum Port {
     /// A compute unit's, at its vector cache. Whether lanes ask there one by one.
     Unit { by_lane: bool },
+    /// A compute unit's, of this number among those of all GPUs; its pages are moved.
+    Paged { by_lane: bool, number: usize },
     /// A core's, at its data cache: stores are performed in order, and an atomic access is a locked load and a store.
     Data,
     /// A core's, at its instruction cache: there are only loads.
@@ -282,6 +330,7 @@ impl Tester {
                     self.answers().await;
                 }
                 Command::Stream(lines) => self.stream(lines, &cx).await,
+                Command::Page(..) => unreachable!("only testers whose pages are moved are told of pages"),
             }
             self.reports.send(Lane::Reply, self.read, HEADER).await;
         }
@@ -341,7 +390,7 @@ impl Tester {
         let kind = match self.port {
             Port::Code => 0,
             Port::Engine => self.below(15),
-            Port::Unit { .. } | Port::Data => self.below(16),
+            Port::Unit { .. } | Port::Paged { .. } | Port::Data => self.below(16),
         };
         match kind {
             0..=7 => {

@@ -54,6 +54,18 @@ fn every_read_is_right_on_every_fabric_with_one_credit() {
 }
 
 #[test]
+fn a_wrong_byte_ends_a_run_with_any_number_of_threads() {
+    for cache in ["gpu0.array0.cu0.l1v", "gpu2.array1.cu1.l1v"] {
+        let mut machine = machine("multi-pcie", SMALL);
+        machine.broken = Some(cache.to_owned());
+        let outcomes = [1, 2, 4].map(|threads| run(&machine, 60, threads).outcome);
+        let Outcome::Failed { message, .. } = &outcomes[0] else { panic!("{cache}: {}", outcomes[0]) };
+        assert!(message.contains("a wrong value was read") && message.contains(cache), "{message}");
+        assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{cache}: {outcomes:?}");
+    }
+}
+
+#[test]
 fn every_read_is_right_where_gpus_share_stacks_of_memory() {
     for changes in [&["protocol=halcone"][..], &["protocol=hmg"], &["fabric.total=300 GB/s"], &["memory.behind=host"]] {
         let machine = machine("multi-shared", &[SMALL, changes].concat());
@@ -128,7 +140,11 @@ fn what_does_not_go_together_is_refused_with_a_remedy() {
             &["protocol=hmg"][..],
             "[remote] from: under hmg second-level caches ask for lines of other GPUs: set it to \"l2\"",
         ),
-        ("multi-pcie", &["protocol=nmoesi"], "protocol: nmoesi joins memories of GPUs by wires.gpu_host"),
+        (
+            "multi-pcie",
+            &["protocol=nmoesi"],
+            "[gpu.memory] role: nmoesi makes memories of GPUs levels above the host's: set it to \"level\"",
+        ),
         ("multi-pcie", &["memory.behind=l2"], "set it to \"host\", or leave it out"),
         (
             "multi-pcie",

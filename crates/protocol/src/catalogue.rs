@@ -303,6 +303,8 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "l2-n-stores", rounds: 1, build: nmoesi::l2_n_stores },
             Setup { name: "final-flush", rounds: 1, build: nmoesi::final_flush },
             Setup { name: "claim", rounds: 1, build: nmoesi::claim },
+            Setup { name: "taken-stores", rounds: 0, build: nmoesi::taken_stores },
+            Setup { name: "taken-n-stores", rounds: 1, build: nmoesi::taken_n_stores },
             Setup { name: "ordered", rounds: 1, build: nmoesi::ordered },
             Setup { name: "claim-through", rounds: 1, build: nmoesi::claim_through },
             Setup { name: "claim-back", rounds: 1, build: nmoesi::claim_back },

@@ -8,7 +8,7 @@
 //!
 //! `Acquire` and `Release` are those of a device or less; `...Wide` those of the system. In `Sweep` all lines are being told; in
 //! `Forgetting` and `Flushing` as well, and then those below; in `Below` and `Peers` others are carrying it out; in `Ask` those below are
-//! asked how late it is, and then all lines are told. Orders of a device stop at the first-level caches, but for those that ask below
+//! asked how late it is, and then all lines are told (`Raise`). Orders of a device stop at the first-level caches, but for those that ask below
 //! how late it is. Where logical time is restarted, a record forgets the latest time that it has heard of, as a message forgets the times that
 //! it carries.
 
@@ -36,7 +36,7 @@ pub const fn concerns(order: LineAddr, line: LineAddr) -> bool {
 
 protocol! {
  /// A first-level cache that forgets what it holds on an acquire.
- orders_l1 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_l1 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire              AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Sweep Note Forget]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
  Sweep      { z                    z                         z                   z                       [Rest Tell]          x             x }
@@ -47,7 +47,7 @@ protocol! {
 
 protocol! {
  /// A first-level cache whose time an acquire raises to the latest that memory has given (HALCONE).
- orders_l1_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_l1_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                  AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Ask Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
  Ask        { z                        z                         z                   z                       x                    [Ask Hear]    [Sweep Hear Forget] }
@@ -59,7 +59,7 @@ protocol! {
 
 protocol! {
  /// A first-level cache of compute units with a time of their own: an acquire tells them the latest (G-TSC).
- orders_l1_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_l1_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                    AcquireWide               Release             ReleaseWide             Swept                DoneMore      DoneLast )
  Rest       { [Below Note AcquireBelow]  [Forgetting Note Forget]  [Sweep Note Flush]  [Flushing Note Flush]   x                    x             x }
  Sweep      { z                          z                         z                   z                       [Rest Tell]          x             x }
@@ -70,7 +70,7 @@ protocol! {
 
 protocol! {
  /// A first-level cache that never holds anything old: only a release to the system concerns anybody else (MESI).
- orders_l1_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_l1_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire      AcquireWide  Release      ReleaseWide              Swept  DoneMore      DoneLast )
  Rest  { [Rest Done]  [Rest Done]  [Rest Done]  [Below Note FlushBelow]  x      x             x }
  Below { z            z            z            z                        x      [Below Hear]  [Rest Hear Tell] }
@@ -78,7 +78,7 @@ protocol! {
 
 protocol! {
  /// A second-level cache that forgets and writes back, as it is told.
- orders_l2 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_l2 actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast )
  Rest  { x                    [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x         x }
  Sweep { x                    z                    x                   z                   [Rest Tell]  x         x }
@@ -86,7 +86,7 @@ protocol! {
 
 protocol! {
  /// A second-level cache beside others that are homes of lines: a release waits until these have told everybody (HMG).
- orders_l2_homes actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_l2_homes actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(        Acquire              AcquireWide          Release                ReleaseWide            Swept               DoneMore      DoneLast )
  Rest     { x                    [Sweep Note Forget]  x                      [Flushing Note Flush]  x                   x             x }
  Sweep    { x                    z                    x                      z                      [Rest Tell]         x             x }
@@ -95,33 +95,37 @@ protocol! {
 }
 
 protocol! {
- /// A second-level cache whose time an acquire raises to the latest that memory has given (HALCONE).
- orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
- on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept        DoneMore    DoneLast )
- Rest  { [Ask Note AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x           x }
- Ask   { z                        z                    x                   z                   x            [Ask Hear]  [Sweep Hear Forget] }
- Sweep { z                        z                    x                   z                   [Rest Tell]  x           x }
+ /// A second-level cache whose time an acquire raises to the latest that memory has given (HALCONE). Who acquires while it asks joins, and it asks again
+ /// before it tells any of them: what it has heard may be older than what the last of them must see.
+ orders_l2_raised actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
+ on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept           DoneMore      DoneLast )
+ Rest  { [Ask Join AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x               x             x }
+ Ask   { [Again Join]             z                    x                   z                   x               [Ask Hear]    [Raise Hear Forget] }
+ Again { [Again Join]             z                    x                   z                   x               [Again Hear]  [Ask Hear AcquireBelow] }
+ Raise { z                        z                    x                   z                   [Rest TellAll]  x             x }
+ Sweep { z                        z                    x                   z                   [Rest Tell]     x             x }
 }
 
 protocol! {
- /// A second-level cache that passes on how late it is (G-TSC).
- orders_l2_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
- on(     Acquire                    AcquireWide          Release             ReleaseWide         Swept        DoneMore      DoneLast )
- Rest  { [Below Note AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x             x }
- Sweep { z                          z                    x                   z                   [Rest Tell]  x             x }
- Below { z                          z                    x                   z                   x            [Below Hear]  [Rest Hear Tell] }
+ /// A second-level cache that passes on how late it is (G-TSC); who acquires meanwhile joins.
+ orders_l2_told actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
+ on(     Acquire                  AcquireWide          Release             ReleaseWide         Swept        DoneMore      DoneLast )
+ Rest  { [Ask Join AcquireBelow]  [Sweep Note Forget]  x                   [Sweep Note Flush]  x            x             x }
+ Ask   { [Again Join]             z                    x                   z                   x            [Ask Hear]    [Rest Hear TellAll] }
+ Again { [Again Join]             z                    x                   z                   x            [Again Hear]  [Ask Hear AcquireBelow] }
+ Sweep { z                        z                    x                   z                   [Rest Tell]  x             x }
 }
 
 protocol! {
  /// A cache that never holds anything old and that nobody below it needs to hear of.
- orders_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_coherent actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(    Acquire      AcquireWide  Release      ReleaseWide  Swept  DoneMore  DoneLast )
  Rest { x            [Rest Done]  x            [Rest Done]  x      x         x }
 }
 
 protocol! {
  /// A cache that is coherent with those above it and not with what lies below: a release gives lines up.
- orders_recalled actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_recalled actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire      AcquireWide  Release              ReleaseWide          Swept        DoneMore  DoneLast )
  Rest  { x            [Rest Done]  x                    [Sweep Note GiveUp]  x            x         x }
  Sweep { x            z            x                    z                    [Rest Tell]  x         x }
@@ -129,7 +133,7 @@ protocol! {
 
 protocol! {
  /// A second-level cache over a memory that is a level itself: what is ordered is done here and then there (NMOESI).
- orders_passed_on actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_passed_on actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(          Acquire                   AcquireWide               Release                ReleaseWide            Swept                DoneMore      DoneLast )
  Rest       { x                         [Forgetting Note GiveUp]  x                      [Flushing Note Flush]  x                    x             x }
  Forgetting { x                         z                         x                      z                      [Below ForgetBelow]  x             x }
@@ -139,7 +143,7 @@ protocol! {
 
 protocol! {
  /// A memory that is a level: the last to carry an order out (NMOESI).
- orders_level actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_level actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(     Acquire              AcquireWide          Release             ReleaseWide         Swept        DoneMore  DoneLast )
  Rest  { x                    [Sweep Note GiveUp]  x                   [Sweep Note Flush]  x            x         x }
  Sweep { x                    z                    x                   z                   [Rest Tell]  x         x }
@@ -147,7 +151,7 @@ protocol! {
 
 protocol! {
  /// A home with logical time: it says how late it is, at least for every line that it has given out.
- orders_home actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest)
+ orders_home actions(Note Forget Flush GiveUp AcquireBelow ForgetBelow FlushBelow FlushPeers Hear Tell Done Latest Join TellAll)
  on(    Acquire        AcquireWide    Release        ReleaseWide    Swept  DoneMore  DoneLast )
  Rest { [Rest Latest]  x            x            x            x      x         x }
 }
@@ -202,8 +206,8 @@ impl<const N: usize> Controller<N> for Orders {
     }
 
     fn fits(&self, line: &Line<N>) -> bool {
-        let at_rest = line.state == 0;
-        line.is_empty() && line.is_asked() != at_rest
+        let (at_rest, joined) = (line.state == 0, !line.sharers.is_empty());
+        line.is_empty() && (line.is_asked() || joined) != at_rest && !(line.is_asked() && joined)
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
@@ -224,6 +228,18 @@ impl<const N: usize> Controller<N> for Orders {
                 let to = work.line.asked.take().ok_or("has nobody to tell")?;
                 let stamps = std::mem::take(&mut work.line.stamps);
                 Self::done(work, to, stamps);
+            }
+            Action::Join => {
+                let asks = work.place.sharer(work.msg.from);
+                if asks.is_empty() || work.line.sharers.meets(asks) {
+                    return Err("is not one of those above, or has acquired already");
+                }
+                work.line.sharers.add(asks);
+            }
+            Action::TellAll => {
+                let (all, stamps) = (std::mem::take(&mut work.line.sharers), std::mem::take(&mut work.line.stamps));
+                let above = work.place.above;
+                all.numbers().for_each(|number| Self::done(work, above.member(number), stamps));
             }
             Action::Done => Self::done(work, work.msg.from, Stamps::ZERO),
             Action::Latest => Self::done(work, work.msg.from, work.line.stamps),
@@ -300,7 +316,7 @@ impl<const N: usize> Controller<N> for Markers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cell, Log, Step, step};
+    use crate::{Cell, Log, Roster, Step, step};
 
     const TABLES: [&Table; 12] = [
         &orders_l1::TABLE,
@@ -317,18 +333,48 @@ mod tests {
         &orders_level::TABLE,
     ];
 
-    /// In the checked systems a cache is given one order at a time.
+    /// In the checked systems a cache is given one order at a time, but for acquires of several caches above it.
     #[test]
-    fn an_order_waits_while_another_is_carried_out() {
+    fn an_order_waits_while_another_is_carried_out_unless_it_may_join() {
+        let asks = [orders_l2_raised::TABLE.name, orders_l2_told::TABLE.name];
         for table in TABLES {
             for event in [Event::Acquire, Event::AcquireWide, Event::Release, Event::ReleaseWide] {
                 let taken = *table.cell(0, event as u8) != Cell::Never;
-                let expected = if taken { Cell::Stall } else { Cell::Never };
                 for state in 1..table.states.len() as u8 {
-                    assert_eq!(*table.cell(state, event as u8), expected, "{} {state} {event:?}", table.name);
+                    let joins = asks.contains(&table.name)
+                        && event == Event::Acquire
+                        && ["Ask", "Again"].contains(&table.states[state as usize]);
+                    let cell = table.cell(state, event as u8);
+                    match (taken, joins) {
+                        (false, _) => assert_eq!(*cell, Cell::Never, "{} {state} {event:?}", table.name),
+                        (true, false) => assert_eq!(*cell, Cell::Stall, "{} {state} {event:?}", table.name),
+                        (true, true) => assert!(matches!(cell, Cell::Go(..)), "{} {state} {event:?}", table.name),
+                    }
                 }
             }
         }
+    }
+
+    #[test]
+    fn who_acquires_while_memory_is_asked_joins_and_it_is_asked_again() {
+        let orders = Orders { table: &orders_l2_raised::TABLE, below: vec![Node(8)], peers: Vec::new() };
+        let (above, mut line) = (Roster::row(Node(0), 2), Line::<2>::new(0));
+        let place = Place { me: Node(4), below: Node(4), above: &above };
+        let mut show = |from, kind, time| {
+            let msg = Msg { stamps: Stamps::now(time), ..Msg::new(Node(from), Node(4), kind, WHOLE, Block::EMPTY) };
+            let mut log = Log::new(orders.table, 0);
+            match step(&orders, orders.table, place, &mut line, &msg, &mut log).expect("it has a cell") {
+                Step::Sends(sends) => {
+                    sends.iter().map(|send| (send.to.0, send.kind, send.stamps.cts)).collect::<Vec<_>>()
+                }
+                Step::Stall => panic!("it has to wait"),
+            }
+        };
+        assert_eq!(show(0, Kind::Invalidate, 0), [(8, Kind::Invalidate, 0)]);
+        assert_eq!(show(1, Kind::Invalidate, 0), [], "the answer may be older than what it must see");
+        assert_eq!(show(8, Kind::Done, 5), [(8, Kind::Invalidate, 0)], "so memory is asked again");
+        assert_eq!(show(8, Kind::Done, 9), [(4, Kind::Invalidate, 9)], "lines here are raised");
+        assert_eq!(show(4, Kind::Done, 0), [(0, Kind::Done, 9), (1, Kind::Done, 9)]);
     }
 
     #[test]

@@ -36,10 +36,12 @@ pub enum Role {
 pub struct Parameters {
     /// Logical times have so many bits, 32 at most: these do not overflow in any run.
     pub time_bits: u32,
-    /// Lines of a block, where memories are levels: a power of two, 64 at most.
-    pub lines: u8,
+    /// Lines of a block, where memories are levels: a power of two, 256 at most.
+    pub lines: u16,
     /// Whether GPUs give blocks to each other, where memories are levels.
     pub peer_transfer: bool,
+    /// Bytes that a bit of a mask stands for, where memories are levels: 1, 2, 4 or 8.
+    pub grain: u8,
     /// Whether there are several GPUs.
     pub peers: bool,
     /// Whether what GPUs release must leave their second-level caches, because a CPU does not see it there.
@@ -66,6 +68,7 @@ impl Default for Parameters {
             time_bits: 32,
             lines: 1,
             peer_transfer: false,
+            grain: 1,
             peers: false,
             recalls: false,
             atomics: Atomics::Here,

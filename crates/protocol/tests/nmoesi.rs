@@ -85,6 +85,19 @@ fn a_probe_that_waits_behind_a_flush_of_its_line_waits_for_ever() {
     assert_eq!(found.violation.map(|violation| violation.property), Some("some message can always move"));
 }
 
+/// A block that its memory wants to be relieved of waits for the home's probe. That may come after the cache above wants to be relieved of lines of
+/// it, and then stands behind what that asks for. Each of these walks came to a standstill when that had to wait.
+#[test]
+fn a_memory_that_gives_up_a_block_takes_lines_back_while_it_waits() {
+    for (name, seed) in
+        [("lone-gpu", 178), ("two-gpus", 147), ("whole-mixed", 29), ("three-stores", 95), ("three-gpus", 75)]
+    {
+        let setup = larger().find(|setup| setup.name == name).expect("there is such a system");
+        let check = Check::new((setup.build)(2, 1), Network::Rows, 7, 3);
+        assert_eq!(walk(&check, 600, seed), None, "{name}, walk {seed}");
+    }
+}
+
 #[test]
 fn nothing_that_waits_in_rows_of_larger_systems_waits_for_ever() {
     for setup in larger() {

@@ -2,18 +2,14 @@
 //!
 //! What an order consists of, and in which sequence, is the affair of its table ([`protocol::orders`]). The cache keeps the table's
 //! record, has its lines told when the record sends it a message about all of them, and tells the record when every line has answered.
-//!
-//! Where accesses have logical times, acquires ask memory how late it is, and all compute units do so at a time. Those that wait for an order to end
-//! are carried out together: what memory answers to a question that is asked later than they came holds for each of them.
 
 use super::Cache;
 use engine::Lane;
 use interconnect::HEADER;
-use mem::{Block, LINE, LineAddr, Reply, Request, era_and_time, stamp_of};
+use mem::{Block, LINE, LineAddr, Reply, stamp_of};
 use protocol::{
     Controller, Impossible, Kind, Line, Log, Msg, Node, Place, Stamps, Step, Table, WHOLE, concerns,
     orders::{Markers, Orders},
-    roles::Sees,
     step,
 };
 use std::collections::VecDeque;
@@ -31,9 +27,6 @@ pub(super) struct OrderDesk {
     heard: VecDeque<Msg<LINE>>,
     /// Who waits on which wire, if the order is a request.
     reply: Option<(usize, Reply)>,
-    /// Others who wait for the end of the same order: requesters, and caches above.
-    joined: Vec<(usize, Reply)>,
-    joined_above: Vec<Node>,
     markers: Markers,
     /// For each peer that has released.
     marking: Vec<(Node, Line<LINE>)>,
@@ -52,8 +45,6 @@ impl OrderDesk {
             sweeping: false,
             heard: VecDeque::new(),
             reply: None,
-            joined: Vec::new(),
-            joined_above: Vec::new(),
             marking: markers.peers.iter().map(|peer| (*peer, Line::new(0))).collect(),
             marker_log: Log::new(marker_table, history),
             markers,
@@ -91,37 +82,6 @@ impl Cache {
         self.show_order(order)
     }
 
-    /// Has orders of requesters that wait and are the one that has just begun carried out with it.
-    pub(super) fn join_requests(&mut self, begun: &Request) {
-        let Some(top) = self.top.as_ref().filter(|_| self.sees == Sees::ByTime) else { return };
-        let same = |other: &Request| {
-            (other.access, other.scope, other.phys) == (begun.access, begun.scope, begun.phys)
-                && era_and_time(other.stamp).0 <= self.to.era
-        };
-        for (port, (_, from, _)) in top.wires.iter().enumerate() {
-            while from.front(Lane::Request).is_some_and(|other| same(&other)) {
-                let Some(other) = from.try_recv(Lane::Request) else { break };
-                self.orders.joined.push((port, Reply { id: other.id, data: Block::EMPTY, stamp: 0 }));
-                self.requests.increment();
-            }
-        }
-    }
-
-    /// Has orders of caches above that wait and are the one that has just begun carried out with it.
-    pub(super) fn join_orders(&mut self, begun: &Msg<LINE>) {
-        if self.sees != Sees::ByTime {
-            return;
-        }
-        let same = |other: &Msg<LINE>| (other.kind, other.line, other.scope) == (begun.kind, begun.line, begun.scope);
-        for from in &self.from {
-            while from.front(Lane::Coherence).is_some_and(|packet| same(&packet.msg)) {
-                let Some(other) = from.try_recv(Lane::Coherence) else { break };
-                self.orders.joined_above.push(other.msg.from);
-                self.requests.increment();
-            }
-        }
-    }
-
     /// Somebody has done what was ordered, or says that what it was told before has arrived.
     pub(super) fn heard(&mut self, done: Msg<LINE>) -> Result<(), Box<Impossible>> {
         if done.of.is_some() {
@@ -153,7 +113,8 @@ impl Cache {
 
     /// One step of the table of orders; says whether it was no stall.
     fn show_order(&mut self, msg: &Msg<LINE>) -> Result<bool, Box<Impossible>> {
-        let (place, desk) = (Place::new(self.me, self.me), &mut self.orders);
+        let place = Place { me: self.me, below: self.me, above: self.bank.above() };
+        let desk = &mut self.orders;
         let done = step(&desk.controller, desk.controller.table, place, &mut desk.line, msg, &mut desk.log)?;
         let Step::Sends(sends) = done else { return Ok(false) };
         if msg.kind != Kind::Done {
@@ -165,18 +126,11 @@ impl Cache {
                 self.sweep(&send)?;
             } else if self.to.leads_to(send.to) {
                 self.to.send(send.into());
-                if send.kind == Kind::Done {
-                    for to in std::mem::take(&mut self.orders.joined_above) {
-                        self.to.send(Msg { to, ..send }.into());
-                    }
-                }
             } else {
                 let top = self.top.as_ref().expect("who is no neighbour is a requester");
-                let first = self.orders.reply.take().expect("a requester is told once");
+                let (port, reply) = self.orders.reply.take().expect("a requester is told once");
                 let stamp = stamp_of(self.to.era, send.stamps.cts);
-                for (port, reply) in std::iter::once(first).chain(std::mem::take(&mut self.orders.joined)) {
-                    top.wires[port].2.send(Lane::Reply, Reply { stamp, ..reply }, HEADER);
-                }
+                top.wires[port].2.send(Lane::Reply, Reply { stamp, ..reply }, HEADER);
             }
         }
         Ok(true)

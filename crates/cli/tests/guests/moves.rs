@@ -99,15 +99,17 @@ fn images_of_every_kind_are_read_written_and_sampled_in_time() {
 
 #[test]
 fn kernels_of_two_queues_overlap_on_two_devices_and_on_one_that_has_room_for_both() {
-    let each: &[&str] = &["--system", "multi-pcie", "--set", "gpus=2", "--devices", "each", "--check"];
     let gang: &[&str] = &["--system", "multi-pcie", "--set", "gpus=2", "--check"];
     let slots: &[&str] = &["--system", "r9nano", "--set", "gpu.dispatcher.kernels=2", "--check"];
     let folder = Folder::new("two-queues");
+    let traced = folder.file("traced");
+    let trace = ["--trace", "1000000", "--out", &traced];
+    let each = [&["--system", "multi-pcie", "--set", "gpus=2", "--devices", "each", "--check"][..], &trace].concat();
     let sdk = format!("-L{}/sdk", programs::ROOT);
     let flags = ["-static", &sdk, "-lOpenCL", "-lpthread", "-lm"];
     let Some(program) = programs::build("two_queues.c", &folder, "static", &flags) else { return };
     for (system, said) in [
-        (each, "2 devices: right; the kernels overlapped"),
+        (&each[..], "2 devices: right; the kernels overlapped"),
         (gang, "1 devices: right; one kernel after the other"),
         (slots, "1 devices: right; the kernels overlapped"),
     ] {
@@ -115,4 +117,25 @@ fn kernels_of_two_queues_overlap_on_two_devices_and_on_one_that_has_room_for_bot
         let Ran { code, out } = ran(command.args(["run", &program]).args(system));
         assert_eq!((code, out.contains(said)), (Some(0), true), "{system:?}: {out}");
     }
+    let kernels = ["gpu0", "gpu1"].map(|gpu| kernels(&format!("{traced}/trace.json"), gpu));
+    let [Some((start, end)), Some((other_start, other_end))] = kernels.map(|kernels| kernels.first().copied()) else {
+        panic!("each GPU runs a kernel")
+    };
+    assert!(start < other_end && other_start < end, "{start} to {end}, and {other_start} to {other_end}");
+}
+
+/// When kernels of a GPU began and ended, in microseconds, as a trace tells.
+fn kernels(trace: &str, gpu: &str) -> Vec<(f64, f64)> {
+    let text = std::fs::read_to_string(trace).expect("there is a trace");
+    let trace: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    let entries = trace["traceEvents"].as_array().expect("it has events");
+    let dispatcher = format!("{gpu}.dispatcher.");
+    let is_thread = |entry: &&serde_json::Value| {
+        entry["name"] == "thread_name"
+            && entry["args"]["name"].as_str().is_some_and(|name| name.starts_with(&dispatcher))
+    };
+    let threads: Vec<&serde_json::Value> = entries.iter().filter(is_thread).map(|entry| &entry["tid"]).collect();
+    let spans = entries.iter().filter(|entry| entry["name"] == "kernel" && threads.contains(&&entry["tid"]));
+    let micros = |value: &serde_json::Value| value.as_f64().expect("times are numbers");
+    spans.map(|entry| (micros(&entry["ts"]), micros(&entry["ts"]) + micros(&entry["dur"]))).collect()
 }

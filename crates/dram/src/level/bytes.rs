@@ -1,6 +1,6 @@
 //! The bytes behind a directory: those of blocks that a GPU's memory holds, or everything, in the host's memory.
 
-use crate::Store;
+use crate::Backing;
 use mem::{Block, LINE, LineAddr, Mask, PhysAddr, Share};
 use protocol::Line;
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ pub enum Bytes {
     /// Lines of which something is held, with their marks; only looked up.
     Some(FxHashMap<LineAddr, Line<LINE>>),
     /// Everything, and the marks of lines that have any; only looked up.
-    All(Share, Store, FxHashMap<LineAddr, Mask>),
+    All(Share, Backing, FxHashMap<LineAddr, Mask>),
 }
 
 impl Bytes {
@@ -19,7 +19,7 @@ impl Bytes {
             Self::Some(lines) => lines.get(&address).copied().unwrap_or(Line::new(0)),
             Self::All(share, store, marks) => {
                 let mut bytes = [0; LINE];
-                store.lock().read(share.inside(PhysAddr(address.0)), &mut bytes);
+                store.read(share.inside(PhysAddr(address.0)), &mut bytes);
                 let dirty = marks.get(&address).copied().unwrap_or(Mask::NONE);
                 Line { data: Block::full(bytes), dirty, ..Line::new(0) }
             }
@@ -31,7 +31,7 @@ impl Bytes {
             Self::Some(lines) if line == Line::new(0) => _ = lines.remove(&address),
             Self::Some(lines) => _ = lines.insert(address, line),
             Self::All(share, store, marks) => {
-                store.lock().write(share.inside(PhysAddr(address.0)), line.data.bytes());
+                store.write(share.inside(PhysAddr(address.0)), line.data.bytes());
                 match line.is_dirty() {
                     true => _ = marks.insert(address, line.dirty),
                     false => _ = marks.remove(&address),

@@ -7,7 +7,7 @@
 
 use super::{LevelSpec, bytes::Bytes};
 use crate::{
-    Store,
+    Backing,
     room::{Room, RoomSpec},
 };
 use interconnect::Reporter;
@@ -24,7 +24,7 @@ pub enum Extent {
     /// A cache of another memory's blocks.
     Cache(RoomSpec),
     /// The home of all: there is no other.
-    All(Share, Store),
+    All(Share, Backing),
 }
 
 /// An access to the bytes of a line.

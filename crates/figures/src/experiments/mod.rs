@@ -6,6 +6,7 @@ mod halcone;
 mod study1;
 mod study2;
 mod study3;
+mod umh;
 mod validation;
 
 use crate::Experiment;
@@ -25,6 +26,15 @@ pub static ALL: &[Experiment] = &[
     halcone::gtsc::EXPERIMENT,
     halcone::traffic::EXPERIMENT,
     halcone::storage::EXPERIMENT,
+    umh::TRANSFERS,
+    umh::BLOCKS,
+    umh::PERFORMANCE,
+    umh::FLUSHED,
+    umh::SYNCHRONISATION,
+    umh::MASKS,
+    umh::PEER,
+    umh::TRAFFIC,
+    umh::STORAGE,
 ];
 
 /// The experiment called so.

@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{
     plan::{
-        CachePlan, EdgeId, Element, FabricPlan, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan, Routes, TesterPlan,
-        UnitPlan, View, What,
+        CachePlan, ConductorPlan, EdgeId, Element, FabricPlan, Freight, Id, LevelPlan, MemoryPlan, MmuPlan, Plan,
+        Routes, TesterPlan, UnitPlan, View, What,
     },
-    program::{FrontEnd, HostMemory, ModelGpus, OutsideProcess},
+    program::{Claims, Coherent, FrontEnd, FrontEndSpec, GpusSpec, HostMemory, ModelGpus, OutsideProcess},
     session::Host,
-    stress::{Conductor, Port, Stress, Tester},
+    stress::{self, Book, Conductor, Forgotten, Migrator, PagedPlace, PagedTester, Pages, Port, Stress, Tester},
 };
 use cache::Cache;
 use dram::{Backing, Level, Memory, Sides, Store};
@@ -23,8 +23,8 @@ use gpu::{Caches, CommandProcessor, ComputeUnit, Dispatcher, DispatcherSpec};
 use interconnect::{FabricWire, Packet, Reporter, Side, Station, Wire, deal, fabric, network};
 use mem::{Reply, Request};
 use protocol::Node;
-use std::rc::Rc;
-use vm::{Control, Mmu, MmuPort, Roots};
+use std::{rc::Rc, sync::Arc};
+use vm::{Control, Mmu, MmuPort, Roots, Shootdowns};
 
 /// The program could not be started: nothing is to be run.
 pub struct Refused;
@@ -47,6 +47,9 @@ pub struct Builder<'a> {
     pub stores: &'a [Store],
     stress: Stress,
     pub agents: Option<Agents>,
+    /// What testers know about pages that are moved, and the driver that moves them.
+    book: Option<Arc<Book>>,
+    pub driver: Option<ModelGpus>,
     /// What cores see of memory, where there are cores.
     pub view: Option<Rc<CoresView>>,
     pub translators: Translators,
@@ -59,6 +62,8 @@ pub struct Builder<'a> {
     /// The program, once it has been started: on cores, or on a host outside.
     pub running: Option<Running>,
     pub outside: Option<(OutsideProcess, ModelGpus)>,
+    /// By which it takes blocks back from GPUs.
+    pub claims: Option<(Claims, Scope)>,
     /// The memory of that host, which channels may stand for.
     pub host_bytes: Rc<HostMemory>,
 }
@@ -71,7 +76,7 @@ impl<'a> Builder<'a> {
         scopes: Scopes<'a>,
         wires: Wires,
         stores: &'a [Store],
-        (stress, agents): (Stress, Option<Agents>),
+        (stress, agents, book): (Stress, Option<Agents>, Option<Arc<Book>>),
     ) -> Self {
         Self {
             plan,
@@ -82,6 +87,8 @@ impl<'a> Builder<'a> {
             stores,
             stress,
             agents,
+            book,
+            driver: None,
             view: plan.cores.clone().map(CoresView::new),
             translators: Translators::default(),
             dispatchers: Vec::new(),
@@ -89,6 +96,7 @@ impl<'a> Builder<'a> {
             flushed: Rc::default(),
             running: None,
             outside: None,
+            claims: None,
             host_bytes: Rc::default(),
         }
     }
@@ -119,13 +127,14 @@ impl<'a> Builder<'a> {
             What::Outside(gpus) => return self.outside(id, *gpus, &scope),
             What::HostDma(spec) => self.host_dma(id, *spec, &scope),
             What::DmaPort { channel, timed } => self.dma_port(id, *channel, *timed, &scope),
-            What::Conductor(boundary) => self.conductor(id, *boundary, &scope),
+            What::Conductor(plan) => self.conductor(id, plan, &scope),
             What::Program(program) => return self.program(id, program, &scope),
             What::Core(core) => self.core(id, core, &scope),
             What::Timekeeper => self.timekeeper(&scope),
             What::Dma { outstanding } => self.dma(id, *outstanding, &scope),
             What::HostPort => self.host_port(id, &scope),
             What::Direct { homes, tells } => self.direct(id, homes, *tells, &scope),
+            What::Claims { homes, block } => self.claims(id, homes, *block, &scope),
             What::FrontEnd(front_end) => self.front_end(id, front_end, &scope),
         }
         Ok(())
@@ -244,7 +253,10 @@ impl<'a> Builder<'a> {
 
     fn level(&mut self, id: Id, plan: &LevelPlan, scope: &Scope) {
         let side = self.side(id);
-        let extent = plan.extent.with(|channel| self.stores[channel].clone());
+        let extent = plan.extent.with(|channel, share| match plan.of_process {
+            true => Backing::Host(Rc::clone(&self.host_bytes) as _, share),
+            false => self.stores[channel].clone().into(),
+        });
         let reported = !self.plan.element(id).reports.is_empty();
         let level = Level::new(plan.spec.clone(), extent, side, scope);
         let level = level.checked_by(if reported { self.reporter(id, 0, scope) } else { None });
@@ -356,8 +368,14 @@ impl<'a> Builder<'a> {
         let scope = match plan.port {
             Port::Data => own.scope("data"),
             Port::Code => own.scope("code"),
-            Port::Unit { .. } | Port::Engine => own.clone(),
+            Port::Unit { .. } | Port::Paged { .. } | Port::Engine => own.clone(),
         };
+        if let (Port::Paged { by_lane, number }, Some(book)) = (plan.port, &self.book) {
+            let place = PagedPlace { gpu: plan.group, number, by_lane };
+            let tester = PagedTester::new(self.stress, place, Arc::clone(book), end, wire, &scope);
+            scope.serve("control", |cx| tester.run(cx));
+            return;
+        }
         // Cores reach the host's memory only.
         let everywhere = matches!(plan.port, Port::Unit { .. }) || self.plan.cores.is_none();
         let zones = if everywhere { self.plan.zones.clone() } else { vec![self.plan.zones[0]] };
@@ -365,7 +383,7 @@ impl<'a> Builder<'a> {
         scope.serve("control", |cx| tester.run(cx));
     }
 
-    fn conductor(&mut self, id: Id, boundary: crate::plan::Boundary, scope: &Scope) {
+    fn conductor(&mut self, id: Id, plan: &ConductorPlan, scope: &Scope) {
         let observer = self.reporter(id, 0, scope);
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Tests).collect();
         let mut groups = Vec::new();
@@ -380,8 +398,11 @@ impl<'a> Builder<'a> {
                 groups[group].push(end);
             }
         }
-        let conductor = Conductor::new(self.stress, groups, boundary, observer, scope);
+        let mut conductor = Conductor::new(self.stress, groups, plan.boundary, observer, scope);
         let agents = self.agents.take();
+        if let (Some(gpus), Some(Agents::PagedTesters(_, forgets))) = (plan.pages, &agents) {
+            conductor.pages = Some(self.migrator(&conductor, (gpus, plan.front_end), *forgets, scope));
+        }
         scope.spawn("conductor", |cx| async {
             match agents {
                 Some(Agents::Writer(read)) => conductor.pass(read).await,
@@ -389,6 +410,40 @@ impl<'a> Builder<'a> {
                 _ => conductor.run(cx).await,
             }
         });
+    }
+
+    /// A driver that moves the pages of testers, as the driver of a program would.
+    fn migrator(
+        &mut self,
+        conductor: &Conductor,
+        (gpus, front_end): (GpusSpec, FrontEndSpec),
+        forgets: Option<Forgotten>,
+        scope: &Scope,
+    ) -> Pages {
+        let book = self.book.clone().expect("testers of pages have a book");
+        let inside = ModelGpus::forwarded(gpus, self.translators.tables.clone(), None);
+        let processors: Vec<CommandProcessor> = (0..book.gpus())
+            .map(|gpu| {
+                let own = scope.scope(("gpu", gpu));
+                let processor = CommandProcessor::new(1, &own);
+                let recalls = stress::Recalls::new(processor.clone(), conductor.group(gpu), forgets);
+                own.serve("recall", |cx| recalls.run(cx));
+                processor
+            })
+            .collect();
+        let front_end = FrontEnd::build(front_end, processors, Rc::new(Coherent), None, scope);
+        if forgets == Some(Forgotten::Shootdown)
+            && let Some((shootdowns, kernel)) = &mut self.translators.shootdowns
+        {
+            // It tells no TLB.
+            *shootdowns = Rc::new(Shootdowns::new(Vec::new(), &self.translators.roots, &kernel.scope("forgetful")));
+        }
+        self.take_pages_away(&inside, &front_end, scope);
+        let (migrator, control) =
+            Migrator::new(&inside, &book, self.stress.seed, (self.plan.zones.clone(), gpus.apart), scope);
+        scope.serve("driver", |cx| migrator.run(cx));
+        self.driver = Some(inside);
+        Pages { control, book }
     }
 
     /// Puts an MMU on the edges that it guards.

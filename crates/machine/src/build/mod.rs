@@ -36,6 +36,8 @@ pub(crate) enum Agents {
     Host(Receiver<Command>, Sender<Ended>),
     /// Testers in the places of those who ask.
     Testers(Stress),
+    /// Testers whose pages a driver moves, which may be one that forgets something.
+    PagedTesters(Stress, Option<stress::Forgotten>),
     /// The same; one passes a message to another, and what that reads is left here.
     Writer(Arc<AtomicU8>),
     /// The same; they read streams of lines, and how long each stream took is left here.
@@ -48,6 +50,7 @@ impl Agents {
     fn population(&self) -> Population {
         match self {
             Self::Host(..) => Population::Host,
+            Self::PagedTesters(..) => Population::PagedTesters,
             Self::Testers(_) | Self::Writer(_) | Self::Streams(..) => Population::Testers,
             Self::Program(_) => Population::Program,
         }
@@ -99,6 +102,10 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         model.audit("check.golden_image", journal, Golden::new(image, kept, names));
     }
     let routes = Arc::new(Routes::new(&plan));
+    let book = match &agents {
+        Agents::PagedTesters(stress, _) => Some(Arc::new(stress::Book::new(*stress, machine))),
+        _ => None,
+    };
     // Whoever leads is in the first partition.
     let mut agents = Some(agents);
     let mut parts: BTreeMap<usize, Vec<crate::plan::Id>> = BTreeMap::new();
@@ -106,7 +113,7 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
         parts.entry(element.part).or_default().push(crate::plan::Id(number));
     }
     let stress = match &agents {
-        Some(Agents::Testers(stress)) => *stress,
+        Some(Agents::Testers(stress) | Agents::PagedTesters(stress, _)) => *stress,
         _ => Stress::NOTHING,
     };
     if let Some(delay) = plan.control_delay {
@@ -118,12 +125,12 @@ pub(crate) fn build(machine: &Machine, memories: &Memories, check: Option<Kept>,
             std::mem::take(&mut ends).into_iter().partition(|((_, id), _)| plan.element(*id).part == part);
         ends = others;
         let (plan, routes, observers) = (Arc::clone(&plan), Arc::clone(&routes), observers.clone());
-        let (clocks, stores) = (clocks.clone(), memories.stores.clone());
+        let (clocks, stores, book) = (clocks.clone(), memories.stores.clone(), book.clone());
         let agents = if part == 0 { agents.take() } else { None };
         model.partition_with(share, move |partition| {
             let scopes = wires::Scopes { partition, clocks: &clocks };
             let wires = wires::Wires::place(&plan, part, own, &scopes);
-            let mut builder = Builder::new(&plan, &routes, &observers, scopes, wires, &stores, (stress, agents));
+            let mut builder = Builder::new(&plan, &routes, &observers, scopes, wires, &stores, (stress, agents, book));
             for id in ids {
                 if builder.element(id).is_err() {
                     return partition.give_up();

@@ -2,21 +2,23 @@
 
 use super::{
     Agents,
-    elements::{Builder, Refused},
+    elements::{Builder, Refused, only},
     memories::put,
     wires::End,
 };
 use crate::{
     plan::{EdgeId, Freight, Id},
     program::{
-        CacheRecall, DmaPort, FrontEnd, GpusSpec, HostAudit, HostDma, HostDmaSpec, HostPort, ModelGpus, Outside,
-        OutsideProcess, TlbRecall,
+        CacheRecall, Claims, DmaPort, FrontEnd, GpusSpec, HostAudit, HostDma, HostDmaSpec, HostPort, ModelGpus,
+        Outside, OutsideProcess, TlbRecall,
     },
     run::PROGRAM,
 };
 use engine::Scope;
 use interconnect::Wire;
+use mem::Interleave;
 use os::forward::Forward;
+use protocol::Node;
 use std::{rc::Rc, sync::Arc};
 
 impl Builder<'_> {
@@ -29,6 +31,9 @@ impl Builder<'_> {
         let forward = start.forward.map(Forward::new);
         let inside = ModelGpus::forwarded(gpus, self.translators.tables.clone(), forward.clone());
         self.take_pages_away(&inside, &front_end, scope);
+        if let Some((claims, scope)) = &self.claims {
+            claims.serve(&inside, scope);
+        }
         inside.launch_by(front_end);
         let finish = Arc::clone(&start.finish);
         let Some((mut process, usage)) = start.process(&inside) else { return Err(Refused) };
@@ -53,6 +58,13 @@ impl Builder<'_> {
             kernel.serve("recall_tlbs", |cx| tlbs.run(cx));
             scope.serve("recall", |cx| caches.run(cx));
         }
+    }
+
+    pub(super) fn claims(&mut self, id: Id, homes: &Interleave<Node>, block: u64, scope: &Scope) {
+        let me = self.plan.element(id).node.expect("it has a number");
+        let directories: Vec<Node> = homes.owners().copied().collect();
+        let side = only(self.side(id), Some(&directories));
+        self.claims = Some((Claims::build((me, homes.clone()), block, side, scope), scope.clone()));
     }
 
     pub(super) fn host_port(&mut self, id: Id, scope: &Scope) {

@@ -81,10 +81,10 @@ impl Builder<'_> {
 
     pub(super) fn dma(&mut self, id: Id, outstanding: usize, scope: &Scope) {
         let wires = self.asks(id);
-        let gpus = match (&self.running, &self.outside) {
-            (Some(running), _) => &running.inside,
-            (None, Some((_, gpus))) => gpus,
-            (None, None) => unreachable!("a program is started before its DMA engine is built"),
+        let gpus = match (&self.running, &self.outside, &self.driver) {
+            (Some(running), ..) => &running.inside,
+            (None, Some((_, gpus)), _) | (None, None, Some(gpus)) => gpus,
+            (None, None, None) => unreachable!("a program is started before its DMA engine is built"),
         };
         let engine = Dma::new(gpus, outstanding, wires, scope);
         scope.serve("control", |cx| engine.run(cx));
@@ -107,7 +107,11 @@ impl Builder<'_> {
         if self.plan.edges_of(id, Freight::Tests).next().is_some() {
             return self.tester_front_end(id, flusher, scope);
         }
-        let caches: Rc<dyn Caches> = if plan.flushes { Rc::new(flusher) } else { Rc::new(Coherent) };
+        let caches: Rc<dyn Caches> = match &self.claims {
+            Some((claims, _)) => Rc::new(claims.clone()),
+            None if plan.flushes => Rc::new(flusher),
+            None => Rc::new(Coherent),
+        };
         let observer = self.reporter(id, 0, scope).filter(|_| !self.plan.element(id).reports.is_empty());
         let gpus = self.command_processors(id, scope);
         let front_end = FrontEnd::build(plan.spec, gpus, caches, observer, scope);

@@ -127,7 +127,7 @@ impl Lowering<'_> {
             network: Id(usize::MAX),
         };
         match self.population {
-            Population::Testers => self.testers(cpu, &mut ids, caches, clocks),
+            Population::Testers | Population::PagedTesters => self.testers(cpu, &mut ids, caches, clocks),
             _ => self.program(cpu, &mut ids, caches, clocks),
         }
         let hub = NetworkSpec { topology: Topology::Crossbar, latency: Cycles(1), ..cpu.network };
@@ -249,7 +249,8 @@ impl Lowering<'_> {
         };
         let place = (self.gpu_clock, PART);
         let iommu = self.plan.add(Path::to("iommu"), place, None, What::Walkers(plan));
-        let takes_away = mmu.iommu.faults() && self.population == Population::Program;
+        let takes_away =
+            mmu.iommu.faults() && matches!(self.population, Population::Program | Population::PagedTesters);
         let shooter = takes_away.then(|| self.plan.add(Path::to("kernel"), place, None, What::Shooter));
         if let Some(shooter) = shooter {
             self.shoots(shooter, iommu);

@@ -16,8 +16,8 @@
 use super::{
     EdgeId, Freight, Id, Path, Tells, TesterPlan, What, Wire,
     gpus::Gpu,
-    lower::{Lowering, ports},
-    memory::Homes,
+    lower::{Lowering, Population, ports},
+    memory::{Homes, Levels},
 };
 use crate::{
     fabric::{Fabric, Kind, Remote},
@@ -102,13 +102,25 @@ impl Lowering<'_> {
         fabric: &Fabric,
         ends: &Ends,
         gpus: &[Gpu],
-        homes: &Homes,
+        (homes, levels): (&Homes, Option<&Levels>),
         hub: Option<Id>,
     ) {
-        for (number, gpu) in gpus.iter().enumerate() {
-            self.connect_gpu_to_end(number, gpu, ends.gpus[number], homes);
-        }
         let wire = Wire::Link(self.machine.wires.l2_memory);
+        for (number, gpu) in gpus.iter().enumerate() {
+            match levels {
+                None => self.connect_gpu_to_end(number, gpu, ends.gpus[number], homes),
+                Some(levels) => {
+                    for (bank, of_gpus) in levels.gpus.iter().enumerate() {
+                        let name = format!("gpu{number}_memory{bank}_port");
+                        let end = ends.gpus[number];
+                        self.plan.connect(name, of_gpus[number], end, wire.clone(), Freight::Messages);
+                    }
+                }
+            }
+        }
+        for (channel, own) in levels.iter().flat_map(|levels| levels.hosts.iter().enumerate()) {
+            self.plan.connect(format!("memory{channel}_port"), *own, ends.host, wire.clone(), Freight::Messages);
+        }
         for (zone, channels) in self.machine.zones.clone().into_iter().zip(&homes.of_zones) {
             for (number, channel) in channels.iter().enumerate() {
                 let name = self.plan.element(*channel).path.to_string().replace('.', "_");
@@ -277,9 +289,23 @@ impl Lowering<'_> {
         seat
     }
 
-    /// Testers in the places of DMA engines, at every end but those of stacks.
+    /// By which a host outside takes blocks back from GPUs.
+    pub(super) fn claims(&mut self) -> Id {
+        let (numbers, zone) = (self.numbers, self.machine.zones[0]);
+        let homes = zone.deal().map(&|channel| numbers.host_memory(*channel));
+        let block = self.machine.levels.map_or(mem::LINE as u64, |levels| levels.room.block);
+        let what = What::Claims { homes, block };
+        self.plan.add(Path::to("host").and("claims"), (self.gpu_clock, 0), Some(numbers.engine(0)), what)
+    }
+
+    pub(super) fn connect_claims(&mut self, claims: Id, ends: &Ends) {
+        let wire = Wire::Link(self.machine.wires.l2_memory);
+        self.plan.connect("host_claims_port", claims, ends.host, wire, Freight::Messages);
+    }
+
+    /// Testers in the places of DMA engines, at every end but those of stacks. A driver that moves pages has the host's.
     pub(super) fn test_engines(&mut self, ends: &Ends, conductor: Id) {
-        for number in 0..=self.machine.gpus {
+        for number in usize::from(self.population == Population::PagedTesters)..=self.machine.gpus {
             let (end, path) = match number.checked_sub(1) {
                 None => (ends.host, Path::to("host").and("dma")),
                 Some(gpu) => (ends.gpus[gpu], Path::to_one("gpu", gpu).and("dma")),

@@ -102,14 +102,20 @@ impl Lowering<'_> {
                 let mmu = MmuPlan { tlb, spec, guards: Vec::new(), at_kernel: false };
                 built.mmus.push(self.plan.add(path.clone().and("mmu"), place, None, What::Mmu(mmu)));
             }
-            if self.population == Population::Testers {
+            if self.population.tests() {
                 let node = self.numbers.unit(gpu, unit(number));
-                let port = Port::Unit { by_lane: machine.compute_unit.coalescer == gpu::Coalescer::Cache };
+                let by_lane = machine.compute_unit.coalescer == gpu::Coalescer::Cache;
+                let port = match self.population {
+                    Population::PagedTesters => {
+                        Port::Paged { by_lane, number: gpu * machine.compute_units() + unit(number) }
+                    }
+                    _ => Port::Unit { by_lane },
+                };
                 let tester = TesterPlan { port, number: node.0.into(), group: gpu };
                 built.agents.push(self.plan.add(path, place, Some(node), What::Tester(tester)));
             }
         }
-        if self.population != Population::Testers {
+        if !self.population.tests() {
             let scalars = self.numbers.l1s(gpu, array);
             let code = self.numbers.l1i(gpu, array);
             built.shared = Some((
@@ -245,7 +251,7 @@ impl Lowering<'_> {
     /// Everything within a GPU; `leader` gives work to those who ask, and `iommu` translates for them.
     pub(super) fn connect_gpu(&mut self, number: usize, gpu: &Gpu, leader: Id, translators: Option<(Id, Option<Id>)>) {
         let machine = self.machine;
-        let freight = if self.population == Population::Testers { Freight::Tests } else { Freight::Work };
+        let freight = if self.population.tests() { Freight::Tests } else { Freight::Work };
         for (unit, agent) in gpu.arrays.iter().flat_map(|array| &array.agents).enumerate() {
             let name = format!("gpu{number}_unit{unit}");
             self.plan.connect(name, leader, *agent, Wire::Link(machine.wires.dispatcher), freight);

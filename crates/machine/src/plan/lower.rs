@@ -1,7 +1,8 @@
 //! Makes a plan of a machine: every choice is made here.
 
 use super::{
-    Boundary, Domain, Freight, FrontEndPlan, Id, Path, Plan, Tells, Way, What, Wire, gpus::Gpu, numbers::Numbers,
+    Boundary, ConductorPlan, Domain, Freight, FrontEndPlan, Id, Path, Plan, Tells, Way, What, Wire, gpus::Gpu,
+    numbers::Numbers,
 };
 use crate::{
     cpu_complex::{CpuComplex, Join},
@@ -15,7 +16,7 @@ use engine::{Cycles, LinkSpec, PortSpec};
 use mem::{Bytes, Interleave};
 use os::opencl::{
     Costs,
-    gpu::{DeviceMemory, Memories},
+    gpu::{DeviceMemory, Memories, Synchronisation},
 };
 use protocol::{
     Node, Roster, Table,
@@ -43,8 +44,16 @@ pub enum Population {
     Host,
     /// Testers in the places of compute units and cores.
     Testers,
+    /// Testers in the places of compute units, whose pages a driver moves.
+    PagedTesters,
     /// Compute units, and cores that run a program.
     Program,
+}
+
+impl Population {
+    pub fn tests(self) -> bool {
+        matches!(self, Self::Testers | Self::PagedTesters)
+    }
 }
 
 /// A plan in the making.
@@ -77,13 +86,15 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     let levels = lowering.levels();
     let memory_clock = machine.memory.clock().map(|clock| lowering.clock(clock));
     let homes = machine.fabric.as_ref().map(|fabric| (fabric, lowering.homes(), lowering.ends(fabric)));
+    let takes_back = lowering.copies().is_some() && machine.cpu.is_none() && population == Population::Program;
+    let claims = takes_back.then(|| lowering.claims());
     let complex = machine.cpu.as_ref().map(|cpu| lowering.complex(cpu, memory_clock));
     let lone = match &complex {
         None => machine.gpu_mmu.map(|mmu| lowering.lone_translators(mmu)),
         Some(_) => None,
     };
-    let memories = match (&complex, levels.is_empty()) {
-        (None, true) if homes.is_none() => lowering.memories(memory_clock.unwrap_or(lowering.gpu_clock)),
+    let memories = match (&complex, &levels) {
+        (None, None) if homes.is_none() => lowering.memories(memory_clock.unwrap_or(lowering.gpu_clock)),
         _ => Vec::new(),
     };
     let leaders = match &complex {
@@ -97,33 +108,50 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
             None => lone,
         };
         lowering.connect_gpu(number, gpu, leaders[number], translators);
-        if homes.is_some() {
+        if homes.is_some() && levels.is_none() {
             continue;
         }
-        let wire = Wire::Link(machine.cpu.as_ref().map_or(machine.wires.l2_memory, |complex| complex.hub));
+        let hub = machine.cpu.as_ref().filter(|_| levels.is_none()).map(|complex| complex.hub);
+        let wire = Wire::Link(hub.unwrap_or(machine.wires.l2_memory));
         for (bank, own) in gpu.banks.iter().enumerate() {
-            let below = match &complex {
-                Some(complex) => complex.hub,
-                None if levels.is_empty() => memories[bank],
-                None => levels[bank].gpus[number],
+            let below = match (&levels, &complex) {
+                (Some(levels), _) => levels.gpus[bank][number],
+                (None, Some(complex)) => complex.hub,
+                (None, None) => memories[bank],
             };
             let name = format!("gpu{number}_l2_{bank}_memory");
             let edge = lowering.plan.connect(name, *own, below, wire.clone(), Freight::Messages);
             lowering.plan.order_bank(*own, edge, &gpus);
         }
     }
-    lowering.connect_levels(&levels);
+    if let Some(levels) = &levels {
+        lowering.connect_levels(levels);
+    }
     if let Some((fabric, homes, ends)) = &homes {
+        if population == Population::PagedTesters {
+            lowering.driver_engine(ends);
+        }
         if lowering.has_test_engines() {
             lowering.test_engines(ends, leaders[0]);
         }
-        lowering.connect_fabric(fabric, ends, &gpus, homes, complex.as_ref().map(|complex| complex.hub));
+        if let Some(claims) = claims {
+            lowering.connect_claims(claims, ends);
+        }
+        lowering.connect_fabric(
+            fabric,
+            ends,
+            &gpus,
+            (homes, levels.as_ref()),
+            complex.as_ref().map(|complex| complex.hub),
+        );
     }
     if let Some(complex) = &complex {
         lowering.connect_complex(complex, &leaders);
     }
     if population == Population::Program {
         let engine = match lowering.outside {
+            // Host and GPUs have one memory: nothing is copied behind the program's back.
+            Some(_) if lowering.copies().is_some() => None,
             Some(host) => Some(lowering.host_dma(host)),
             None => complex.as_ref().and_then(|complex| complex.engine),
         };
@@ -155,16 +183,18 @@ impl Lowering<'_> {
     /// orders accesses, or a CPU has caches of its own, engines are no members of that.
     fn has_test_engines(&self) -> bool {
         let Machine { fabric, cpu, protocol, .. } = self.machine;
-        let sees = protocol.protocol.sees == Sees::UntilSynchronised;
-        self.population == Population::Testers && fabric.is_some() && cpu.is_none() && sees
+        let sees = protocol.protocol.sees == Sees::UntilSynchronised && self.machine.levels.is_none();
+        self.population.tests() && fabric.is_some() && cpu.is_none() && sees
     }
 
     /// Who gives work to each GPU, where that is not part of a complex.
     fn leaders(&mut self) -> Vec<Id> {
         let (machine, place) = (self.machine, (self.gpu_clock, 0));
         match self.population {
-            Population::Testers => {
-                let conductor = What::Conductor(self.boundary());
+            Population::Testers | Population::PagedTesters => {
+                let pages = (self.population == Population::PagedTesters).then(|| self.outside_gpus());
+                let plan = ConductorPlan { boundary: self.boundary(), pages, front_end: self.front_end_spec(None) };
+                let conductor = What::Conductor(plan);
                 let conductor = self.plan.add(Path::to("host"), place, None, conductor);
                 self.plan.report(conductor, "host".to_owned(), None);
                 vec![conductor; machine.gpus]
@@ -218,7 +248,21 @@ impl Lowering<'_> {
             (None, Some(common)) => DeviceMemory::Common { size: size(common) },
             (None, None) => DeviceMemory::Host,
         };
-        Memories { device, reach_host: self.reaches_host(), reach_peers: true, faults }
+        Memories { device, reach_host: self.reaches_host(), reach_peers: true, faults, copies: self.copies() }
+    }
+
+    /// When a host outside sees what kernels have written, where memories of GPUs hold copies of its own.
+    fn copies(&self) -> Option<Synchronisation> {
+        let (levels, fabric) = (self.machine.levels?, self.machine.fabric);
+        fabric.filter(|_| self.machine.cpu.is_none()).map(|_| levels.synchronise)
+    }
+
+    /// The DMA engine of a driver that moves the pages of testers.
+    fn driver_engine(&mut self, ends: &super::fabric::Ends) {
+        let engine = What::Dma { outstanding: IN_FLIGHT };
+        let engine = self.plan.add(Path::to("host").and("dma"), (self.gpu_clock, 0), None, engine);
+        let by_time = self.machine.protocol.protocol.sees == Sees::ByTime;
+        self.direct_seat(0, engine, ends, if by_time { Tells::Nothing } else { Tells::Everything });
     }
 
     /// The DMA engine of a host outside, and its ways to the channels, if there is no fabric.
@@ -278,7 +322,8 @@ impl Lowering<'_> {
         let flushes = cpu.is_some_and(CpuComplex::flushes);
         FrontEndSpec {
             boundary: self.boundary(),
-            flush_before: flushes,
+            flush_late: self.copies() == Some(Synchronisation::Dynamic),
+            flush_before: flushes || self.copies().is_some(),
             flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel),
             regions: cpu.is_none(),
         }
@@ -314,12 +359,14 @@ impl Lowering<'_> {
         let numbers = self.numbers;
         match (zone.place, &self.machine.cpu) {
             (Place::L2, _) => Interleave::One(numbers.memory(bank)),
-            (Place::Levels, _) => Interleave::One(numbers.gpu_memory(gpu, bank)),
+            _ if self.machine.levels.is_some() => Interleave::One(numbers.gpu_memory(gpu, bank)),
             (Place::Agent, Some(complex)) if complex.join == Join::LastLevel => {
                 complex.slices().deal(|slice| numbers.l3(slice))
             }
             (Place::Gpu(_), _) => Interleave::One(numbers.memory(zone.first + bank)),
-            (Place::Agent | Place::Host | Place::Stacks, _) => zone.deal().map(&|channel| numbers.memory(*channel)),
+            (Place::Agent | Place::Host | Place::Stacks | Place::Levels, _) => {
+                zone.deal().map(&|channel| numbers.memory(*channel))
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     golden::Side,
     zones::{self, MemoryZone, Place},
 };
-use dram::{LevelSpec, MemorySpec, RoomSpec};
+use dram::{LevelSpec, MemorySpec, RoomSpec, Timing};
 use mem::Share;
 use protocol::{
     Node, Roster,
@@ -24,10 +24,12 @@ use protocol::{
 };
 use std::sync::Arc;
 
-/// The memories below the banks of one number: one of each GPU, and the host's.
+/// Memories that are levels of one hierarchy.
 pub(super) struct Levels {
-    pub gpus: Vec<Id>,
-    host: Id,
+    /// By bank of an L2, and by GPU.
+    pub gpus: Vec<Vec<Id>>,
+    /// The channels of the host's; those of banks are dealt over them.
+    pub hosts: Vec<Id>,
 }
 
 /// The channels of memories that stand at a fabric.
@@ -51,7 +53,8 @@ impl Lowering<'_> {
         let mut homes = Homes { of_zones: Vec::new(), local: Vec::new() };
         let shares = zones::shares(&self.machine.zones);
         for zone in &self.machine.zones {
-            let channels = 0..if zone.place == Place::Agent { 0 } else { zone.count() };
+            let elsewhere = zone.place == Place::Agent || self.machine.levels.is_some();
+            let channels = 0..if elsewhere { 0 } else { zone.count() };
             let ids: Vec<Id> = channels.map(|channel| self.home(zone, channel, shares[zone.first + channel])).collect();
             if matches!(zone.place, Place::Gpu(_)) {
                 homes.local.push(ids.clone());
@@ -135,46 +138,77 @@ impl Lowering<'_> {
     }
 
     /// Memories that are levels of one hierarchy, below the banks of each number; none if the machine has none.
-    pub(super) fn levels(&mut self) -> Vec<Levels> {
-        match self.machine.levels {
-            Some(_) => (0..self.machine.banks.count).map(|bank| self.levels_below(bank)).collect(),
-            None => Vec::new(),
+    pub(super) fn levels(&mut self) -> Option<Levels> {
+        self.machine.levels?;
+        let (mut gpus, mut hosts) = (Vec::new(), Vec::new());
+        for bank in 0..self.machine.banks.count {
+            gpus.push(self.levels_below(bank));
+            if bank < self.host_channels() {
+                hosts.push(self.host_level(bank));
+            }
+        }
+        Some(Levels { gpus, hosts })
+    }
+
+    /// The channels of the host's memory below those of GPUs.
+    fn host_channels(&self) -> usize {
+        self.machine.zones[0].count()
+    }
+
+    /// On a fabric clocks of one rate are one.
+    fn level_clock(&mut self, timing: &Timing) -> usize {
+        match (timing.clock(), self.machine.fabric) {
+            (None, _) => self.gpu_clock,
+            (Some(clock), Some(_)) => self.clock_of(clock),
+            (Some(clock), None) => self.clock(clock),
         }
     }
 
-    fn levels_below(&mut self, bank: usize) -> Levels {
+    /// The memories of all GPUs below the banks of a number.
+    fn levels_below(&mut self, bank: usize) -> Vec<Id> {
         let (machine, numbers) = (self.machine, self.numbers);
         let (levels, protocol) = (machine.levels.expect("such a machine has them"), machine.protocol);
-        let clock = levels.timing.clock().map_or(self.gpu_clock, |clock| self.clock(clock));
+        let (clock, below) = (self.level_clock(&levels.timing), numbers.host_memory(bank % self.host_channels()));
         let gpus = (0..machine.gpus).map(|gpu| {
-            let (me, below) = (numbers.gpu_memory(gpu, bank), numbers.host_memory(bank));
+            let me = numbers.gpu_memory(gpu, bank);
             let above = Arc::new(Roster::new([numbers.l2(gpu, bank)]));
             let (directory, store) = (protocol.seat(Role::GpuMemory), protocol.seat(Role::Store));
             let spec = LevelSpec { directory, store, me, below, above, timing: levels.timing, history: HISTORY };
-            let level = LevelPlan { spec, extent: ExtentPlan::Cache(levels.room) };
+            let level = LevelPlan { spec, extent: ExtentPlan::Cache(levels.room), of_process: false };
             let path = Path::to_one("gpu", gpu).and_one("memory", bank);
             self.plan.add(path, (clock, self.bank_part(gpu, bank)), Some(me), What::Level(Box::new(level)))
         });
-        let gpus = gpus.collect();
-        let me = numbers.host_memory(bank);
-        let above = Arc::new(Roster::new((0..machine.gpus).map(|gpu| numbers.gpu_memory(gpu, bank))));
-        let (directory, store) = (protocol.seat(Role::HostMemory), protocol.seat(Role::Store));
-        let spec = LevelSpec { directory, store, me, below: me, above, timing: machine.memory, history: HISTORY };
-        let level = LevelPlan { spec, extent: ExtentPlan::All(machine.banks.share(bank), bank) };
-        let clock = machine.memory.clock().map_or(self.gpu_clock, |clock| self.clock(clock));
-        let place = (clock, self.bank_part(0, bank));
-        let host = self.plan.add(Path::to_one("memory", bank), place, Some(me), What::Level(Box::new(level)));
-        self.plan.report(host, format!("memory{bank}"), None);
-        Levels { gpus, host }
+        gpus.collect()
     }
 
-    pub(super) fn connect_levels(&mut self, levels: &[Levels]) {
-        let Some(spec) = self.machine.levels else { return };
-        let wire = Wire::Link(spec.wire);
-        for (bank, Levels { gpus, host }) in levels.iter().enumerate() {
+    /// A channel of the host's memory below those of GPUs.
+    fn host_level(&mut self, channel: usize) -> Id {
+        let (machine, numbers, protocol) = (self.machine, self.numbers, self.machine.protocol);
+        let me = numbers.host_memory(channel);
+        let banks = (channel..machine.banks.count).step_by(self.host_channels());
+        let smds = banks.flat_map(|bank| (0..machine.gpus).map(move |gpu| numbers.gpu_memory(gpu, bank)));
+        let above = Arc::new(Roster::new(smds));
+        let (directory, store) = (protocol.seat(Role::HostMemory), protocol.seat(Role::Store));
+        let spec = LevelSpec { directory, store, me, below: me, above, timing: machine.memory, history: HISTORY };
+        let share = zones::shares(&machine.zones)[channel];
+        let of_process = machine.fabric.is_some() && machine.cpu.is_none() && self.population == Population::Program;
+        let level = LevelPlan { spec, extent: ExtentPlan::All(share, channel), of_process };
+        let clock = self.level_clock(&machine.memory);
+        let part = if machine.fabric.is_some() { 0 } else { self.bank_part(0, channel) };
+        let host =
+            self.plan.add(Path::to_one("memory", channel), (clock, part), Some(me), What::Level(Box::new(level)));
+        self.plan.report(host, format!("memory{channel}"), None);
+        host
+    }
+
+    /// The wires between levels, where no fabric joins them.
+    pub(super) fn connect_levels(&mut self, levels: &Levels) {
+        let Some((spec, wire)) = self.machine.levels.and_then(|spec| Some((spec, spec.wire?))) else { return };
+        let wire = Wire::Link(wire);
+        for (bank, gpus) in levels.gpus.iter().enumerate() {
             for (gpu, own) in gpus.iter().enumerate() {
                 let name = format!("gpu{gpu}_memory{bank}_host");
-                self.plan.connect(name, *own, *host, wire.clone(), Freight::Messages);
+                self.plan.connect(name, *own, levels.hosts[bank], wire.clone(), Freight::Messages);
                 for (other, peer) in gpus[..gpu].iter().enumerate().filter(|_| spec.peer_transfer) {
                     let name = format!("gpu{gpu}_gpu{other}_memory{bank}");
                     self.plan.connect(name, *own, *peer, wire.clone(), Freight::Messages);

@@ -106,6 +106,13 @@ pub enum What {
         homes: Interleave<Node>,
         tells: Tells,
     },
+    /// By which a host outside takes blocks out of the memories of GPUs.
+    Claims {
+        /// Whose directory is where.
+        homes: Interleave<Node>,
+        /// Bytes of a block.
+        block: u64,
+    },
     // Who keeps lines.
     Cache(Box<CachePlan>),
     Memory(Box<MemoryPlan>),
@@ -138,7 +145,7 @@ pub enum What {
         timed: bool,
     },
     /// Leads the testers.
-    Conductor(Boundary),
+    Conductor(ConductorPlan),
     /// The process on the cores, and its kernel.
     Program(ProgramPlan),
     /// Keeps the process's timers, and stays until it has ended.
@@ -241,6 +248,8 @@ pub struct MemoryPlan {
 pub struct LevelPlan {
     pub spec: LevelSpec,
     pub extent: ExtentPlan,
+    /// Whether its bytes are those of a process on a host outside.
+    pub of_process: bool,
 }
 
 /// What a level holds.
@@ -252,11 +261,11 @@ pub enum ExtentPlan {
 }
 
 impl ExtentPlan {
-    /// With the bytes of its channel.
-    pub fn with(&self, store: impl Fn(usize) -> dram::Store) -> Extent {
+    /// With the bytes of its channel, which has these addresses.
+    pub fn with(&self, bytes: impl Fn(usize, Share) -> dram::Backing) -> Extent {
         match self {
             Self::Cache(room) => Extent::Cache(*room),
-            Self::All(share, channel) => Extent::All(*share, store(*channel)),
+            Self::All(share, channel) => Extent::All(*share, bytes(*channel, *share)),
         }
     }
 }
@@ -295,6 +304,15 @@ pub struct FrontEndPlan {
     pub spec: FrontEndSpec,
     /// Whether it has the caches of the CPU flushed.
     pub flushes: bool,
+}
+
+/// Leads the testers.
+#[derive(Clone, Copy, Debug)]
+pub struct ConductorPlan {
+    pub boundary: Boundary,
+    /// The GPUs, as a driver sees them that moves the testers' pages, if one does; and what stands before their caches.
+    pub pages: Option<GpusSpec>,
+    pub front_end: FrontEndSpec,
 }
 
 /// What has to be done around a kernel because of other GPUs.
@@ -430,6 +448,7 @@ impl Element {
             What::DmaPort { .. }
             | What::Direct { .. }
             | What::HostPort
+            | What::Claims { .. }
             | What::Shooter
             | What::Junction
             | What::Agent

@@ -51,9 +51,9 @@ impl Numbers {
         node(self.levels() + 2 * (bank * (self.gpus + 1) + gpu))
     }
 
-    /// The directory of the host's memory below those; its store has the next number.
-    pub fn host_memory(&self, bank: usize) -> Node {
-        self.gpu_memory(self.gpus, bank)
+    /// The directory of a channel of the host's memory below those; its store has the next number.
+    pub fn host_memory(&self, channel: usize) -> Node {
+        self.gpu_memory(self.gpus, channel)
     }
 
     /// The caches of a GPU's compute units and arrays.

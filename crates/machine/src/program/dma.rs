@@ -117,6 +117,9 @@ pub struct Dma {
     moved: MovedBytes,
     cycles: Phases,
     copy_cycles: Histogram,
+    /// Bytes that went to the host, and cycles of transfers that did.
+    to_host: Counter,
+    to_host_cycles: Histogram,
 }
 
 impl Dma {
@@ -145,6 +148,8 @@ impl Dma {
             moved: MovedBytes::new(scope),
             cycles: scope.scope("cycles").phases(&["idle", "busy"]),
             copy_cycles: scope.histogram("copy_cycles"),
+            to_host: scope.counter("to_host"),
+            to_host_cycles: scope.histogram("to_host_cycles"),
         }
     }
 
@@ -162,6 +167,10 @@ impl Dma {
             self.copies.increment();
             self.moved.add(&order.transfer);
             self.copy_cycles.record(cx.now().0 - begun.0);
+            if order.transfer.pieces.iter().any(|piece| Zone::of(piece.to) == Zone::Host) {
+                self.to_host.add(order.transfer.bytes().0);
+                self.to_host_cycles.record(cx.now().0 - begun.0);
+            }
             self.inside.end(order.number, start, cx.time());
         }
     }

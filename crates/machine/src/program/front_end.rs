@@ -9,7 +9,7 @@
 
 use crate::{plan::Boundary, session::WARM_UP};
 use engine::{Context, EventCount, Histogram, Scope, Time};
-use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Ticket};
+use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Recalled, Ticket};
 use interconnect::Reporter;
 use mem::{LineAddr, PhysAddr, Seen};
 use std::{
@@ -26,6 +26,8 @@ use std::{
 pub struct FrontEndSpec {
     /// What GPUs do because of each other.
     pub boundary: Boundary,
+    /// Whether GPUs flush before the next kernel, rather than after each: the host takes back what it needs.
+    pub flush_late: bool,
     /// Whether the caches of the CPU write back and forget what was handed over before a kernel starts.
     pub flush_before: bool,
     /// Whether they do so with all that the kernel could reach after its end.
@@ -122,6 +124,9 @@ struct Books {
     /// The names of the kernels that run, in the order in which they began.
     running: Vec<(u64, String)>,
     begun: u64,
+    /// Whether GPUs hold what they have not flushed, and whether that is so even where they flush for each other.
+    unflushed: bool,
+    unwritten: bool,
     times: BTreeMap<String, Histogram>,
     execution: BusyTime,
 }
@@ -137,6 +142,8 @@ struct Inner {
     observer: Option<Reporter>,
     work: EventCount,
     kernels: Scope,
+    /// Cycles that flushes of all GPUs after a kernel took, where there are such.
+    flush: Option<Histogram>,
     books: RefCell<Books>,
 }
 
@@ -153,7 +160,8 @@ impl FrontEnd {
         let workers: usize = busy.iter().map(Vec::len).sum();
         let books = RefCell::new(Books { behind: vec![false; gpus.len()], busy, ..Books::default() });
         let (work, kernels) = (scope.eventcount("work"), scope.scope("kernels"));
-        let own = Self(Rc::new(Inner { spec, gpus, caches, observer, work, kernels, books }));
+        let flush = (spec.boundary.flushes > 0).then(|| scope.histogram("flush"));
+        let own = Self(Rc::new(Inner { flush, spec, gpus, caches, observer, work, kernels, books }));
         for worker in 0..workers {
             let own = own.clone();
             let run = |cx| async move { own.0.run(cx).await };
@@ -165,9 +173,9 @@ impl FrontEnd {
         own
     }
 
-    /// Has the caches of all GPUs write back and forget these pages of memory.
-    pub fn recall(&self, pages: &[PhysAddr]) -> Vec<Ticket> {
-        self.0.gpus.iter().map(|gpu| gpu.recall(pages.to_vec())).collect()
+    /// Has these caches of all GPUs write back and forget these pages of memory.
+    pub fn recall(&self, caches: Recalled, pages: &[PhysAddr]) -> Vec<Ticket> {
+        self.0.gpus.iter().map(|gpu| gpu.recall(caches, pages.to_vec())).collect()
     }
 
     /// Whether no kernel runs.
@@ -244,6 +252,10 @@ impl Inner {
 
     async fn carry_out(&self, job: Job, slots: &[Slots], cx: &Context) {
         let start = cx.time();
+        let unflushed = std::mem::take(&mut self.books.borrow_mut().unflushed);
+        if unflushed {
+            self.flush(cx).await;
+        }
         if self.spec.flush_before {
             self.caches.flush(&job.touched).await;
         }
@@ -262,11 +274,12 @@ impl Inner {
             self.books.borrow_mut().execution.end(cx.time());
         }
         self.note_time(&job, cx.now().0 - given_at.0);
-        for _ in 0..self.spec.boundary.flushes {
-            let flushes: Vec<Ticket> = self.gpus.iter().map(CommandProcessor::flush).collect();
-            for flush in flushes {
-                flush.wait().await;
+        match self.spec.flush_late {
+            true => {
+                let mut books = self.books.borrow_mut();
+                (books.unflushed, books.unwritten) = (true, self.spec.boundary.flushes == 0);
             }
+            false => self.flush(cx).await,
         }
         if self.spec.flush_after {
             self.caches.flush(&job.reached).await;
@@ -275,12 +288,26 @@ impl Inner {
         (job.over)(start, cx.time());
     }
 
+    /// Has GPUs flush what another may need.
+    async fn flush(&self, cx: &Context) {
+        let begun = cx.now();
+        for _ in 0..self.spec.boundary.flushes {
+            let flushes: Vec<Ticket> = self.gpus.iter().map(CommandProcessor::flush).collect();
+            for flush in flushes {
+                flush.wait().await;
+            }
+        }
+        if let Some(flush) = &self.flush {
+            flush.record(cx.now().0 - begun.0);
+        }
+    }
+
     /// A kernel begins: what GPUs have written is in memory, and they forget what they hold.
     fn begin(&self, job: &Job, cx: &Context) -> u64 {
         let mut books = self.books.borrow_mut();
         let number = books.begun;
         books.begun += 1;
-        if books.running.is_empty() {
+        if books.running.is_empty() && !books.unwritten {
             self.synchronised();
         }
         books.running.push((number, job.kernel.name().to_owned()));
@@ -295,7 +322,7 @@ impl Inner {
     fn end(&self, number: u64) {
         let mut books = self.books.borrow_mut();
         books.running.retain(|(of, _)| *of != number);
-        if books.running.is_empty() && self.spec.regions {
+        if books.running.is_empty() && self.spec.regions && !self.spec.flush_late {
             self.synchronised();
         }
     }
@@ -310,9 +337,15 @@ impl Inner {
     fn launch(&self, job: &Job, own: usize, gpus: usize, Slots { gpu, slots }: &Slots) -> Ticket {
         let boundary = &self.spec.boundary;
         let behind = std::mem::take(&mut self.books.borrow_mut().behind[*gpu]);
+        let flush = !self.spec.flush_late;
         let forget = if behind || boundary.stale_copies { boundary.others_wrote } else { Forget::Nothing };
-        let launch =
-            gpu::Launch { kernel: job.kernel.clone(), map: job.map(own), share: (own as u64, gpus as u64), forget };
+        let launch = gpu::Launch {
+            kernel: job.kernel.clone(),
+            map: job.map(own),
+            share: (own as u64, gpus as u64),
+            forget,
+            flush,
+        };
         self.gpus[*gpu].launch(slots[0], launch)
     }
 

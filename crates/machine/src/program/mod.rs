@@ -6,6 +6,7 @@
 //! own pages; a [`FrontEnd`] hands kernels to them, and a [`Dma`] engine may move bytes. An
 //! [`Outside`] host executes a process without cores, and [`HostDma`] moves its bytes. What a core has executed is performed later, when its first-level cache says so ([`Software::perform`]).
 
+mod claims;
 mod direct;
 mod dma;
 mod front_end;
@@ -20,12 +21,14 @@ mod schedule;
 mod software;
 mod timekeeper;
 
+pub use claims::Claims;
 pub use direct::Direct;
 pub use dma::Dma;
 pub use front_end::{Caches, Coherent, FrontEnd, FrontEndSpec, Job};
 pub use guest::Guest;
 pub use host_dma::{DmaPort, FromChannel, HostDma, HostDmaSpec, ToChannel};
 pub use host_port::HostPort;
+pub(crate) use model_gpus::space_of;
 pub use model_gpus::{GpusSpec, ModelGpus};
 pub use outside::{HostAudit, HostMemory, Outside, OutsideProcess};
 pub use page_recall::{CacheRecall, TlbRecall};

@@ -14,7 +14,7 @@ use os::{
     guest::GuestMemory,
     opencl::{
         Forwarding,
-        gpu::{Broken, DeviceFault, DeviceMemory, Done, Ended, Gpus, Memories, Page, Ready, Transfer},
+        gpu::{Broken, DeviceFault, DeviceMemory, Done, Ended, Gpus, Memories, Page, Ready, Synchronisation, Transfer},
     },
 };
 use rustc_hash::FxHashSet;
@@ -52,6 +52,12 @@ impl GpusSpec {
     }
 }
 
+/// Frames of the host that it wants back from the memories of GPUs; the end is told by the number.
+pub(super) struct TakeBack {
+    pub number: u64,
+    pub frames: Vec<PhysAddr>,
+}
+
 /// Pages that kernels so far could reach, of which caches may hold something.
 #[derive(Default)]
 struct Moved {
@@ -81,7 +87,7 @@ impl Moved {
 }
 
 /// The address space of a GPU: the host's is the first.
-fn space_of(gpu: usize) -> Asid {
+pub(crate) fn space_of(gpu: usize) -> Asid {
     Asid(gpu as u16 + 1)
 }
 
@@ -113,6 +119,10 @@ struct Books {
     /// Pages that have been given out for faults, of which nothing has been noted yet.
     answered: RefCell<Vec<(Asid, VirtAddr)>>,
     recall: RefCell<Option<EventCount>>,
+    /// What the host wants back, who sees to it, and what it has got since it was last asked for.
+    wanted: RefCell<VecDeque<TakeBack>>,
+    taker: RefCell<Option<EventCount>>,
+    taken: RefCell<Vec<PhysAddr>>,
     /// The DMA engine's, as soon as there is one.
     transfer: RefCell<Option<EventCount>>,
     bells: RefCell<Vec<EventCount>>,
@@ -141,6 +151,9 @@ impl ModelGpus {
             recalls: RefCell::default(),
             answered: RefCell::default(),
             recall: RefCell::new(None),
+            wanted: RefCell::default(),
+            taker: RefCell::new(None),
+            taken: RefCell::default(),
             transfer: RefCell::new(None),
             bells: RefCell::default(),
             forward,
@@ -166,7 +179,7 @@ impl ModelGpus {
     }
 
     /// These bells are rung when a kernel or a transfer has ended.
-    pub(super) fn ring(&self, bells: Vec<EventCount>) {
+    pub(crate) fn ring(&self, bells: Vec<EventCount>) {
         *self.0.bells.borrow_mut() = bells;
     }
 
@@ -184,16 +197,42 @@ impl ModelGpus {
         ready.into_iter().for_each(|order| self.begin_order(order));
     }
 
-    /// The pages of the host that kernels could reach so far, and whether none runs.
+    /// The pages of the host that kernels could reach so far, and whether none runs. Where memories of GPUs hold copies: those that the host
+    /// may have written since this was last called.
     pub(super) fn with_host_pages(&self, look: impl FnOnce(&BTreeSet<PhysAddr>, bool)) {
         let quiet = self.0.front_end.borrow().as_ref().is_none_or(FrontEnd::is_idle);
-        let moved = self.0.moved.borrow();
+        let mut moved = self.0.moved.borrow_mut();
         let none = BTreeSet::new();
+        let quiet = quiet && self.0.spec.memories.copies != Some(Synchronisation::Dynamic);
         look(if self.0.spec.memories.reach_host { &moved.of_host } else { &none }, quiet);
+        if self.0.spec.memories.copies.is_some() {
+            moved.of_host.clear();
+        }
+    }
+
+    /// Frames are taken back by one who listens to this bell.
+    pub(super) fn taken_back_by(&self, bell: EventCount) {
+        *self.0.taker.borrow_mut() = Some(bell);
+    }
+
+    pub(super) fn next_wanted(&self) -> Option<TakeBack> {
+        self.0.wanted.borrow_mut().pop_front()
+    }
+
+    /// The host has got these frames.
+    pub(super) fn took(&self, frames: &[PhysAddr]) {
+        self.0.taken.borrow_mut().extend_from_slice(frames);
+        let mut moved = self.0.moved.borrow_mut();
+        frames.iter().for_each(|frame| _ = moved.reached.remove(frame));
+    }
+
+    /// The frames that the host has got since the last call.
+    pub(super) fn take_taken(&self) -> Vec<PhysAddr> {
+        self.0.taken.take()
     }
 
     /// All that was ordered may start.
-    pub(super) fn release_all(&self) {
+    pub(crate) fn release_all(&self) {
         let held = self.0.held.take();
         held.into_iter().for_each(|(_, order)| self.begin_order(order));
     }
@@ -297,6 +336,28 @@ impl ModelGpus {
         AddressMap::of_space(asid, regions.map(|(base, size)| (base, size, true)))
     }
 
+    /// What has ended, and what has faulted, since the last call.
+    pub(crate) fn news(&self) -> Done {
+        let ended = self.0.ended.take();
+        self.0.under_way.set(self.0.under_way.get() - ended.len());
+        let faults = self.0.tables.take_faults().into_iter();
+        let faults = faults.map(|Fault { asid, page, write }| DeviceFault { gpu: gpu_of(asid), page, write }).collect();
+        Done { ended, faults, ..Done::default() }
+    }
+
+    /// Has the engine move bytes, as soon as what has been ordered may start.
+    pub(crate) fn hold_transfer(&self, number: u64, transfer: Transfer) {
+        let mut moved = self.0.moved.borrow_mut();
+        transfer.pieces.iter().for_each(|piece| moved.write(self.0.spec.address(piece.to)));
+        drop(moved);
+        self.hold(Order::Transfer(dma::Order { number, transfer }));
+    }
+
+    /// Enters a page into the table of a GPU before that asks for it.
+    pub(crate) fn enter(&self, gpu: usize, page: &Page) {
+        self.0.tables.insert(space_of(gpu), page.at, self.0.spec.address(page.place), page.writable);
+    }
+
     /// The driver's attention is wanted.
     fn call(&self) {
         self.0.attention.set(true);
@@ -350,6 +411,11 @@ impl Gpus for ModelGpus {
             touched.iter().for_each(|page| moved.write(*page));
         }
         let others_wrote = moved.take_changed();
+        if self.0.spec.memories.copies.is_some() {
+            // Of others the memories of GPUs hold nothing.
+            touched.retain(|page| moved.reached.contains(page));
+            moved.of_host.extend(&touched);
+        }
         reached.iter().for_each(|page| moved.reach(*page));
         drop(moved);
         let job = Job { touched, reached, ..self.job(launch, kernel, maps, others_wrote, &ready) };
@@ -362,19 +428,12 @@ impl Gpus for ModelGpus {
     }
 
     fn transfer(&mut self, number: u64, transfer: Transfer, _: &mut dyn GuestMemory, _: Time) -> Result<(), Broken> {
-        let mut moved = self.0.moved.borrow_mut();
-        transfer.pieces.iter().for_each(|piece| moved.write(self.0.spec.address(piece.to)));
-        drop(moved);
-        self.hold(Order::Transfer(dma::Order { number, transfer }));
+        self.hold_transfer(number, transfer);
         Ok(())
     }
 
     fn work(&mut self, _: &mut dyn GuestMemory, _: Time, _: u64) -> Done {
-        let ended = self.0.ended.take();
-        self.0.under_way.set(self.0.under_way.get() - ended.len());
-        let faults = self.0.tables.take_faults().into_iter();
-        let faults = faults.map(|Fault { asid, page, write }| DeviceFault { gpu: gpu_of(asid), page, write }).collect();
-        Done { ended, faults, ..Done::default() }
+        self.news()
     }
 
     fn resolve(&mut self, gpu: usize, page: VirtAddr, answer: Result<Page, String>) {
@@ -401,6 +460,14 @@ impl Gpus for ModelGpus {
         self.0.under_way.set(self.0.under_way.get() + 1);
         self.0.recalls.borrow_mut().push_back(Recall { number, pages });
         self.0.recall.borrow().iter().for_each(EventCount::advance);
+    }
+
+    fn take_back(&mut self, number: u64, frames: &[PhysAddr]) {
+        let reached = &self.0.moved.borrow().reached;
+        let frames: Vec<PhysAddr> = frames.iter().copied().filter(|frame| reached.contains(frame)).collect();
+        self.0.under_way.set(self.0.under_way.get() + 1);
+        self.0.wanted.borrow_mut().push_back(TakeBack { number, frames });
+        self.0.taker.borrow().iter().for_each(EventCount::advance);
     }
 
     fn keeps_answers(&self) -> bool {

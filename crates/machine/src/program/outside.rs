@@ -114,6 +114,14 @@ impl HostAudit {
         Self { reporter, known: BTreeMap::new() }
     }
 
+    /// The host has got these pages from GPUs: what is there now it has not written.
+    fn rebase(&mut self, process: &OutsideProcess, pages: &[PhysAddr]) {
+        for page in pages {
+            let known = self.known.entry(*page).or_insert_with(|| vec![0; PAGE as usize]);
+            process.read(*page, known);
+        }
+    }
+
     /// Looks at these pages. `quiet`: no kernel runs, so what is told now is what the next one sees.
     fn look(&mut self, process: &OutsideProcess, pages: &BTreeSet<PhysAddr>, quiet: bool) {
         let (mut bytes, mut told) = (vec![0; PAGE as usize], false);
@@ -157,6 +165,10 @@ impl Outside {
         loop {
             let seen = self.bell.count();
             let (now, attention) = (begun + cx.time(), self.gpus.take_attention());
+            let taken = self.gpus.take_taken();
+            if let Some(audit) = &mut self.audit {
+                audit.rebase(&self.process, &taken);
+            }
             let most = if self.gpus.is_busy() { SHORT_TURN } else { u64::MAX };
             let turn = self.process.with(|process| {
                 let stop = || self.gpus.has_orders();

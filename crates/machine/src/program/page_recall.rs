@@ -2,7 +2,7 @@
 
 use super::{FrontEnd, ModelGpus};
 use engine::{Context, Counter, EventCount, Histogram, Scope, Time};
-use gpu::Ticket;
+use gpu::{Recalled, Ticket};
 use mem::{Asid, PhysAddr, VirtAddr};
 use rustc_hash::FxHashMap;
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
@@ -57,10 +57,12 @@ impl CacheRecall {
                 continue;
             };
             self.pages.add(frames.len() as u64);
-            // A frame's lines may be in caches of GPUs that reach it over others.
-            let recalls: Vec<Ticket> = self.front_end.recall(&frames);
-            for recall in recalls {
-                recall.wait().await;
+            // A frame's lines may be in caches of GPUs that reach it over others, and stores to them in flight from one to another.
+            for caches in [Recalled::FirstLevel, Recalled::Shared] {
+                let recalls: Vec<Ticket> = self.front_end.recall(caches, &frames);
+                for recall in recalls {
+                    recall.wait().await;
+                }
             }
             self.cycles.record(cx.now().0.saturating_sub(cx.cycle_at(start).0));
             self.gpus.end(number, start, cx.time());

@@ -50,7 +50,7 @@ impl FrontEnd {
                     self.flush().await;
                 }
                 Command::Access(Access::Flush, mem::Scope::System, _) => self.flush().await,
-                Command::Access(..) | Command::Stream(_) => {}
+                Command::Access(..) | Command::Stream(_) | Command::Page(..) => {}
             }
             self.reports.send(Lane::Reply, 0, HEADER).await;
         }

@@ -248,7 +248,7 @@ mod tests {
 
     fn tables(gpus: usize, size: u64) -> DeviceTables {
         let device = DeviceMemory::Each { size: Bytes(size) };
-        DeviceTables::new(Memories { device, reach_host: true, reach_peers: true, faults: true }, gpus)
+        DeviceTables::new(Memories { device, reach_host: true, reach_peers: true, faults: true, copies: None }, gpus)
     }
 
     const REGION: Region = (VirtAddr(0x10_0000), Bytes(8 * PAGE));
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn common_memory_has_its_frames_where_virtual_addresses_say() {
         let device = DeviceMemory::Common { size: Bytes(1 << 20) };
-        let memories = Memories { device, reach_host: false, reach_peers: true, faults: false };
+        let memories = Memories { device, reach_host: false, reach_peers: true, faults: false, copies: None };
         let mut tables = DeviceTables::new(memories, 2);
         assert!(tables.settle(REGION, Spread::Shared));
         let place = Zone::Gpu(0).base() + Bytes(REGION.0.0);

@@ -33,7 +33,7 @@ use super::{
     memory::MemObject,
     numbered::Numbered,
     pager::Pager,
-    policy::MemoryPolicy,
+    policy::{Hierarchy, MemoryPolicy},
     program::Program,
     queue::Queue,
     sampler::Sampler,
@@ -155,10 +155,13 @@ impl Driver {
         let spread =
             settings.spread.unwrap_or(if settings.device_per_gpu { Spread::Device(0) } else { Spread::Ranges });
         let paging = settings.policy.paging(spread, settings.device_per_gpu, settings.blocks);
-        let pager = paging.filter(|_| tables.is_split()).map(Pager::new);
+        let pager = match tables.memories.copies {
+            Some(how) => Some(Pager::new(Box::new(Hierarchy::new(how)))),
+            None => paging.filter(|_| tables.is_split()).map(Pager::new),
+        };
         let usage = Usage { groups: vec![0; settings.gpus.max(1) as usize], ..Usage::default() };
         Self {
-            policy: settings.policy.make_for(tables.is_split()),
+            policy: settings.policy.make_for(&tables.memories),
             compiler: Compiler::new(settings.compiler.clone(), &settings.monitor),
             gpus,
             tables,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use engine::Time;
 use gcn3::{dispatch::Dispatch, functional::Plan};
-use mem::{Bytes, VirtAddr};
+use mem::{Bytes, PhysAddr, VirtAddr};
 
 use super::{
     functional::Functional,
@@ -127,6 +127,13 @@ impl Gpus for Forwarding {
         match self.forward.is_in_time() {
             true => self.timed.shoot(number, gpus, ranges),
             false => self.functional.shoot(number, gpus, ranges),
+        }
+    }
+
+    fn take_back(&mut self, number: u64, frames: &[PhysAddr]) {
+        match self.forward.is_in_time() {
+            true => self.timed.take_back(number, frames),
+            false => self.functional.take_back(number, frames),
         }
     }
 

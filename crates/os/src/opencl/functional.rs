@@ -8,7 +8,7 @@ use gcn3::{
     dispatch::Dispatch,
     functional::{Execution, Options, Plan, Progress},
 };
-use mem::{Bytes, VirtAddr};
+use mem::{Bytes, PhysAddr, VirtAddr};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -84,6 +84,7 @@ impl Functional {
                 reach_host: true,
                 reach_peers: true,
                 faults: true,
+                copies: None,
             },
             false => Memories::ONE,
         };
@@ -169,6 +170,10 @@ impl Gpus for Functional {
                 self.tables.get_mut(gpu).map(|table| table.remove(&page));
             }
         }
+        self.over.push((number, Time::ZERO));
+    }
+
+    fn take_back(&mut self, number: u64, _: &[PhysAddr]) {
         self.over.push((number, Time::ZERO));
     }
 

@@ -27,11 +27,23 @@ pub struct Memories {
     pub reach_peers: bool,
     /// Whether an access of a GPU to a page that its table does not have waits until the driver has answered.
     pub faults: bool,
+    /// Where memories of GPUs hold copies of the host's: when the host sees what kernels have written.
+    pub copies: Option<Synchronisation>,
+}
+
+/// When the host sees what kernels have written to memories that are levels above its own (`[umh 4.2]`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Synchronisation {
+    /// At each kernel's end all of it is flushed to the host's memory.
+    Final,
+    /// What the host accesses is taken out of the memories of GPUs then, page by page.
+    Dynamic,
 }
 
 impl Memories {
     /// One memory for host and GPUs.
-    pub const ONE: Self = Self { device: DeviceMemory::Host, reach_host: true, reach_peers: true, faults: false };
+    pub const ONE: Self =
+        Self { device: DeviceMemory::Host, reach_host: true, reach_peers: true, faults: false, copies: None };
 }
 
 /// Where memory of devices lies.
@@ -72,6 +84,8 @@ pub struct Ready {
     /// The pages of it that the host may have touched since the last kernel started: what was new, copied, filled or unmapped, and
     /// what belongs to the launch. Caches of the host that kernels do not see hold nothing else of importance.
     pub touched: Vec<(VirtAddr, Bytes)>,
+    /// The parts of it that the driver may guard from the host.
+    pub guarded: Vec<(VirtAddr, Bytes)>,
     /// Whether it runs only to warm the caches, and is not measured ([`crate::forward`]).
     pub warm_up: bool,
 }
@@ -80,11 +94,21 @@ impl Ready {
     /// Looks its pages up in the host's table, as the first access to each would, and notes that devices share them. What the program
     /// has unmapped by itself a kernel can't reach.
     pub(super) fn use_host_pages(&mut self, guest: &mut dyn GuestMemory) {
+        let holds = |at: VirtAddr, (base, size): &(VirtAddr, Bytes)| base.0 < at.0 + PAGE && at.0 < base.0 + size.0;
+        let guarded = |at: VirtAddr| self.guarded.iter().any(|region| holds(at, region));
         let scratch = (self.places.scratch, Bytes(self.places.scratch_size));
         let mut pages = Vec::new();
         for (base, size) in self.reach.iter().copied().chain([scratch]) {
             let first = base.0 / PAGE * PAGE;
-            pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| host_page(guest, page)));
+            pages.extend((first..base.0 + size.0).step_by(PAGE as usize).filter_map(|page| {
+                let at = VirtAddr(page);
+                if !guarded(at) {
+                    return host_page(guest, page);
+                }
+                let place = guest.beneath(at)?.ok()?;
+                guest.share(place);
+                Some(Page { at, place, writable: true })
+            }));
         }
         let pages = Arc::new(pages);
         self.pages = vec![pages; self.gpus];
@@ -256,6 +280,13 @@ pub trait Gpus {
     fn shoot(&mut self, number: u64, gpus: &[usize], ranges: &[(VirtAddr, Bytes)]) {
         let _ = (number, gpus, ranges);
         unreachable!("these GPUs do not fault")
+    }
+
+    /// Has memories of GPUs give up what they hold of these frames of the host, after what was changed has been written back. Its end is told
+    /// by `number`. Only where they hold [copies](Memories::copies).
+    fn take_back(&mut self, number: u64, frames: &[PhysAddr]) {
+        let _ = (number, frames);
+        unreachable!("memories of these GPUs hold no copies")
     }
 
     /// Whether an access whose fault has been answered is made before its page can be taken away again.

@@ -178,6 +178,7 @@ fn place(
         pages: Vec::new(),
         reach: Vec::new(),
         touched: Vec::new(),
+        guarded: Vec::new(),
         warm_up: false,
     })
 }
@@ -326,7 +327,14 @@ impl Driver {
         let touched = std::mem::take(&mut self.touched).into_iter();
         let cleared = running.scratch.filter(|scratch| scratch.is_new).map(|scratch| scratch.region);
         let parts = running.parts.0.iter().copied().chain(cleared);
+        // Of buffers, the pager has noticed what the host touched.
+        let copies = self.takes_back();
+        let touched = touched.filter(|(base, _)| !(copies && self.knows(VirtAddr(base.0 / PAGE * PAGE))));
         ready.touched = whole_pages(touched.chain(self.slots.all()).chain(parts));
+        if copies {
+            let buffers = self.memories.all().map(|memory| (memory.placement.device, memory.placement.size));
+            ready.guarded = buffers.chain(self.svm.all()).collect();
+        }
         if self.tables.is_split() {
             return self.push(event, ready, running, guest, now);
         }
@@ -408,6 +416,10 @@ impl Driver {
         let Some(running) = self.running.get(&ended.launch) else { return };
         if self.tables.is_split() && running.printf.0 != 0 && !running.pulled {
             return self.pull(ended, guest, now);
+        }
+        if self.takes_back() && running.printf.0 != 0 && !running.pulled {
+            let pages: Vec<u64> = pages_of((running.printf, Bytes(PRINTF_BYTES))).collect();
+            return self.take_back(&pages, After::Pulled(ended), guest);
         }
         let text = match running.printf.0 {
             0 => Ok(Vec::new()),

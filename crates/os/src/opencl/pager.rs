@@ -37,6 +37,8 @@ pub enum Job {
         write: bool,
     },
     Device(DeviceFault),
+    /// Memory is taken away, of which memories of GPUs may hold copies.
+    Free(Region),
     Migrate {
         event: u64,
         regions: Vec<Region>,
@@ -64,6 +66,7 @@ enum Then {
     },
     /// The host goes on.
     Host,
+    Free(Region),
 }
 
 pub struct Pager {
@@ -124,6 +127,11 @@ impl Driver {
         self.pager.is_some()
     }
 
+    /// Whether memories of GPUs hold copies of the host's.
+    pub(super) fn takes_back(&self) -> bool {
+        self.pager.as_ref().is_some_and(|pager| pager.policy.takes_back())
+    }
+
     pub(super) fn queue_job(&mut self, job: Job) {
         if let Some(pager) = &mut self.pager {
             pager.jobs.push_back(job);
@@ -153,8 +161,15 @@ impl Driver {
         self.free_now(region, guest);
     }
 
-    /// Takes memory away that no job can be about.
+    /// Takes memory away that no job can be about; where memories of GPUs may hold copies, when they have given these up.
     pub(super) fn free_now(&mut self, region: Region, guest: &mut dyn GuestMemory) {
+        if self.takes_back() {
+            return self.queue_job(Job::Free(region));
+        }
+        self.give_up(region, guest);
+    }
+
+    fn give_up(&mut self, region: Region, guest: &mut dyn GuestMemory) {
         guest.unmap(region.0, region.1);
         for frame in self.tables.release(region) {
             self.spoil(frame, guest);
@@ -303,6 +318,7 @@ impl Driver {
                 let acts = regions.into_iter().flat_map(one).collect();
                 Some((join(acts), Some(Then::Ready { event, end: None })))
             }
+            Job::Free(region) => Some((vec![Act::TakeBack(pages_of(region).collect())], Some(Then::Free(region)))),
             Job::Host { .. } => None,
         }
     }
@@ -310,6 +326,7 @@ impl Driver {
     fn finish_job(&mut self, then: Option<Then>, guest: &mut dyn GuestMemory, now: Time) {
         match then {
             None => {}
+            Some(Then::Free(region)) => self.give_up(region, guest),
             Some(Then::Host) => {
                 if let Some(pager) = &mut self.pager {
                     pager.host_until = now + HOST_TURN;
@@ -342,7 +359,20 @@ impl Driver {
                 self.gpus.shoot(number, &gpus, &ranges);
                 self.await_number(number);
             }
+            Act::TakeBack(pages) => self.take_back(&pages, After::Job, guest),
             other => self.act_at_once(other, guest),
+        }
+    }
+
+    /// Has memories of GPUs give up what they hold of some pages.
+    pub(super) fn take_back(&mut self, pages: &[u64], after: After, guest: &mut dyn GuestMemory) {
+        let frames = pages.iter().filter_map(|page| guest.beneath(VirtAddr(*page))?.ok());
+        let frames: Vec<PhysAddr> = frames.collect();
+        let waits = matches!(after, After::Job);
+        let number = self.number(after, Vec::new());
+        self.gpus.take_back(number, &frames);
+        if waits {
+            self.await_number(number);
         }
     }
 
@@ -360,7 +390,7 @@ impl Driver {
             }
             Act::Spoil(_, Spot::Device(frame)) => self.spoil(frame, guest),
             Act::Spoil(..) => {}
-            Act::Move(..) | Act::Fetch(..) | Act::Unmap(..) => unreachable!("these take time"),
+            Act::Move(..) | Act::Fetch(..) | Act::Unmap(..) | Act::TakeBack(_) => unreachable!("these take time"),
         }
     }
 
@@ -376,7 +406,7 @@ impl Driver {
         }
     }
 
-    fn knows(&self, page: VirtAddr) -> bool {
+    pub(super) fn knows(&self, page: VirtAddr) -> bool {
         let holds = |(base, size): Region| base.0 < page.0 + PAGE && page.0 < base.0 + size.0;
         self.memories.all().any(|memory| holds((memory.placement.device, memory.placement.size)))
             || self.svm.all().any(holds)
@@ -472,7 +502,8 @@ pub enum Forgotten {
 /// Moves that follow each other with nothing but changes of tables between them, as one.
 fn join(acts: Vec<Act>) -> Vec<Act> {
     let (mut before, mut moves, mut after, mut cause) = (Vec::new(), Vec::new(), Vec::new(), Cause::Prefetch);
-    let simple = |act: &Act| !matches!(act, Act::Unmap(..) | Act::Fetch(..) | Act::Move(_, Cause::Eviction));
+    let simple =
+        |act: &Act| !matches!(act, Act::Unmap(..) | Act::TakeBack(_) | Act::Fetch(..) | Act::Move(_, Cause::Eviction));
     if !acts.iter().all(simple) {
         return acts;
     }

@@ -130,7 +130,7 @@ impl Check {
     /// Who answers a message: the number of its table, its controller, and where it stands.
     fn receiver(&self, msg: &Msg<BYTES>) -> Receiver<'_> {
         let member = &self.system.members[msg.to.0 as usize];
-        let place = Place::new(msg.to, msg.to);
+        let place = Place { me: msg.to, below: msg.to, above: &member.above };
         let missing = "orders are given only to members that have a table for them";
         match self.slot(msg) {
             Slot::Line(_) => {

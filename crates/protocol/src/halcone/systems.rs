@@ -87,7 +87,8 @@ fn system(gpus: &[usize], lines: usize) -> System {
             members.push(Member { core: Some(core), ..member(format!("l1.{core}"), &HalconeL1, 0, below) });
         }
         l2s.push(below);
-        members.push(member(format!("l2.{gpu}"), &HalconeL2, 1, home));
+        let above = Roster::row(node(members.len() - caches), caches);
+        members.push(Member { above, ..member(format!("l2.{gpu}"), &HalconeL2, 1, home) });
     }
     let initial = Line { data: Block::full([0; BYTES]), ..Line::new(0) };
     members.push(Member { initial, ..member("memory".to_owned(), &SHORT, 2, home) });

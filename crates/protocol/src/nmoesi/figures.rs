@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Bytes of a line; a block has two lines.
 const N: usize = 4;
-const LINES: u8 = 2;
+const LINES: u16 = 2;
 
 const L1: [Node; 2] = [Node(0), Node(1)];
 const L2_OF: [Node; 2] = [Node(2), Node(3)];

@@ -6,7 +6,7 @@
 //!
 //! `X`: one of them has the block to write (E or M there). `O`: `join` has changed it and given it to others itself. `W_Inval` collects
 //! the block from its holders, for one who wants to write it or because one wants to be relieved of it: others may have read what has now been merged, so all of
-//! them give it up. `W_Down` has the owner share it. Each answer of a block is worth one more than it has lines, of which those
+//! them give it up. `W_Down` has the owner share it. `W_Take` collects it for a host without caches, which then uses the bytes here (`Flush`). Each answer of a block is worth one more than it has lines, of which those
 //! that travel by themselves are worth one each; so whatever comes last ends the collection.
 
 use super::{
@@ -19,7 +19,7 @@ use hmd::{Action, Event, State};
 protocol! {
  /// `Alone`: nobody else holds it; `Owner`: by the one who has it to write; `Peer`: the owner can give it away itself.
  hmd actions(Ask Hold HoldAlone HoldAsked HoldAskedAlone Unhold Own Disown GiveS GiveE GiveX AnswerS AnswerX Relieve AnswerBack Merge Inval InvalOthers InvalLine
-  Downgrade Forward Count Return Settled)
+  Downgrade Forward Count Return Settled Done AnswerDone)
  on(       Get                     GetPeer               GetOwner   GetX                             GetXAlone                         WriteBack           WriteBackLine           WriteBackOld)
  I       { [X HoldAlone GiveE]     x                     x          x                                [X HoldAlone Merge GiveX]         x                   x                       [I Relieve]  }
  S       { [S Hold GiveS]          x                     x          [W_Inval Ask Merge InvalOthers]  [X Merge GiveX]                   [W_Back Ask Inval]  x                       [S Relieve]  }
@@ -28,7 +28,8 @@ protocol! {
  W_Inval { z                       x                     x          z                                z                                 z                   x                       z            }
  W_Back  { z                       x                     x          z                                z                                 z                   x                       z            }
  W_Line  { z                       x                     x          z                                z                                 z                   x                       z            }
- W_Down  { z                       x                     x          z                                z                                 z                   x                       z            };
+ W_Down  { z                       x                     x          z                                z                                 z                   x                       z            }
+ W_Take  { z                       x                     x          z                                z                                 z                   x                       z            };
  on(       Answer                 AnswerLast                                     AnswerLine                         FwdAck                 FwdAckOwner)
  I       { x                      x                                              x                                  x                      x                         }
  S       { x                      x                                              x                                  x                      x                         }
@@ -38,16 +39,32 @@ protocol! {
  W_Back  { [W_Back Merge Count]   [I Merge Count Unhold Disown AnswerBack]       x                                  x                      x                         }
  W_Line  { x                      [S Merge Count Disown AnswerBack]              [X Merge Count Return AnswerBack]  x                      x                         }
  W_Down  { [W_Down Merge Count]   [S Merge Count HoldAsked Disown AnswerS]       x                                  [S HoldAsked Settled]  [O Own HoldAsked Settled] }
+ W_Take  { [W_Take Merge Count]   [I Merge Count Unhold Disown AnswerDone]       x                                  x                      x                         };
+ on(       Take                Untaken)
+ I       { x                   [I Done] }
+ S       { [W_Take Ask Inval]  x        }
+ X       { [W_Take Ask Inval]  x        }
+ O       { [W_Take Ask Inval]  x        }
+ W_Inval { z                   x        }
+ W_Back  { z                   x        }
+ W_Line  { z                   x        }
+ W_Down  { z                   x        }
+ W_Take  { z                   x        }
 }
 
 /// The controller of table [`hmd`].
 pub struct Hmd {
-    /// Lines of a block, 64 at most.
-    pub lines: u8,
+    /// Lines of a block: 256 at most, and 64 where somebody above holds single lines.
+    pub lines: u16,
     /// Those above that hold single lines, by their numbers: the CPU's.
     pub singles: Sharers,
     /// Whether GPUs can give blocks to each other (Fig. 5, b-2).
     pub peer: bool,
+}
+
+/// The mark of a line that somebody who holds single lines has to write; a block has 64 lines at most then.
+fn single(part: u8) -> Mask {
+    if part < 64 { Mask::byte(part.into()) } else { Mask::NONE }
 }
 
 impl Hmd {
@@ -68,13 +85,14 @@ impl Hmd {
     /// Gives the block, or to a cache of lines the line, as the store says.
     fn give<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, to: Node, part: u8) {
         let (me, line) = (work.place.me, work.msg.line);
-        let parts = if self.is_single(work.place, to) { part..part + 1 } else { 0..self.lines };
+        let first = u16::from(part);
+        let parts = if self.is_single(work.place, to) { first..first + 1 } else { 0..self.lines };
         for other in parts {
-            let line = line_of::<N>(self.lines, line, other);
+            let line = line_of::<N>(self.lines, line, other as u8);
             work.push(Msg { of: Some(to), ..Msg::new(me, store_of(me), kind, line, Block::EMPTY) });
         }
         if kind != Kind::GetS && self.is_single(work.place, to) {
-            work.line.dirty = work.line.dirty.or(Mask::byte(part.into()));
+            work.line.dirty = work.line.dirty.or(single(part));
         }
     }
 
@@ -97,15 +115,15 @@ impl Hmd {
         for number in sharers.numbers() {
             let to = work.place.above.member(number);
             if self.is_single(work.place, to) {
-                for part in 0..self.lines {
-                    let owned = work.line.dirty.has(part.into());
+                for part in (0..self.lines).map(|part| part as u8) {
+                    let owned = !work.line.dirty.and(single(part)).is_empty();
                     self.tell(work, to, if owned { Kind::CoreFlush } else { Kind::Inval }, part, None);
                 }
-                work.line.acks += u16::from(self.lines);
+                work.line.acks += self.lines;
             } else {
                 let owned = Self::state(work.line) == State::X;
                 self.tell(work, to, if owned { Kind::CoreFlush } else { Kind::Inval }, 0, None);
-                work.line.acks += u16::from(self.lines) + 1;
+                work.line.acks += self.lines + 1;
             }
         }
     }
@@ -120,14 +138,14 @@ impl Hmd {
         } else {
             let exclusive = Self::state(work.line) == State::X;
             self.tell(work, owner, if exclusive { Kind::Downgrade } else { Kind::GetFwd }, 0, peer);
-            work.line.acks = u16::from(self.lines) + 1;
+            work.line.acks = self.lines + 1;
         }
         Ok(())
     }
 
     /// What an answer is worth.
     fn worth<const N: usize>(&self, msg: &Msg<N>) -> u16 {
-        if msg.kind == Kind::InvAck { u16::from(self.lines + 1).saturating_sub(msg.acks.into()) } else { 1 }
+        if msg.kind == Kind::InvAck && msg.acks == 0 { self.lines + 1 } else { 1 }
     }
 
     /// Has the store take bytes. Those of an owner that has given the block to others are older than what others have written since.
@@ -144,7 +162,7 @@ impl Hmd {
     /// Nobody owns the block any more, so nothing is newer than the owner's.
     fn unmark<const N: usize>(&self, work: &mut Work<'_, N>) {
         let me = work.place.me;
-        for part in 0..self.lines {
+        for part in (0..self.lines).map(|part| part as u8) {
             let line = line_of::<N>(self.lines, work.msg.line, part);
             work.push(Msg::new(me, store_of(me), Kind::Reset, line, Block::EMPTY));
         }
@@ -161,13 +179,16 @@ impl<const N: usize> Controller<N> for Hmd {
     }
 
     fn classify(&self, place: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
+        if msg.kind == Kind::Flush {
+            return Some(if line.sharers.is_empty() { Event::Untaken } else { Event::Take } as u8);
+        }
         let from = place.sharer(msg.from);
         let (holds, alone) = (line.sharers.meets(from), line.sharers.without(from).is_empty());
         let exclusive = Self::state(line) == State::X;
         let gives = |owner: Node| self.peer && !self.is_single(place, owner) && !self.is_single(place, msg.from);
         let owned = exclusive || Self::state(line) == State::O;
         let last = line.acks <= self.worth(msg);
-        let others = !line.dirty.without(Mask::byte(number::<N>(self.lines, msg.line).into())).is_empty();
+        let others = !line.dirty.without(single(number::<N>(self.lines, msg.line))).is_empty();
         let event = match msg.kind {
             Kind::Get if exclusive && holds => Event::GetOwner,
             Kind::Get if owned && Self::owner(place, line).is_some_and(gives) => Event::GetPeer,
@@ -195,7 +216,9 @@ impl<const N: usize> Controller<N> for Hmd {
             State::S => rests && holders > 0 && !owner,
             State::X => rests && holders == 1 && !owner,
             State::O => rests && holders > 0 && owner,
-            State::W_Inval | State::W_Back | State::W_Line | State::W_Down => line.acks > 0 && line.is_asked(),
+            State::W_Inval | State::W_Back | State::W_Line | State::W_Down | State::W_Take => {
+                line.acks > 0 && line.is_asked()
+            }
         }
     }
 
@@ -205,25 +228,30 @@ impl<const N: usize> Controller<N> for Hmd {
             .asked
             .filter(|_| Self::state(line) == State::W_Down)
             .map_or(Sharers::NONE, |asked| place.sharer(asked));
-        let writes =
-            matches!(Self::state(line), State::X | State::W_Inval | State::W_Back | State::W_Line | State::W_Down);
+        let writes = !matches!(Self::state(line), State::I | State::S | State::O);
         let readers = line.sharers.or(served);
         Some(Granted { readers, writers: if writes { line.sharers } else { Sharers::NONE } })
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Done {
-        let from = work.place.sharer(work.msg.from);
-        let asked = work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows nobody who waits");
+        let from = || work.place.sharer(work.msg.from);
+        let asked = || work.line.asked.map(|asked| work.place.sharer(asked)).ok_or("knows nobody who waits");
         let part = number::<N>(self.lines, work.msg.line);
         match Action::ALL[action as usize] {
             Action::Ask => {
                 common::ask(work);
                 work.line.part = part;
             }
-            Action::Hold => work.line.sharers.add(from),
-            Action::HoldAlone => work.line.sharers = from,
-            Action::HoldAsked => work.line.sharers.add(asked?),
-            Action::HoldAskedAlone => work.line.sharers = asked?,
+            Action::Hold => {
+                let from = from();
+                work.line.sharers.add(from);
+            }
+            Action::HoldAlone => work.line.sharers = from(),
+            Action::HoldAsked => {
+                let asked = asked()?;
+                work.line.sharers.add(asked);
+            }
+            Action::HoldAskedAlone => work.line.sharers = asked()?,
             Action::Unhold => work.line.sharers = Sharers::NONE,
             Action::Own => work.line.join = Some(work.msg.from),
             Action::Disown => {
@@ -246,11 +274,11 @@ impl<const N: usize> Controller<N> for Hmd {
             Action::Merge => self.merge(work),
             Action::Inval => self.tell_inval(work, work.line.sharers),
             Action::InvalOthers => {
-                let others = work.line.sharers.without(from);
+                let others = work.line.sharers.without(from());
                 self.tell_inval(work, others);
             }
             Action::InvalLine => {
-                let owned = work.line.dirty.has(part.into());
+                let owned = !work.line.dirty.and(single(part)).is_empty();
                 work.send(work.msg.from, if owned { Kind::CoreFlush } else { Kind::Inval }, Block::EMPTY);
                 work.line.acks = 1;
             }
@@ -260,7 +288,14 @@ impl<const N: usize> Controller<N> for Hmd {
                 let worth = self.worth(work.msg);
                 work.line.acks = work.line.acks.checked_sub(worth).ok_or("awaits no such answer")?;
             }
-            Action::Return => work.line.dirty = work.line.dirty.without(Mask::byte(part.into())),
+            Action::Return => work.line.dirty = work.line.dirty.without(single(part)),
+            Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
+            Action::AnswerDone => {
+                let to = work.line.asked.take().ok_or("has nobody to tell")?;
+                work.line.part = 0;
+                let line = line_of::<N>(self.lines, work.msg.line, 0);
+                work.push(Msg::new(work.place.me, to, Kind::Done, line, Block::EMPTY));
+            }
             Action::Settled => {
                 work.line.acks = 0;
                 work.line.asked = None;

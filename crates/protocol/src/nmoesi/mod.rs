@@ -33,7 +33,7 @@ pub use storage::storage;
 pub use systems::{
     beside_mixed, beside_n_stores, beside_stores, beside_through, block, block_apart, block_cpu, block_home, claim,
     claim_back, claim_owned, claim_through, cpu_lines, final_flush, final_flush_apart, l2_claims, l2_n_stores,
-    l2_stores, l2_through, mixed, n_stores, ordered, peers, peers_cpu, stores,
+    l2_stores, l2_through, mixed, n_stores, ordered, peers, peers_cpu, stores, taken_n_stores, taken_stores,
 };
 pub use whole::{
     lone_gpu, three_gpus, three_stores, two_gpus, whole_back, whole_coarse, whole_mixed, whole_stores, whole_through,
@@ -41,9 +41,9 @@ pub use whole::{
 
 /// Its controllers in a machine whose first-level caches write through.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
-    let &Parameters { lines, peer_transfer: peer, .. } = parameters;
+    let &Parameters { lines, peer_transfer: peer, grain, .. } = parameters;
     Some(match role {
-        Role::L1 => Arc::new(wt::WriteThrough { grain: 1 }),
+        Role::L1 => Arc::new(wt::WriteThrough { grain }),
         Role::L2 => Arc::new(l2::L2),
         Role::GpuMemory => Arc::new(smd::Smd { lines }),
         // GPUs alone hold anything, and they hold blocks.
@@ -56,7 +56,7 @@ pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {
 /// Variant of [`seats`] for first-level caches that write back.
 pub fn seats_written_back(role: Role, parameters: &Parameters) -> Option<Seat> {
     match role {
-        Role::L1 => Some(Arc::new(l1::L1 { grain: Some(1), stores: true })),
+        Role::L1 => Some(Arc::new(l1::L1 { grain: Some(parameters.grain), stores: true })),
         _ => seats(role, parameters),
     }
 }

@@ -7,7 +7,7 @@
 //! A block is fetched, probed and given up whole. Its lines travel one by one; whoever gives a block up says at the end how many
 //! lines carried bytes (`InvAck`). `I_Get`, `I_GetX`, `N_GetX` and `O_GetX` wait for a block; `U_...` and `Take_...` wait for the cache above:
 //! `U_Ask` before the home is asked to let it write, `U_Inval` to give the block up, `U_Down` and `U_Fwd` to share it through the home or with a
-//! peer (`M` once bytes have come), `Take_...` to relieve it of one line. O is M whose lines went to a peer and not to the home.
+//! peer (`M` once bytes have come), `Take_...` to relieve it of one line (`Take_B` while the block itself is to go: the probe that ends that may not wait for this). O is M whose lines went to a peer and not to the home.
 
 use super::actions::{self, Done};
 use crate::{
@@ -42,7 +42,8 @@ protocol! {
  Take_M  { z                z                        z                              x                        z                  z                }
  Take_O  { z                z                        z                              x                        z                  z                }
  Take_E  { z                z                        z                              x                        z                  z                }
- WB      { z                z                        z                              x                        z                  z                }
+ WB      { z                z                        z                              x                        [Take_B TellLine]  [WB Relieve]     }
+ Take_B  { z                z                        z                              x                        z                  z                }
  U_Back  { z                z                        z                              x                        z                  z                }
  Gone    { z                z                        x                              x                        x                  [Gone Relieve]   };
  on(       Evict           Flush               Put                  PutS                    PutE                    PutX)
@@ -68,6 +69,7 @@ protocol! {
  Take_O  { z               z                   x                    x                       x                       x                      }
  Take_E  { z               z                   x                    x                       x                       x                      }
  WB      { z               z                   x                    x                       x                       x                      }
+ Take_B  { z               z                   x                    x                       x                       x                      }
  U_Back  { z               z                   x                    x                       x                       x                      }
  Gone    { z               z                   x                    x                       x                       x                      };
  on(       Answer           AnswerBytes            AnswerLast                                     AnswerLastBytes)
@@ -93,6 +95,7 @@ protocol! {
  Take_O  { x                x                      [O Count ReturnedLine Relieve]                 [O Merge Count ReturnedLine Relieve]                }
  Take_E  { x                x                      [E Count ReturnedLine Relieve]                 [M Merge Count ReturnedLine Relieve]                }
  WB      { x                x                      x                                              x                                                   }
+ Take_B  { x                x                      [WB Count ReturnedLine Relieve]                [WB Merge Count ReturnedLine Relieve]               }
  U_Back  { [U_Back Count]   [U_Back Merge Count]   [Gone Count Returned Down Forget InvAckLines]  [Gone Merge Count Returned Down Forget InvAckLines] }
  Gone    { x                x                      x                                              x                                                   };
  on(       Inval                             InvalAbove           CoreFlush                    CoreFlushAbove       Back  BackAsked)
@@ -118,6 +121,7 @@ protocol! {
  Take_O  { x                                 z                    x                            x                    x     x         }
  Take_E  { x                                 x                    x                            z                    x     x         }
  WB      { [Gone Down Forget InvAckLines]    [U_Back TellInval]   x                            x                    x     x         }
+ Take_B  { z                                 z                    x                            x                    x     x         }
  U_Back  { x                                 x                    x                            x                    x     x         }
  Gone    { [Gone InvAck]                     x                    x                            x                    [I]   [I Done]  };
  on(       Downgrade             DowngradeAbove           GetFwd                     GetFwdAbove                  Share                      SharePeer)
@@ -143,17 +147,92 @@ protocol! {
  Take_O  { x                     x                        x                          x                            z                          z                              }
  Take_E  { z                     z                        z                          z                            x                          x                              }
  WB      { x                     x                        x                          x                            x                          x                              }
+ Take_B  { x                     x                        x                          x                            x                          x                              }
  U_Back  { x                     x                        x                          x                            x                          x                              }
  Gone    { x                     x                        x                          x                            x                          x                              }
 }
 
 /// The controller of table [`smd`].
 pub struct Smd {
-    /// Lines of a block, 64 at most.
-    pub lines: u8,
+    /// Lines of a block, 256 at most.
+    pub lines: u16,
+}
+
+/// A set of lines of a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Lines([u64; 4]);
+
+impl Lines {
+    const NONE: Self = Self([0; 4]);
+
+    fn has(self, number: u8) -> bool {
+        self.0[usize::from(number / 64)] >> (number % 64) & 1 == 1
+    }
+
+    fn with(mut self, number: u8) -> Self {
+        self.0[usize::from(number / 64)] |= 1 << (number % 64);
+        self
+    }
+
+    fn without_one(mut self, number: u8) -> Self {
+        self.0[usize::from(number / 64)] &= !(1 << (number % 64));
+        self
+    }
+
+    fn without(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    fn is_empty(self) -> bool {
+        self == Self::NONE
+    }
+
+    fn len(self) -> u16 {
+        self.0.iter().map(|word| word.count_ones() as u16).sum()
+    }
+
+    fn iter(self) -> impl Iterator<Item = u8> {
+        let words = self.0.into_iter().enumerate();
+        words.flat_map(|(word, bits)| Mask(bits).iter().map(move |bit| (word * 64 + bit) as u8))
+    }
 }
 
 impl Smd {
+    /// The lines that the cache above has to write: one bit of `dirty` for each, and of `sharers`, which a memory with one cache above
+    /// has no other use for.
+    fn owned<const N: usize>(line: &Line<N>) -> Lines {
+        let mut owned = Lines([line.dirty.0, 0, 0, 0]);
+        for number in line.sharers.numbers() {
+            owned = owned.with((64 + number) as u8);
+        }
+        owned
+    }
+
+    fn set_owned<const N: usize>(line: &mut Line<N>, owned: Lines) {
+        line.dirty = Mask(owned.0[0]);
+        line.sharers = Sharers::NONE;
+        for number in owned.iter().filter(|number| *number >= 64) {
+            line.sharers.add(Sharers::one(u16::from(number) - 64));
+        }
+    }
+
+    /// Lines that a bit of `in_flight` stands for.
+    fn per_bit(&self) -> u8 {
+        self.lines.div_ceil(64) as u8
+    }
+
+    /// The lines that the cache above may hold. In a block of more than 64 lines a bit stands for several: one that is held has its
+    /// neighbours asked for, too.
+    fn held<const N: usize>(&self, line: &Line<N>) -> Lines {
+        let per_bit = self.per_bit();
+        if per_bit == 1 {
+            return Lines([line.in_flight.0, 0, 0, 0]);
+        }
+        let groups = line.in_flight.iter();
+        let lines = groups.flat_map(|group| (0..per_bit).map(move |line| group as u8 * per_bit + line));
+        lines.fold(Lines::NONE, Lines::with)
+    }
+
     fn state<const N: usize>(line: &Line<N>) -> State {
         State::ALL[line.state as usize]
     }
@@ -177,7 +256,7 @@ impl Smd {
     }
 
     fn command_all<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, of: Option<Node>) {
-        for number in 0..self.lines {
+        for number in (0..self.lines).map(|number| number as u8) {
             let line = line_of::<N>(self.lines, work.msg.line, number);
             self.command(work, kind, line, Block::EMPTY, of);
         }
@@ -187,10 +266,10 @@ impl Smd {
     fn give<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, to: Node, number: u8) {
         let line = line_of::<N>(self.lines, work.msg.line, number);
         self.command(work, kind, line, Block::EMPTY, Some(to));
-        let bit = Mask::byte(number.into());
-        work.line.in_flight = work.line.in_flight.or(bit);
+        work.line.in_flight = work.line.in_flight.or(Mask::byte((number / self.per_bit()).into()));
         if kind != Kind::GetS {
-            work.line.dirty = work.line.dirty.or(bit);
+            let owned = Self::owned(work.line).with(number);
+            Self::set_owned(work.line, owned);
         }
     }
 
@@ -202,30 +281,30 @@ impl Smd {
     }
 
     /// Asks the cache above for some lines of the block, and waits for its answers.
-    fn tell<const N: usize>(&self, work: &mut Work<'_, N>, lines: Mask, kind: Kind) {
+    fn tell<const N: usize>(&self, work: &mut Work<'_, N>, lines: Lines, kind: Kind) {
         for number in lines.iter() {
-            let line = line_of::<N>(self.lines, work.msg.line, number as u8);
+            let line = line_of::<N>(self.lines, work.msg.line, number);
             work.push(Msg::new(work.place.me, work.place.above.member(0), kind, line, Block::EMPTY));
         }
-        work.line.acks = lines.len() as u16;
+        work.line.acks = lines.len();
     }
 
     /// Has the cache above give some lines up.
-    fn tell_inval<const N: usize>(&self, work: &mut Work<'_, N>, lines: Mask) {
-        let owned = work.line.dirty.and(lines);
-        self.tell(work, owned, Kind::CoreFlush);
-        self.tell(work, lines.without(owned), Kind::Inval);
-        work.line.acks = lines.len() as u16;
+    fn tell_inval<const N: usize>(&self, work: &mut Work<'_, N>, lines: Lines) {
+        let others = lines.without(Self::owned(work.line));
+        self.tell(work, lines.without(others), Kind::CoreFlush);
+        self.tell(work, others, Kind::Inval);
+        work.line.acks = lines.len();
     }
 
     /// Asks the home for the block.
     fn request<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind) {
-        work.line.acks = self.lines.into();
+        work.line.acks = self.lines;
         let line = line_of::<N>(self.lines, work.msg.line, 0);
         work.push(Msg::new(work.place.me, work.place.below, kind, line, Block::EMPTY));
     }
 
-    /// Says that the home's probe is answered, and how many lines went there.
+    /// Says that the home's probe is answered, and whether the lines went there.
     fn told<const N: usize>(&self, work: &mut Work<'_, N>, kind: Kind, lines: u8) {
         let line = line_of::<N>(self.lines, work.msg.line, 0);
         work.push(Msg { acks: lines, ..Msg::new(work.place.me, work.place.below, kind, line, Block::EMPTY) });
@@ -238,12 +317,12 @@ pub(super) fn store_of(directory: Node) -> Node {
 }
 
 /// Which line of its block an address is.
-pub(super) fn number<const N: usize>(lines: u8, line: LineAddr) -> u8 {
+pub(super) fn number<const N: usize>(lines: u16, line: LineAddr) -> u8 {
     (line.0 / N as u64 % u64::from(lines)) as u8
 }
 
 /// The address of a line of the same block.
-pub(super) fn line_of<const N: usize>(lines: u8, line: LineAddr, other: u8) -> LineAddr {
+pub(super) fn line_of<const N: usize>(lines: u16, line: LineAddr, other: u8) -> LineAddr {
     let line_bytes = N as u64;
     let block = line_bytes * u64::from(lines);
     LineAddr(line.0 / block * block + u64::from(other) * line_bytes)
@@ -259,17 +338,18 @@ impl<const N: usize> Controller<N> for Smd {
     }
 
     fn classify(&self, _: Place<'_>, line: &Line<N>, msg: &Msg<N>) -> Option<u8> {
-        let bit = Mask::byte(self.number::<N>(msg.line).into());
-        let others = !line.in_flight.without(bit).is_empty();
-        let (held, owned) = (!line.in_flight.is_empty(), !line.dirty.is_empty());
+        let number = self.number::<N>(msg.line);
+        let above = self.held(line);
+        let others = !above.without_one(number).is_empty();
+        let (held, owned) = (!above.is_empty(), !Self::owned(line).is_empty());
         let bytes = !msg.data.mask().is_empty();
-        let relieved = Self::state(line) == State::WB;
+        let relieved = matches!(Self::state(line), State::WB | State::Take_B);
         let event = match msg.kind {
             Kind::Get => Event::Get,
             Kind::GetX if others => Event::GetXAbove,
             Kind::GetX if bytes && Self::state(line) == State::I => Event::GetXBytes,
             Kind::GetX => Event::GetX,
-            Kind::WriteBack if !line.in_flight.and(bit).is_empty() => Event::WriteBack,
+            Kind::WriteBack if above.has(number) => Event::WriteBack,
             Kind::WriteBack => Event::WriteBackOld,
             Kind::Evict => Event::Evict,
             Kind::Flush => Event::Flush,
@@ -303,9 +383,9 @@ impl<const N: usize> Controller<N> for Smd {
 
     fn fits(&self, line: &Line<N>) -> bool {
         let state = Self::state(line);
-        let (held, owned) = (!line.in_flight.is_empty(), !line.dirty.is_empty());
+        let (held, owned) = (!line.in_flight.is_empty(), !Self::owned(line).is_empty());
         let rests = line.acks == 0 && !line.is_asked() && line.early == 0;
-        let above = line.dirty.without(line.in_flight).is_empty();
+        let above = Self::owned(line).without(self.held(line)).is_empty();
         above
             && match state {
                 State::I => rests && !held,
@@ -323,7 +403,7 @@ impl<const N: usize> Controller<N> for Smd {
 
     /// A block that is here is here whole, and of one that is not here nothing is. While it is awaited that holds until the first line comes.
     fn fits_store(&self, line: &Line<N>, store: &[Line<N>]) -> bool {
-        let awaits_all = line.acks == u16::from(self.lines);
+        let awaits_all = line.acks == self.lines;
         match Self::state(line) {
             State::I => store.iter().all(Line::is_empty),
             State::I_GetX if awaits_all => store.iter().all(Line::is_empty),
@@ -344,7 +424,7 @@ impl<const N: usize> Controller<N> for Smd {
 
     fn granted(&self, place: Place<'_>, line: &Line<N>) -> Option<Granted> {
         let all = place.sharer(place.above.member(0));
-        let (held, owned) = (!line.in_flight.is_empty(), !line.dirty.is_empty());
+        let (held, owned) = (!line.in_flight.is_empty(), !Self::owned(line).is_empty());
         let of = |some| if some { all } else { Sharers::NONE };
         Some(Granted { readers: of(held), writers: of(owned) })
     }
@@ -377,20 +457,23 @@ impl<const N: usize> Controller<N> for Smd {
             Action::Merge => self.command(work, Kind::Write, work.msg.line, work.msg.data, None),
             Action::Fill => self.command(work, Kind::Data, work.msg.line, work.msg.data, None),
             Action::Count => return actions::count(work),
-            Action::TellInval => self.tell_inval(work, work.line.in_flight),
-            Action::TellOthers => {
-                let others = work.line.in_flight.without(Mask::byte(number.into()));
-                self.tell_inval(work, others);
+            Action::TellInval => self.tell_inval(work, self.held(work.line)),
+            Action::TellOthers => self.tell_inval(work, self.held(work.line).without_one(number)),
+            Action::TellLine => self.tell_inval(work, Lines::NONE.with(number)),
+            Action::TellDowngrade => self.tell(work, Self::owned(work.line), Kind::Downgrade),
+            Action::Returned => {
+                work.line.in_flight = Mask::NONE;
+                Self::set_owned(work.line, Lines::NONE);
             }
-            Action::TellLine => self.tell_inval(work, Mask::byte(number.into())),
-            Action::TellDowngrade => self.tell(work, work.line.dirty, Kind::Downgrade),
-            Action::Returned => (work.line.in_flight, work.line.dirty) = (Mask::NONE, Mask::NONE),
             Action::ReturnedLine => {
-                let back = Mask::byte(number.into());
-                work.line.in_flight = work.line.in_flight.without(back);
-                work.line.dirty = work.line.dirty.without(back);
+                // Where a bit stands for several lines, others of them may still be held.
+                if self.per_bit() == 1 {
+                    work.line.in_flight = work.line.in_flight.without(Mask::byte(number.into()));
+                }
+                let owned = Self::owned(work.line).without_one(number);
+                Self::set_owned(work.line, owned);
             }
-            Action::Shared => work.line.dirty = Mask::NONE,
+            Action::Shared => Self::set_owned(work.line, Lines::NONE),
             Action::Join => work.line.join = work.msg.of,
             Action::Peer => {
                 let peer = work.line.join.take().ok_or("knows no peer")?;
@@ -401,7 +484,7 @@ impl<const N: usize> Controller<N> for Smd {
             Action::Down => self.command_all(work, Kind::Flush, Some(work.place.below)),
             Action::Forget => self.command_all(work, Kind::Invalidate, None),
             Action::InvAck => self.told(work, Kind::InvAck, 0),
-            Action::InvAckLines => self.told(work, Kind::InvAck, self.lines),
+            Action::InvAckLines => self.told(work, Kind::InvAck, 1),
             Action::Done => {
                 let to = work.line.asked.take().unwrap_or(work.msg.from);
                 work.send(to, Kind::Done, Block::EMPTY);

@@ -33,7 +33,7 @@ static HOME: Hmd = hmd(2, 2, false);
 static PEERS_3: Hmd = hmd(3, 1, true);
 
 /// Each GPU is an SMD and its store; the CPU comes after them.
-const fn hmd(gpus: u16, lines: u8, peer: bool) -> Hmd {
+const fn hmd(gpus: u16, lines: u16, peer: bool) -> Hmd {
     Hmd { lines, singles: Sharers::one(2 * gpus), peer }
 }
 
@@ -357,6 +357,25 @@ pub fn claim(_: usize, _: usize) -> System {
     let works_on: [&[usize]; 1] = [&[0]];
     Blocks { l1s: [&GPU], hmd: &ONE_1, works_on, coherent: false, cpu: Some(&CPU) }
         .system(vec![work(1), Stage::Claim { cores: vec![1] }])
+}
+
+/// A host without caches takes blocks back at any time, from `hmd`.
+fn taken(mut system: System) -> System {
+    let hmd = system.members.iter().position(|member| member.name == "hmd").expect("every system has one");
+    system.whims.push((node(hmd), Kind::Flush));
+    system
+}
+
+/// Two GPUs with coherent stores to one line, while a host takes the block back.
+pub fn taken_stores(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 2] = [&[0], &[0]];
+    taken(Blocks { l1s: [&CPU; 2], hmd: &PEER_1, works_on, coherent: true, cpu: None }.system(vec![work(2)]))
+}
+
+/// A GPU whose stores need not be coherent, while a host takes its blocks of two lines back.
+pub fn taken_n_stores(_: usize, _: usize) -> System {
+    let works_on: [&[usize]; 1] = [&[0]];
+    taken(Blocks { l1s: [&GPU], hmd: &ONE, works_on, coherent: false, cpu: None }.system(vec![work(1)]))
 }
 
 /// Two caches that write through, over a second-level cache: what both have stored there, one claims, with nothing forgotten.

@@ -17,7 +17,7 @@ use crate::{
 type Cache = &'static dyn Controller<BYTES>;
 
 /// Lines of a block.
-const LINES: u8 = 3;
+const LINES: u16 = 3;
 static SMD: Smd = Smd { lines: LINES };
 static ONE: Hmd = hmd(1, true);
 static TWO: Hmd = hmd(2, true);

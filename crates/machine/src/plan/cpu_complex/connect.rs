@@ -5,7 +5,7 @@ use crate::{
     cpu_complex::CpuComplex,
     plan::{
         EdgeId, Freight, Id, Wire,
-        lower::{Lowering, Population, ports},
+        lower::{Lowering, ports},
     },
     translation::Pages,
 };
@@ -58,7 +58,7 @@ impl Lowering<'_> {
         let machine = self.machine;
         let cpu = machine.cpu.as_ref().expect("only such a machine has a complex");
         let bandwidth = self.bandwidth(cpu);
-        if self.population == Population::Testers {
+        if self.population.tests() {
             self.connect_testers(ids, leaders[0]);
         }
         for core in &ids.cores {

@@ -9,6 +9,7 @@
 mod adsm;
 mod copying;
 mod eager;
+mod hierarchy;
 mod on_fault;
 mod paging;
 mod sharing;
@@ -19,6 +20,7 @@ pub use paging::{Act, ForHost, Moved, Paging, Spot, World};
 use adsm::{Adsm, Update};
 use copying::Memcpy;
 use eager::Eager;
+pub(super) use hierarchy::Hierarchy;
 use on_fault::OnFault;
 use sharing::Shared;
 use std::{fmt, str::FromStr};
@@ -204,10 +206,12 @@ impl PolicyKind {
         }
     }
 
-    /// The same for devices that have memory of their own, or have not.
-    pub(super) fn make_for(self, split: bool) -> Box<dyn MemoryPolicy> {
+    /// The same for devices with these memories.
+    pub(super) fn make_for(self, memories: &Memories) -> Box<dyn MemoryPolicy> {
         match self {
-            Self::Memcpy => Box::new(Memcpy::new(split)),
+            Self::Memcpy => Box::new(Memcpy::new(memories.device != DeviceMemory::Host)),
+            // The driver watches the host's accesses to buffers, by pages on which nothing else may lie.
+            _ if memories.copies.is_some() => Box::new(Shared { name: self.name(), uses: false }),
             _ => self.make(),
         }
     }
@@ -316,6 +320,7 @@ mod tests {
             reach_host: false,
             reach_peers: false,
             faults: false,
+            copies: None,
         };
         let refused = |kind: PolicyKind, memories: &Memories, gpus| kind.check(memories, gpus, None).unwrap_err();
         assert!(refused(PolicyKind::ZeroCopy, &apart, 1).contains("reach the host's memory"));

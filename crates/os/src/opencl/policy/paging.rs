@@ -38,6 +38,8 @@ pub enum Act {
     Fetch(Region, Cause),
     /// A page is put into the table of a GPU.
     Map(usize, Page),
+    /// Memories of GPUs give up what they hold of the host's frames of these pages.
+    TakeBack(Vec<u64>),
     /// Pages are taken from the tables of GPUs, which forget what they know of them.
     Unmap(Vec<usize>, Vec<u64>),
     /// A page gets this frame of device memory for its home.
@@ -78,6 +80,11 @@ pub trait Paging {
 
     /// A kernel on these GPUs will use these regions.
     fn call(&mut self, bound: &[Region], gpus: &[usize], world: &mut World<'_>) -> Vec<Act>;
+
+    /// Whether memories of GPUs hold copies of the host's pages, which they have to give up before their frames are used for something else.
+    fn takes_back(&self) -> bool {
+        false
+    }
 
     /// It has ended.
     fn ended(&mut self, bound: &[Region]) {

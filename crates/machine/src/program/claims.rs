@@ -1,0 +1,149 @@
+//! By which a host outside the machine, which has no caches, takes blocks out of the memories of GPUs: the directories of its own memory
+//! collect them, and what GPUs have written is in the process's memory then.
+
+use super::{Caches, ModelGpus, model_gpus::TakeBack};
+use engine::{Context, EventCount, Histogram, Inlet, Lane, Scope};
+use interconnect::{Packet, Pending, Router, Side, name_of};
+use mem::{Block, Interleave, LineAddr, PAGE, PhysAddr};
+use protocol::{Kind, Msg, Node};
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+};
+
+/// Blocks that are collected at a time.
+const IN_FLIGHT: usize = 64;
+
+/// Asks for blocks. Clones are the same.
+#[derive(Clone)]
+pub struct Claims(Rc<Inner>);
+
+struct Inner {
+    me: Node,
+    homes: Interleave<Node>,
+    block: u64,
+    queue: RefCell<VecDeque<LineAddr>>,
+    /// For each block that is asked for, how much is left of each claim that waits for it.
+    waiting: RefCell<BTreeMap<LineAddr, Vec<Rc<Cell<usize>>>>>,
+    in_flight: Cell<usize>,
+    bell: EventCount,
+    answered: EventCount,
+    /// Cycles from a claim of a page to its end.
+    cycles: Histogram,
+}
+
+impl Claims {
+    /// Builds it at `scope`, and starts what sends its messages.
+    pub fn build((me, homes): (Node, Interleave<Node>), block: u64, below: Side<Packet>, scope: &Scope) -> Self {
+        let (bell, pending) = (scope.eventcount("work"), Pending::default());
+        below.from.iter().for_each(|inlet| inlet.ring(&bell));
+        let to = Router::new(below.to, &pending, &scope.scope("neighbours"), &bell);
+        let own = Self(Rc::new(Inner {
+            me,
+            homes,
+            block,
+            queue: RefCell::default(),
+            waiting: RefCell::default(),
+            in_flight: Cell::new(0),
+            bell,
+            answered: scope.eventcount("answered"),
+            cycles: scope.histogram("cycles"),
+        }));
+        let inner = Rc::clone(&own.0);
+        scope.serve("control", |cx| inner.run(cx, below.from, to, pending));
+        own
+    }
+
+    /// Takes all of these pages out of the memories of GPUs.
+    pub async fn take(&self, pages: &[PhysAddr]) {
+        let Inner { block, queue, waiting, bell, answered, .. } = &*self.0;
+        let blocks = pages.iter().flat_map(|page| (page.0 / block * block..page.0 + PAGE).step_by(*block as usize));
+        let blocks: BTreeSet<LineAddr> = blocks.map(LineAddr).collect();
+        let left = Rc::new(Cell::new(blocks.len()));
+        for block in blocks {
+            let mut waiting = waiting.borrow_mut();
+            let others = waiting.entry(block).or_default();
+            if others.is_empty() {
+                queue.borrow_mut().push_back(block);
+            }
+            others.push(Rc::clone(&left));
+        }
+        bell.advance();
+        loop {
+            let seen = answered.count();
+            if left.get() == 0 {
+                return;
+            }
+            answered.wait(seen + 1).await;
+        }
+    }
+
+    /// Takes back what the driver of these GPUs wants, for one access of the host after the other.
+    pub fn serve(&self, gpus: &ModelGpus, scope: &Scope) {
+        let (own, gpus, bell) = (self.clone(), gpus.clone(), scope.eventcount("wanted"));
+        gpus.taken_back_by(bell.clone());
+        scope.serve("take_back", |cx| async move {
+            loop {
+                let Some(TakeBack { number, frames }) = gpus.next_wanted() else {
+                    bell.next().await;
+                    continue;
+                };
+                let (start, begun) = (cx.time(), cx.now());
+                if !frames.is_empty() {
+                    own.take(&frames).await;
+                    own.0.cycles.record(cx.now().0 - begun.0);
+                }
+                gpus.took(&frames);
+                gpus.end(number, start, cx.time());
+            }
+        });
+    }
+}
+
+impl Caches for Claims {
+    /// What the host has written is in its memory; what GPUs hold of it is not new any more.
+    fn flush(&self, pages: &[PhysAddr]) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        let pages = pages.to_vec();
+        Box::pin(async move { self.take(&pages).await })
+    }
+}
+
+impl Inner {
+    async fn run(self: Rc<Self>, cx: Context, from: Vec<Inlet<Packet>>, to: Router<Packet>, pending: Pending) {
+        cx.known_as(name_of(self.me));
+        loop {
+            let seen = self.bell.count();
+            match self.answer(&from) || pending.is_clear() && self.ask(&to) {
+                true => cx.pause(1).await,
+                false => {
+                    while self.bell.rest(seen + 1).await {
+                        to.explain(&cx);
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&self, from: &[Inlet<Packet>]) -> bool {
+        let Some(packet) = from.iter().find_map(|inlet| inlet.try_recv(Lane::Reply)) else { return false };
+        let claims = self.waiting.borrow_mut().remove(&packet.msg.line).unwrap_or_default();
+        claims.iter().for_each(|left| left.set(left.get() - 1));
+        self.in_flight.set(self.in_flight.get() - 1);
+        self.answered.advance();
+        true
+    }
+
+    fn ask(&self, to: &Router<Packet>) -> bool {
+        if self.in_flight.get() == IN_FLIGHT {
+            return false;
+        }
+        let Some(block) = self.queue.borrow_mut().pop_front() else { return false };
+        let home = *self.homes.of(block.0);
+        self.in_flight.set(self.in_flight.get() + 1);
+        to.send(Msg::new(self.me, home, Kind::Flush, block, Block::EMPTY).into());
+        true
+    }
+}

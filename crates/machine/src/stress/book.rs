@@ -1,0 +1,198 @@
+//! What testers know of pages that are moved: words, who writes each, and what all must have seen of them.
+//!
+//! Every word but the last of a line has one tester that writes it: that tester reads its own last value at any time, wherever the page
+//! has been meanwhile. Others read a value of the word which is not older than that of the last synchronisation. The last word of a line is
+//! a counter to which all testers of one GPU add 1 by atomic accesses.
+
+use super::Stress;
+use crate::spec::Machine;
+use mem::{LINE, PAGE, VirtAddr};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Lines of each page that are accessed.
+const LINES_OF_PAGE: u64 = 4;
+
+/// Where the pages begin: no place in memory has such an address.
+const BASE: u64 = 1 << 44;
+
+pub(super) const WORD: usize = 4;
+const WORDS: u64 = (LINE / WORD) as u64;
+
+/// Bits of a word that count its stores; the others name the word.
+const COUNT_BITS: u32 = 20;
+const COUNT: u32 = (1 << COUNT_BITS) - 1;
+
+/// The words, and how far all have come with each.
+pub(crate) struct Book {
+    lines: u64,
+    gpus: usize,
+    testers: u64,
+    /// Of each word: the stores that have been made, or what has been added to a counter; and the value of that at the last
+    /// synchronisation, which changes only while no tester plays.
+    made: Box<[AtomicU32]>,
+    settled: Box<[AtomicU32]>,
+}
+
+/// Who writes a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    Tester(u64),
+    /// All testers of a GPU add to it.
+    Gpu,
+}
+
+impl Book {
+    pub fn new(stress: Stress, machine: &Machine) -> Self {
+        let words = || (0..stress.lines * WORDS).map(|_| AtomicU32::new(0)).collect();
+        let testers = (machine.gpus * machine.compute_units()) as u64;
+        Self { lines: stress.lines, gpus: machine.gpus, testers, made: words(), settled: words() }
+    }
+
+    pub fn gpus(&self) -> usize {
+        self.gpus
+    }
+
+    /// How many pages there are.
+    pub fn pages(&self) -> usize {
+        self.lines.div_ceil(LINES_OF_PAGE) as usize
+    }
+
+    pub fn words(&self) -> u64 {
+        self.lines * WORDS
+    }
+
+    /// The words that a tester writes.
+    pub fn words_of(&self, tester: u64) -> Vec<u64> {
+        let owned = (tester..self.lines * (WORDS - 1)).step_by(self.testers as usize);
+        owned.map(|number| number / (WORDS - 1) * WORDS + number % (WORDS - 1)).collect()
+    }
+
+    /// How many counters testers of a GPU add to: GPUs have those of lines in turn.
+    pub fn counters(&self, gpu: usize) -> u64 {
+        (self.lines + self.gpus as u64 - 1 - gpu as u64) / self.gpus as u64
+    }
+
+    /// One of these.
+    pub fn counter(&self, gpu: usize, number: u64) -> u64 {
+        (number * self.gpus as u64 + gpu as u64) * WORDS + WORDS - 1
+    }
+
+    pub(super) fn writer(&self, word: u64) -> Writer {
+        match word % WORDS {
+            last if last == WORDS - 1 => Writer::Gpu,
+            inside => Writer::Tester((word / WORDS * (WORDS - 1) + inside) % self.testers),
+        }
+    }
+
+    /// Where a word's line begins, and where the word lies in it.
+    pub fn place(&self, word: u64) -> (VirtAddr, usize) {
+        let line = word / WORDS;
+        let page = line / LINES_OF_PAGE;
+        // Lines of a page are in different sets and banks, and those of different pages too.
+        let inside = (line % LINES_OF_PAGE * 17 + page * 5) % (PAGE / LINE as u64);
+        (VirtAddr(BASE + page * PAGE + inside * LINE as u64), (word % WORDS) as usize * WORD)
+    }
+
+    /// The first address of a page.
+    pub fn page(&self, number: usize) -> VirtAddr {
+        VirtAddr(BASE + number as u64 * PAGE)
+    }
+
+    /// The page at an address.
+    pub fn page_at(&self, address: VirtAddr) -> usize {
+        ((address.0 - BASE) / PAGE) as usize
+    }
+
+    /// One more store is made to a word, or 1 is added to a counter: the value after that.
+    pub fn make(&self, word: u64) -> u32 {
+        let made = self.made[word as usize].fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        self.value(word, made)
+    }
+
+    /// The value of a word after so many stores, or additions.
+    fn value(&self, word: u64, made: u32) -> u32 {
+        match self.writer(word) {
+            Writer::Gpu => made,
+            Writer::Tester(_) => ((word + 1) as u32) << COUNT_BITS | made & COUNT,
+        }
+    }
+
+    /// The last value that a word's only writer has given it.
+    pub fn last(&self, word: u64) -> u32 {
+        match self.made[word as usize].load(Ordering::Relaxed) {
+            0 => 0,
+            made => self.value(word, made),
+        }
+    }
+
+    /// All testers have come to the end of a round, and what they wrote has been synchronised.
+    pub fn settle(&self) {
+        for (made, settled) in self.made.iter().zip(&self.settled) {
+            settled.store(made.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// What a counter had at the last synchronisation.
+    pub fn settled(&self, word: u64) -> u32 {
+        self.settled[word as usize].load(Ordering::Relaxed)
+    }
+
+    /// Checks a value that was read by one who does not write the word: says what would be right.
+    pub fn check(&self, word: u64, value: u32) -> Result<(), String> {
+        let settled = self.settled(word);
+        let (right, least) = match self.writer(word) {
+            Writer::Gpu => (value.wrapping_sub(settled).cast_signed() >= 0, settled),
+            Writer::Tester(_) if value == 0 => (settled == 0, self.value(word, settled)),
+            Writer::Tester(_) => {
+                let least = self.value(word, settled);
+                let ahead = value.wrapping_sub(least) & COUNT;
+                (value & !COUNT == least & !COUNT && ahead <= COUNT / 2, least)
+            }
+        };
+        if right { Ok(()) } else { Err(format!("{least:#010x} or a later value")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn book() -> Book {
+        let machine = Machine::load("multi-pcie", &["gpus=2".to_owned()]).expect("the machine is sound");
+        Book::new(Stress { operations: 0, seed: 1, lines: 9, round: 1, outstanding: 1 }, &machine)
+    }
+
+    #[test]
+    fn every_word_but_the_counters_has_one_writer() {
+        let book = book();
+        let mut owned: Vec<u64> = (0..book.testers).flat_map(|tester| book.words_of(tester)).collect();
+        owned.sort_unstable();
+        let of_gpu = |gpu| (0..book.counters(gpu)).map(move |number| (gpu, number));
+        let counters: Vec<u64> = (0..2).flat_map(of_gpu).map(|(gpu, number)| book.counter(gpu, number)).collect();
+        assert_eq!(counters.len(), 9);
+        let others: Vec<u64> = (0..book.words()).filter(|word| !counters.contains(word)).collect();
+        assert_eq!(owned, others);
+        for tester in 0..book.testers {
+            assert!(book.words_of(tester).iter().all(|word| book.writer(*word) == Writer::Tester(tester)));
+        }
+        assert!(counters.iter().all(|word| book.writer(*word) == Writer::Gpu));
+    }
+
+    #[test]
+    fn a_value_is_right_if_it_is_of_its_word_and_not_older_than_the_last_synchronisation() {
+        let book = book();
+        assert_eq!(book.check(3, 0), Ok(()));
+        let values = [(); 3].map(|()| book.make(3));
+        assert!(values.iter().all(|value| book.check(3, *value).is_ok()));
+        assert_eq!(book.last(3), values[2]);
+        book.settle();
+        let next = book.make(3);
+        assert!(book.check(3, values[1]).is_err() && book.check(3, 0).is_err());
+        assert!(book.check(3, values[2]).is_ok() && book.check(3, next).is_ok());
+        assert!(book.check(4, next).is_err(), "it is of another word");
+        let counter = book.counter(1, 2);
+        assert_eq!((book.make(counter), book.make(counter)), (1, 2));
+        book.settle();
+        assert!(book.check(counter, 1).is_err() && book.check(counter, 2).is_ok());
+    }
+}

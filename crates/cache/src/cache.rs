@@ -28,7 +28,7 @@ use orders::OrderDesk;
 use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps, concerns, roles::Sees};
 use retry::RetryQueue;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Atomic accesses that may wait at a cache.
 const ATOMICS: usize = 64;
@@ -57,11 +57,11 @@ pub struct Cache {
     from: Vec<Inlet<Packet>>,
     ready: Ready,
     to: Router<Packet>,
-    /// Whom this cache asks about a line, and all of them; how often each has started logical time anew; and the caches above,
-    /// which are told so.
+    /// Whom this cache asks about a line; how often those below have said that each memory has started logical time anew, and which gives a
+    /// line its times; and the caches above, which are told of new beginnings.
     homes: Interleave<Node>,
-    below: Vec<Node>,
-    eras: Vec<u32>,
+    eras: BTreeMap<(Node, Node), u32>,
+    memories: Interleave<Node>,
     above: Vec<Node>,
     sees: Sees,
     /// Whether a first-level cache performs atomic accesses itself, and wide loads claim their line.
@@ -84,6 +84,7 @@ pub struct Cache {
     recalled: Option<Recalled>,
     pending: Pending,
     ports: usize,
+    wide_acquires: bool,
     /// The first cycle in which all look-ups that have begun are over.
     free_at: u64,
     turns: RoundRobin,
@@ -154,9 +155,9 @@ impl Cache {
             from: neighbours.from,
             ready,
             to,
-            eras: vec![0; below.len()],
+            eras: BTreeMap::new(),
+            memories: spec.memories.unwrap_or_else(|| homes.clone()),
             homes,
-            below,
             above: caches_above,
             sees: spec.sees,
             performs,
@@ -173,6 +174,7 @@ impl Cache {
             recalled: None,
             pending,
             ports: spec.ports,
+            wide_acquires: spec.wide_acquires,
             free_at: 0,
             turns: RoundRobin::new(askers),
             orders,
@@ -381,7 +383,7 @@ impl Cache {
             return Ok(true);
         }
         if msg.kind == Kind::Reset {
-            self.start_anew(msg.from)?;
+            self.start_anew(msg.from, msg.of.unwrap_or(msg.from))?;
             return Ok(true);
         }
         if is_order(msg.line) {
@@ -442,7 +444,9 @@ impl Cache {
                 }
                 let kind = if request.access == Access::Flush { Kind::Flush } else { Kind::Invalidate };
                 let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
-                let order = Msg { scope: request.scope, ..Msg::new(*node, self.me, kind, subject, Block::EMPTY) };
+                let wide = self.wide_acquires && request.access == Access::Invalidate;
+                let scope = if wide { mem::Scope::System } else { request.scope };
+                let order = Msg { scope, ..Msg::new(*node, self.me, kind, subject, Block::EMPTY) };
                 let taken = self.take_request(port, &order, reply)?;
                 if taken && let Some(top) = &self.top {
                     top.wires[port].1.try_recv(Lane::Request);

@@ -19,6 +19,7 @@ struct MemoryFile {
     time_bits: Option<Number>,
     read_lease: Option<Positive>,
     write_lease: Option<Positive>,
+    acquires: Option<OneOf<Acquires>>,
     shared_with_host: Option<bool>,
     #[serde(rename = "behind")]
     _behind: Option<OneOf<Behind>>,
@@ -32,9 +33,25 @@ pub struct Described {
     pub timing: Timing,
     pub time_bits: Option<usize>,
     pub leases: Leases,
+    pub acquires: Acquires,
     pub layout: Layout,
     /// Whether a host outside keeps its programs in it.
     pub shared_with_host: bool,
+}
+
+/// What an acquire (a fence, a kernel's start) does where accesses have logical times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquires {
+    /// It asks memory how late it is, and raises the time of caches.
+    Raise,
+    /// Caches forget what they hold.
+    Forget,
+}
+
+impl Choice for Acquires {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("raise", Self::Raise), ("forget", Self::Forget)]
+    }
 }
 
 /// How long lines may be read in logical time, after a read and after a write; none: as the protocol has it.
@@ -189,13 +206,24 @@ pub fn described(file: &mut File, behind: Behind, cores: bool) -> Result<Describ
         };
         file.idle("memory.shared_with_host", &why);
     }
-    let MemoryFile { kind, time_bits, read_lease, write_lease, shared_with_host, stacks, channels, interleave, .. } =
-        file.section("memory")?;
+    let MemoryFile {
+        kind,
+        time_bits,
+        read_lease,
+        write_lease,
+        acquires,
+        shared_with_host,
+        stacks,
+        channels,
+        interleave,
+        ..
+    } = file.section("memory")?;
     let timing = of_kind(file, "memory", kind.0)?;
     Ok(Described {
         timing,
         time_bits: time_bits.map(Number::count),
         leases: Leases { read: read_lease.map(Positive::count), write: write_lease.map(Positive::count) },
+        acquires: acquires.map_or(Acquires::Raise, |acquires| acquires.0),
         layout: Layout { stacks, channels, interleave },
         shared_with_host: shared_with_host.unwrap_or(false) && !no_stacks && !cores,
     })

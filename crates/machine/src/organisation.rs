@@ -5,7 +5,7 @@ use crate::{
     fabric::{Fabric, MOST_ENDS, Remote, RemoteFile},
     file::{Because, File, MachineError},
     levels::{self, GpuMemoryRole},
-    memory::{self, Behind, Described, Layout, Leases},
+    memory::{self, Acquires, Behind, Described, Layout, Leases},
     spec::Banks,
     values::{Choice, OneOf, Positive},
     zones::{MemoryZone, Place},
@@ -23,6 +23,7 @@ pub(crate) struct Organisation {
     pub timing: Timing,
     pub time_bits: Option<usize>,
     pub leases: Leases,
+    pub acquires: Acquires,
     pub zones: Vec<MemoryZone>,
     pub remote: Option<Remote>,
 }
@@ -54,7 +55,7 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
     fits(file, around, role)?;
     let on_levels = around.protocol.has(Role::GpuMemory);
     let behind = behind(file, around, role)?;
-    let Described { timing, time_bits, leases, layout, shared_with_host } =
+    let Described { timing, time_bits, leases, acquires, layout, shared_with_host } =
         memory::described(file, behind, around.cpu.is_some())?;
     let Around { protocol, gpus, banks, .. } = *around;
     let place = match behind {
@@ -116,7 +117,7 @@ pub(crate) fn organisation(file: &mut File, around: &Around<'_>) -> Result<Organ
         return Err(file.wrong("", Some("gpus"), reason));
     }
     let remote = remote(file, around, role)?;
-    Ok(Organisation { timing, time_bits, leases, zones, remote })
+    Ok(Organisation { timing, time_bits, leases, acquires, zones, remote })
 }
 
 /// Whether a fabric goes with the rest.

@@ -9,7 +9,7 @@ use crate::{
     fabric::{self, Fabric, Remote},
     file::{Because, File, Idle, MachineError},
     levels::{self, Levels},
-    memory::{self, Leases},
+    memory::{self, Acquires, Leases},
     organisation::{Around, Organisation, organisation},
     translation::{self, GpuMmu},
     units::{Duration, Rate},
@@ -74,6 +74,8 @@ pub struct Machine {
     pub gpu_mmu: Option<GpuMmu>,
     /// Of the time-stamp unit of each channel, where the protocol has such: how many lines it knows. None: all.
     pub tsu: Option<RoomSpec>,
+    /// Whether an acquire has caches forget what they hold, where logical time could be raised instead.
+    pub forgetting_acquires: bool,
     /// Memories of GPUs that are levels above the host's, where the protocol makes them so.
     pub levels: Option<Levels>,
     /// To try whether a check notices it: the first-level cache that answers one load with a wrong byte. No file says so.
@@ -196,7 +198,7 @@ impl Machine {
         let fabric = fabric::fabric(file)?;
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
-        let Organisation { timing: memory, time_bits, leases, zones, remote } = organisation(file, &around)?;
+        let Organisation { timing: memory, time_bits, leases, acquires, zones, remote } = organisation(file, &around)?;
         let apart = zones.iter().any(|zone| !matches!(zone.place, Place::Agent));
         if apart && complex.as_ref().is_some_and(|complex| complex.dma.is_none()) {
             let reason = "cores do not reach the memories of GPUs, so an engine has to copy: it must be \"dma\"";
@@ -249,6 +251,7 @@ impl Machine {
             cpu: complex,
             gpu_mmu,
             tsu,
+            forgetting_acquires: acquires == Acquires::Forget,
             levels,
             broken: None,
         };
@@ -332,7 +335,9 @@ fn wires(file: &mut File, complex: Option<&CpuComplex>) -> Result<Wires, Machine
 /// The leases that a file gives, where the protocol has such: `gtsc` has one for reads and writes.
 fn give_leases(file: &mut File, protocol: &mut Protocol, leases: Leases) -> Result<(), MachineError> {
     let name = protocol.protocol.name;
-    for (key, has) in [("read_lease", &["halcone", "gtsc"][..]), ("write_lease", &["halcone"])] {
+    let all =
+        [("read_lease", &["halcone", "gtsc"][..]), ("write_lease", &["halcone"]), ("acquires", &["halcone", "gtsc"])];
+    for (key, has) in all {
         if !has.contains(&name) {
             file.idle(&format!("memory.{key}"), &Because::value("protocol", protocol.name, has));
         }

@@ -2,7 +2,8 @@
 //!
 //! `P` holds only bytes that were written, `D` the whole line. A read of a partial line fetches the rest from below and lays
 //! it under what was written. `C` in a state's name: being cleaned, that is flushed with the line kept until it has landed. Atomic accesses are performed
-//! here, once the whole line is; where several such caches share memory, they are passed on to it once nothing of the line is held here.
+//! here, once the whole line is; where several such caches share memory, they are passed on to it once nothing of the line is held here: the
+//! controller has it evicted (`Bring`), and finds it gone if that has happened meanwhile.
 
 use crate::roles::Atomics;
 use crate::{Block, Controller, Kind, Line, Mask, Msg, Place, Stamps, Table, Work, common, protocol};
@@ -12,7 +13,7 @@ protocol! {
  /// `Whole`: every byte is here, written or read. `Past`: atomic accesses are performed below.
  wb actions(Ask Fetch Fill Answer Reply Take Ack WriteBack Clean Drop Done DoneAsked Bring Found Pass Shed HandUp)
  on(  Read            Write          Evict               Flush                Invalidate     Data             Landed                )
- I  { [F Ask Fetch]   [P Take Ack]   x                   [I Done]             [I Done]       x                x                     }
+ I  { [F Ask Fetch]   [P Take Ack]   [I]                 [I Done]             [I Done]       x                x                     }
  V  { [V Reply]       [D Take Ack]   [I Drop]            [V Done]             [I Drop Done]  x                x                     }
  P  { [PF Ask Fetch]  [P Take Ack]   [W WriteBack Drop]  [PC Ask WriteBack]   x              x                x                     }
  D  { [D Reply]       [D Take Ack]   [W WriteBack Drop]  [DC Ask WriteBack]   x              x                x                     }

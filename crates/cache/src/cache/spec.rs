@@ -2,7 +2,7 @@
 
 use crate::bank::BankSpec;
 use interconnect::Wire;
-use mem::{Block, LINE, LineAddr, Reply, Request, RequestId};
+use mem::{Block, Interleave, LINE, LineAddr, Reply, Request, RequestId};
 use protocol::{Node, Table, roles::Sees};
 use std::rc::Rc;
 
@@ -23,6 +23,10 @@ pub struct CacheSpec {
     /// Whether it shares wires with those who ask it: what it asks itself must then not wait behind what it is asked, and
     /// travels with probes.
     pub lifts_requests: bool,
+    /// Whether every acquire of a requester is one of the system: what is held here and below is forgotten.
+    pub wide_acquires: bool,
+    /// The memory that gives each line its logical times, where that is not the one below.
+    pub memories: Option<Interleave<Node>>,
 }
 
 /// Is told of every store that is performed: its number with the requester, the line and the bytes.

@@ -12,38 +12,35 @@ use mem::{Block, LINE, LineAddr, Request, Stamp, era_and_time, stamp_of};
 use protocol::{Impossible, Kind, Msg, Node, Stamps};
 
 impl Cache {
-    /// The home, or the cache, below has started anew.
-    pub(super) fn start_anew(&mut self, below: Node) -> Result<(), Box<Impossible>> {
+    /// Logical time has started anew at a memory, says the one below. Others may have said so before, or will, of other lines of that memory.
+    pub(super) fn start_anew(&mut self, below: Node, memory: Node) -> Result<(), Box<Impossible>> {
         self.bank.start_anew(NOBODY)?;
         for packet in self.atomics.iter_mut().chain(&mut self.away).chain(&mut self.returning) {
             packet.msg.stamps = Stamps::ZERO;
         }
         self.restart_order();
-        let place = self.below.iter().position(|node| *node == below);
-        self.eras[place.expect("only those below say so")] += 1;
+        *self.eras.entry((below, memory)).or_default() += 1;
         self.to.era += 1;
         if let Some(top) = &mut self.top {
             top.era = self.to.era;
         }
         for node in &self.above {
-            let reset = Packet::from(Msg::new(self.me, *node, Kind::Reset, WHOLE, Block::EMPTY));
-            self.to.to(*node).send(Lane::Reply, reset, HEADER);
+            let reset = Msg { of: Some(memory), ..Msg::new(self.me, *node, Kind::Reset, WHOLE, Block::EMPTY) };
+            self.to.to(*node).send(Lane::Reply, reset.into(), HEADER);
         }
         Ok(())
     }
 
     /// Tells a line's home that it was evicted. The lease on which it was held is of the home's present only if that has not started anew since.
     pub(super) fn tell_evicted(&self, msg: Msg<LINE>) {
-        let place = self.below.iter().position(|node| *node == msg.to);
-        let era = place.map_or(0, |place| self.eras[place]);
+        let era = self.eras.get(&(msg.to, msg.to)).copied().unwrap_or(0);
         self.to.to(msg.to).send(Lane::Request, Packet { era, ..msg.into() }, HEADER);
     }
 
-    /// A time of this cache for whoever checks the run. The home of a line says when it was written, so its beginnings count.
+    /// A time of this cache for whoever checks the run. The memory of a line says when it was written, so its beginnings count, and no other's.
     pub(super) fn seen_at(&self, line: LineAddr, time: u32) -> Stamp {
-        let home = *self.homes.of(line.0);
-        let place = self.below.iter().position(|node| *node == home);
-        stamp_of(place.map_or(0, |place| self.eras[place]), time)
+        let place = (*self.homes.of(line.0), *self.memories.of(line.0));
+        stamp_of(self.eras.get(&place).copied().unwrap_or(0), time)
     }
 
     /// A request as of this cache's time; `None` if its requester has heard of a new beginning that this cache has yet to hear of.

@@ -22,7 +22,10 @@ use crate::{
 };
 use engine::{Cycles, PortSpec};
 use mem::{Interleave, Stride};
-use protocol::{Node, Roster, Sharers, roles::Role};
+use protocol::{
+    Node, Roster, Sharers,
+    roles::{Role, Sees},
+};
 
 /// HMG deals the homes of lines over GPUs by pages.
 const HOME: Stride = Stride::of(4096);
@@ -146,6 +149,8 @@ impl Lowering<'_> {
         let bank = spec_of(&of, roles.seat(Role::L1), me, below, Roster::NONE);
         let spec = cache::CacheSpec {
             sees: roles.protocol.sees,
+            wide_acquires: machine.forgetting_acquires,
+            memories: self.memories_by_time(),
             // The L2 of another GPU holds what its own memory would: nothing there is ever stale.
             ordered: (machine.remote == Some(Remote::L1)).then(|| own().owners().copied().collect()),
             ..super::lower::cache_spec(bank, of.ports, roles.orders(Role::L1))
@@ -155,6 +160,12 @@ impl Lowering<'_> {
         let id = self.plan.add(path, place, Some(me), What::Cache(Box::new(plan)));
         self.plan.report(id, name, Some(Side::Gpu));
         id
+    }
+
+    /// The memory of each line, where memories give out logical times.
+    fn memories_by_time(&self) -> Option<Interleave<Node>> {
+        let timed = self.machine.protocol.protocol.sees == Sees::ByTime;
+        timed.then(|| self.plan.channels.map(&|channel| self.numbers.memory(*channel)))
     }
 
     /// Whom a bank asks about lines of a memory: that, or another GPU whose L2 is their home.
@@ -204,6 +215,7 @@ impl Lowering<'_> {
         of.peers = (0..gpus).filter(|other| peers && *other != gpu).map(|other| numbers.l2(other, bank)).collect();
         let spec = cache::CacheSpec {
             sees: roles.protocol.sees,
+            memories: self.memories_by_time(),
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };
         // The network of a CPU leads to more.

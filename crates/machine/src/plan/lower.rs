@@ -400,5 +400,15 @@ pub(super) fn spec_of(of: &CacheSpec, controller: Seat, me: Node, below: Interle
 
 /// A cache of one bank, kept coherent by its protocol alone.
 pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -> cache::CacheSpec {
-    cache::CacheSpec { bank, history: HISTORY, ports, orders, ordered: None, sees: Sees::Newest, lifts_requests: false }
+    cache::CacheSpec {
+        bank,
+        history: HISTORY,
+        ports,
+        orders,
+        ordered: None,
+        sees: Sees::Newest,
+        lifts_requests: false,
+        wide_acquires: false,
+        memories: None,
+    }
 }

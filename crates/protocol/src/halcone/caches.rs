@@ -1,8 +1,8 @@
 //! HALCONE's first- and second-level caches: write-through, a lease for each line, one time for the whole cache.
 //!
 //! `R` waits for the answer to a read, `L` is locked until the answer to a write has come. Both answers bring the whole line:
-//! what the cache held when the write went out may lack bytes that others wrote to it since. Atomic accesses are passed on to memory; their answers bring the time at
-//! which they took place.
+//! what the cache held when the write went out may lack bytes that others wrote to it since. Atomic accesses are passed on to memory, and what was fetched meanwhile
+//! goes when their answers come. These do not raise a cache's time: who polls a word would end every lease with each look.
 
 use crate::{Block, Controller, Kind, Line, Msg, Place, Stamps, Table, Work, common, protocol};
 use mem::Scope;
@@ -10,43 +10,43 @@ use mem::Scope;
 protocol! {
  /// Algorithms 1 and 4. `Dead`: no line, or its lease has ended, or what is held here is too near for the load's scope. An acquire
  /// that brings a time raises the cache's (`Acquire`); one that brings none has it forget the line (`Forget`).
- halcone_l1 actions(Ask Fetch Through Fill Stamp Answer Stored Hit Drop Raise Reach Restart Done Pass Told)
+ halcone_l1 actions(Ask Fetch Through Fill Stamp Answer Stored Hit Drop Raise Restart Done Pass Told)
  on( LoadLive   LoadDead            Store                 Evict     Acquire         Forget         Flush     Reset                  Data                    Written                )
  I { x          [R Ask Fetch]       [L Ask Through]       x         [I Raise Done]  [I Done]       [I Done]  [I Restart Done]       x                       x                      }
  V { [V Hit]    [R Drop Ask Fetch]  [L Drop Ask Through]  [I Drop]  [V Raise Done]  [I Drop Done]  [V Done]  [I Drop Restart Done]  x                       x                      }
  R { x          z                   z                     z         z               z              z         [R Restart Done]       [V Fill Stamp Answer]   x                      }
  L { x          z                   z                     z         z               z              z         [L Restart Done]       x                       [V Fill Stamp Stored]  };
- on( Modify         Modified       )
- I { [I Pass]       [I Reach Told] }
- V { [I Drop Pass]  [V Reach Told] }
- R { z              z              }
- L { z              z              }
+ on( Modify         Modified      )
+ I { [I Pass]       [I Told]      }
+ V { [I Drop Pass]  [I Drop Told] }
+ R { z              z             }
+ L { z              z             }
 }
 
 protocol! {
  /// Algorithms 2 and 5.
- halcone_l2 actions(Ask Fetch Through Fill Stamp Answer AnswerWrite Reply Drop Raise Reach Restart Done Pass HandUp)
+ halcone_l2 actions(Ask Fetch Through Fill Stamp Answer AnswerWrite Reply Drop Raise Restart Done Pass HandUp)
  on( ReadLive    ReadDead            Write                 Evict     Acquire         Forget         Flush     Reset                  Data                    Written                     )
  I { x           [R Ask Fetch]       [L Ask Through]       x         [I Raise Done]  [I Done]       [I Done]  [I Restart Done]       x                       x                           }
  V { [V Reply]   [R Drop Ask Fetch]  [L Drop Ask Through]  [I Drop]  [V Raise Done]  [I Drop Done]  [V Done]  [I Drop Restart Done]  x                       x                           }
  R { x           z                   z                     z         z               z              z         [R Restart Done]       [V Fill Stamp Answer]   x                           }
  L { x           z                   z                     z         z               z              z         [L Restart Done]       x                       [V Fill Stamp AnswerWrite]  };
- on( Modify         Modified         )
- I { [I Pass]       [I Reach HandUp] }
- V { [I Drop Pass]  [V Reach HandUp] }
- R { z              z                }
- L { z              z                }
+ on( Modify         Modified        )
+ I { [I Pass]       [I HandUp]      }
+ V { [I Drop Pass]  [I Drop HandUp] }
+ R { z              z               }
+ L { z              z               }
 }
 
 fn is_live<const N: usize>(line: &Line<N>) -> bool {
     !line.is_empty() && line.stamps.is_live()
 }
 
-/// The line's lease is the answer's, from the present on at the earliest; the present is no earlier than the line's writing.
+/// The line's lease is the answer's; the present is no earlier than the line's writing.
 fn stamp<const N: usize>(work: &mut Work<'_, N>) {
     let Stamps { wts, rts, .. } = work.msg.stamps;
     let now = work.line.stamps.cts.max(wts);
-    work.line.stamps = Stamps { wts: now, rts: rts.max(wts.saturating_add(1)), cts: now };
+    work.line.stamps = Stamps { wts, rts: rts.max(wts.saturating_add(1)), cts: now };
 }
 
 /// Forgets the bytes and their lease.
@@ -58,11 +58,6 @@ fn drop_line<const N: usize>(work: &mut Work<'_, N>) {
 /// The present is at least what the message says.
 fn raise<const N: usize>(work: &mut Work<'_, N>) {
     work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.cts);
-}
-
-/// The present is at least when an atomic access took place.
-fn reach<const N: usize>(work: &mut Work<'_, N>) {
-    work.line.stamps.cts = work.line.stamps.cts.max(work.msg.stamps.wts);
 }
 
 /// A cache does not tell the caches above what time it is. The line may have been written before its lease's end only as far as they
@@ -154,7 +149,6 @@ impl<const N: usize> Controller<N> for HalconeL1 {
             Action::Hit => work.send_stamped(work.msg.from, Kind::Loaded, work.line.data, work.line.stamps),
             Action::Drop => drop_line(work),
             Action::Raise => raise(work),
-            Action::Reach => reach(work),
             Action::Restart => work.line.stamps = Stamps::ZERO,
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::Pass => common::pass_on(work, None),
@@ -226,7 +220,6 @@ impl<const N: usize> Controller<N> for HalconeL2 {
             Action::Reply => work.send_stamped(work.msg.from, Kind::Data, work.line.data, lease(work.line)),
             Action::Drop => drop_line(work),
             Action::Raise => raise(work),
-            Action::Reach => reach(work),
             Action::Restart => work.line.stamps = Stamps::ZERO,
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::Pass => common::pass_on(work, Some(work.msg.from)),

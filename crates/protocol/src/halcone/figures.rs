@@ -136,6 +136,6 @@ fn halcone_figure_5_b_between_gpus() {
     assert_eq!((held.cts, held.rts, held.wts), (11, 7, 0), "no longer a hit in L2");
     assert_eq!(machine.read(1, Y), 1, "I1-3: what GPU0 wrote");
     assert!(machine.asked(MEMORY));
-    // Not stated in the text: memts was 12, and Y is read on a lease of 7.
-    assert_eq!(machine.answer(MEMORY, Node(3)), Some((19, 12)));
+    // Not stated in the text: memts was 12, Y is read on a lease of 7, and was written at 8.
+    assert_eq!(machine.answer(MEMORY, Node(3)), Some((19, 8)));
 }

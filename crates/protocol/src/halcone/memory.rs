@@ -1,7 +1,9 @@
-//! Memory with HALCONE's time-stamp unit: `memts`, the end of the last lease, for each line that is out.
+//! Memory with HALCONE's time-stamp unit: `memts`, the end of the last lease, for each line that is out, and when the line was last written.
 //!
+//! Algorithm 3 has `memts` alone, and a read is told the old one in place of the time of writing. A reader has to go on to that time, or it would read what is written in
+//! its future; then each cache that reads a line would be past all leases that others got before it, though nothing was written.
 //! The unit has room for some lines only. A line that it forgets may still be on lease somewhere, so a line it meets (again)
-//! starts at the largest `memts` it ever forgot. Here a line's `rts` is its `memts`, and its `cts` what has been forgotten.
+//! starts at the largest `memts` it ever forgot, and counts as written then. Here a line's `rts` is its `memts`, and its `cts` what has been forgotten.
 
 use crate::{
     Block, Controller, Kind, Line, Msg, Place, Stamp, Stamps, Table, Work, common, protocol, roles::Parameters,
@@ -71,17 +73,15 @@ impl<const N: usize> Controller<N> for Tsu {
 
     fn fits(&self, line: &Line<N>) -> bool {
         let known = State::ALL[line.state as usize] == State::Known;
-        line.data.is_full() && line.stamps.wts == 0 && (known || line.stamps.rts == 0)
+        line.data.is_full()
+            && if known { line.stamps.wts <= line.stamps.rts } else { (line.stamps.wts, line.stamps.rts) == (0, 0) }
     }
 
     fn act(&self, action: u8, work: &mut Work<'_, N>) -> Result<(), &'static str> {
         let stamps = &mut work.line.stamps;
         match Action::ALL[action as usize] {
-            Action::Enter => stamps.rts = stamps.cts,
-            Action::Lease => {
-                stamps.wts = stamps.rts;
-                stamps.rts += self.read_lease;
-            }
+            Action::Enter => (stamps.wts, stamps.rts) = (stamps.cts, stamps.cts),
+            Action::Lease => stamps.rts += self.read_lease,
             Action::Advance => {
                 stamps.wts = stamps.rts + 1;
                 stamps.rts += self.write_lease;
@@ -93,7 +93,6 @@ impl<const N: usize> Controller<N> for Tsu {
             Action::Restart => *stamps = Stamps::ZERO,
             Action::Found => {
                 let lease = Stamps { cts: 0, ..*stamps };
-                stamps.wts = 0;
                 common::found(work, lease);
             }
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
@@ -102,11 +101,10 @@ impl<const N: usize> Controller<N> for Tsu {
     }
 }
 
-/// Gives the line out with its lease. The unit itself remembers only when that ends.
+/// Gives the line out with its lease.
 fn give<const N: usize>(work: &mut Work<'_, N>, kind: Kind) {
     let lease = Stamps { cts: 0, ..work.line.stamps };
     work.send_stamped(work.msg.from, kind, work.line.data, lease);
-    work.line.stamps.wts = 0;
 }
 
 #[cfg(test)]

@@ -166,12 +166,19 @@ fn every_read_is_right_with_blocks_of_any_size_with_and_without_transfers_betwee
 /// Memories of GPUs as levels over a fabric, with queues of a few places: blocks of a line, of many, and of more than a mask has bits.
 #[test]
 fn every_read_is_right_in_a_hierarchy_over_a_fabric() {
-    let few = ["gpu.arrays=1", "gpu.units_per_array=2", "gpu.memory.kind=fixed", "gpu.memory.ways=2", "fabric.credits=2"];
+    let few =
+        ["gpu.arrays=1", "gpu.units_per_array=2", "gpu.memory.kind=fixed", "gpu.memory.ways=2", "fabric.credits=2"];
     let variants: [&[&str]; 4] = [
         &["gpus=4", "gpu.memory.block=256B", "gpu.memory.size=8KiB"],
         &["gpus=2", "gpu.memory.block=16KiB", "gpu.l2.interleave=16KiB", "gpu.memory.size=128KiB"],
         &["gpus=3", "gpu.memory.block=64B", "gpu.l2.interleave=64B", "gpu.memory.size=4KiB", "gpu.memory.mask=4"],
-        &["gpus=2", "gpu.memory.block=1KiB", "gpu.memory.size=32KiB", "gpu.memory.peer_transfer=false", "memory.channels=4"],
+        &[
+            "gpus=2",
+            "gpu.memory.block=1KiB",
+            "gpu.memory.size=32KiB",
+            "gpu.memory.peer_transfer=false",
+            "memory.channels=4",
+        ],
     ];
     for (number, variant) in variants.into_iter().enumerate() {
         let (base, protocol) = [("umh-nvlink", "protocol=nmoesi"), ("umh-pcie", "protocol=nmoesi_wb")][number % 2];

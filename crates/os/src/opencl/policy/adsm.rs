@@ -1,9 +1,10 @@
 //! `adsm-batch`, `adsm-lazy` and `adsm-rolling`: the host keeps its copy and the devices' alike, devices do nothing (`[gmac 3, 4]`).
 //!
 //! Each object has a frame on both sides of every page. What is sent when, the tables of [`protocol::adsm`] say: of batch-update and
-//! lazy-update object by object, of rolling-update block by block. Objects are bound to kernels (`[gmac 3.3]`): a buffer to those it is an argument of, shared virtual memory to
-//! all kernels while the host has not mapped it to write. Rolling-update sends the block back that was changed longest ago when more are
-//! changed than the rolling size says, which grows by two with each object unless it is fixed; no thread waits for that.
+//! lazy-update object by object, of rolling-update block by block. Objects are bound to kernels (`[gmac 3.3]`): a buffer to those it is
+//! an argument of, shared virtual memory to all kernels while the host has not mapped it to write. Rolling-update sends the block back that
+//! was changed longest ago when more are changed than the rolling size says, which grows by two with each object unless it is fixed; no
+//! thread waits for that.
 
 use super::{
     super::{

@@ -29,7 +29,7 @@ fn figure(options: Options) -> Plan {
     let jobs = (0..PARBOIL.len()).map(|at| parboil(at, size, ROLLING)).collect();
     let notes = [
         HARDWARE,
-        "the paper's 2% is a limit: faults take less everywhere",
+        "the paper's 2% of faults is a bound: it says that they take less in every program, at its sizes",
         "programs here read no files: the paper's mri-fhd and mri-q do, and spend much of their time on it",
     ];
     plan(jobs, &notes, Box::new(move |results| rows(results, size)))

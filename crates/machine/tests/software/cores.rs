@@ -157,6 +157,7 @@ const FRONT_END: FrontEndSpec = FrontEndSpec {
     boundary: Boundary { stale_copies: false, others_wrote: Forget::Nothing, flushes: 0 },
     flush_before: true,
     flush_after: true,
+    flush_late: false,
     regions: false,
 };
 

@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn a_line_that_its_last_reader_has_evicted_is_forgotten_and_one_that_another_has_read_since_is_not() {
         let mut home = home(halcone::Tsu::PAPER);
-        let mut read = |home: &mut Home, line| say(home, 0, Kind::Read, line, Block::EMPTY).unwrap().sends[0].stamps;
+        let read = |home: &mut Home, line| say(home, 0, Kind::Read, line, Block::EMPTY).unwrap().sends[0].stamps;
         let (alone, shared) = (read(&mut home, LINE_0), read(&mut home, LINE_1));
         read(&mut home, LINE_1);
         let notice = |line, stamps| Msg { stamps, ..Msg::new(Node(0), ME, Kind::Evicted, line, Block::EMPTY) };

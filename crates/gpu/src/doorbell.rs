@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 /// What a GPU is given.
 enum Given {
-    Launch(usize, Launch),
+    Launch(usize, Box<Launch>),
     Flush,
     Recall(Recalled, Vec<PhysAddr>),
 }
@@ -47,7 +47,7 @@ impl HostEnd {
             scope.serve(("launch", slot), |_| async move {
                 loop {
                     let launch = own.next(slot).await;
-                    give.send(Lane::Request, Given::Launch(slot, launch), HEADER).await;
+                    give.send(Lane::Request, Given::Launch(slot, Box::new(launch)), HEADER).await;
                 }
             });
         }
@@ -102,7 +102,7 @@ impl GpuEnd {
         scope.serve("obey", |_| async move {
             loop {
                 let _ticket = match given.recv(Lane::Request).await {
-                    Given::Launch(slot, launch) => own.launch(slot, launch),
+                    Given::Launch(slot, launch) => own.launch(slot, *launch),
                     Given::Flush => own.flush(),
                     Given::Recall(caches, pages) => own.recall(caches, pages),
                 };

@@ -143,7 +143,7 @@ fn fits(file: &File, around: &Around<'_>, role: Option<GpuMemoryRole>) -> Result
 /// The channels of the host's memory below memories of GPUs, each with a directory of its own.
 fn host_channels(file: &File, layout: Layout, banks: Banks) -> Result<usize, MachineError> {
     let channels = layout.channels.map_or(1, Positive::count);
-    if banks.count % channels != 0 {
+    if !banks.count.is_multiple_of(channels) {
         let reason =
             format!("of {} banks of an L2, each has its blocks in one channel: it must divide them", banks.count);
         return Err(file.wrong("memory", Some("channels"), reason));

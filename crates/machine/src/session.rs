@@ -19,7 +19,6 @@ use os::forward::FastForward;
 use std::{
     cell::Cell,
     collections::BTreeMap,
-    io,
     panic::resume_unwind,
     rc::Rc,
     sync::{
@@ -124,6 +123,10 @@ pub(crate) fn run_options(options: &Options) -> RunOptions {
     }
 }
 
+/// Why some machines run programs only.
+const COPIES: &str = "GPUs of this machine keep copies of the host's memory, which only the driver of a program takes back: run a program \
+                      (`cohesim run`) instead of a kernel by itself";
+
 impl Session {
     /// Builds the machine; its memory is empty.
     pub fn start(machine: &Machine, options: &Options) -> Self {
@@ -134,8 +137,12 @@ impl Session {
         let model = build::build(machine, &memories, kept.clone(), Agents::Host(obeyed, tell));
         let run_options = run_options(options);
         let (thread, over) = match thread::Builder::new().spawn(move || model.run(&run_options)) {
+            _ if !machine.serves_rust_hosts() => (None, Some(refused(COPIES.to_owned()))),
             Ok(thread) => (Some(thread), None),
-            Err(error) => (None, Some(refused(&error))),
+            Err(error) => (
+                None,
+                Some(refused(format!("the operating system refuses to start a thread for the machine: {error}"))),
+            ),
         };
         let (commands, written) = (Some(commands), Vec::new());
         Self {
@@ -215,8 +222,7 @@ impl Drop for Session {
 }
 
 /// The run of a machine for which there is no thread.
-fn refused(error: &io::Error) -> Run {
-    let message = format!("the operating system refuses to start a thread for the machine: {error}");
+fn refused(message: String) -> Run {
     let outcome = Outcome::Failed { time: Time::ZERO, context: "host".to_owned(), message };
     Run {
         outcome,

@@ -288,6 +288,12 @@ impl Machine {
         self.zones.iter().map(MemoryZone::count).sum()
     }
 
+    /// Whether a host that is Rust, outside the model, can write what kernels read: not where GPUs keep copies of the host's memory, which only the
+    /// driver of a program takes back.
+    pub fn serves_rust_hosts(&self) -> bool {
+        self.levels.is_none() || self.fabric.is_none()
+    }
+
     /// Of each GPU.
     pub fn compute_units(&self) -> usize {
         self.arrays * self.units_per_array

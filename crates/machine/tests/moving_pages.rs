@@ -34,7 +34,9 @@ fn machine(name: &str, changes: &[&str]) -> Machine {
 const OPERATIONS: u64 = 4_000;
 
 fn run(machine: &Machine, lines: u64, forgets: Option<Forgotten>, threads: usize) -> Run {
-    let what = Stress { operations: OPERATIONS, seed: 11, lines, round: 125, outstanding: 8 };
+    // What is forgotten may be missed some time later only.
+    let operations = if forgets.is_some() { 10 * OPERATIONS } else { OPERATIONS };
+    let what = Stress { operations, seed: 11, lines, round: 125, outstanding: 8 };
     stress_pages(machine, what, forgets, &Options { check: true, threads, ..Options::default() })
 }
 

@@ -8,7 +8,7 @@ use crate::roles::{
 };
 use crate::{
     Controller, Table, adsm,
-    check::{Ground, Limits, System},
+    check::{Ground, Limits, Survivor, System, Trial},
     gtsc, halcone, hmg,
     memory::{self, Memory},
     mesi, nmoesi, orders,
@@ -41,6 +41,8 @@ pub struct Protocol {
     pub sees: Sees,
     pub needs: Needs,
     pub boundary: Boundary,
+    /// Columns of its tables, by table and event, that only other protocols use: these have them checked.
+    pub of_others: &'static [(&'static str, &'static str)],
     /// Other choices among its controllers that a machine can name. The same systems check them.
     pub variants: &'static [Variant],
 }
@@ -110,6 +112,32 @@ pub struct Setup {
     pub build: fn(caches: usize, lines: usize) -> System,
 }
 
+/// Memory performs atomic accesses where second-level caches pass them on: those of `wb_nc` and `wt_nc` do.
+const ATOMICS_IN_MEMORY: &[(&str, &str)] = &[("memory", "Modify")];
+
+impl Protocol {
+    /// Whether a cell, or a change to one, is in a column that only other protocols use: `wb: V on ModifyPast`, with or without what is changed.
+    pub fn leaves_to_others(&self, cell: &str) -> bool {
+        let is_at = |(table, event): &(&str, &str)| {
+            cell.strip_prefix(table).and_then(|rest| rest.strip_prefix(": ")).is_some_and(|rest| {
+                rest.split_once(" on ").is_some_and(|(_, rest)| rest.split(':').next() == Some(*event))
+            })
+        };
+        self.of_others.iter().any(is_at)
+    }
+
+    /// What came of changing its tables, without the columns that only other protocols use.
+    pub fn own(&self, trial: Trial) -> Trial {
+        let all = trial.survivors.len();
+        let survivors: Vec<Survivor> = trial
+            .survivors
+            .into_iter()
+            .filter(|survivor| survivor.met || !self.leaves_to_others(&survivor.name))
+            .collect();
+        Trial { changes: trial.changes - (all - survivors.len()), survivors }
+    }
+}
+
 /// Every protocol.
 pub static ALL: &[Protocol] = &[
     Protocol {
@@ -139,6 +167,7 @@ pub static ALL: &[Protocol] = &[
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[Organisation::Host], cpu: BesideCpu::MustBeMember, peers: false },
         boundary: Boundary::COHERENT,
+        of_others: &[("wb", "ModifyPast"), ("wb", "Modified"), ("memory", "Modify")],
         variants: &[],
     },
     Protocol {
@@ -179,6 +208,7 @@ pub static ALL: &[Protocol] = &[
             peers: false,
         },
         boundary: Boundary { stale_between_gpus: true, ..Boundary::COHERENT },
+        of_others: &[],
         variants: &[],
     },
     Protocol {
@@ -219,6 +249,7 @@ pub static ALL: &[Protocol] = &[
             peers: false,
         },
         boundary: Boundary { stale_between_gpus: true, ..Boundary::COHERENT },
+        of_others: &[],
         variants: &[],
     },
     Protocol {
@@ -270,6 +301,7 @@ pub static ALL: &[Protocol] = &[
             peers: false,
         },
         boundary: Boundary::COHERENT,
+        of_others: ATOMICS_IN_MEMORY,
         variants: &[],
     },
     Protocol {
@@ -340,6 +372,7 @@ pub static ALL: &[Protocol] = &[
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[Organisation::Levels], cpu: BesideCpu::Member, peers: false },
         boundary: Boundary::COHERENT,
+        of_others: &[],
         variants: &[Variant { name: "nmoesi_wb", seats: nmoesi::seats_written_back }],
     },
     Protocol {
@@ -364,6 +397,7 @@ pub static ALL: &[Protocol] = &[
         ],
         larger: &[
             Setup { name: "three-gpus", rounds: 1, build: |_, _| halcone::gpus(3, 1) },
+            Setup { name: "three-caches", rounds: 1, build: |_, _| halcone::one_gpu(3, 1) },
             Setup { name: "two-lines", rounds: 1, build: |_, _| halcone::gpus(2, 2) },
             Setup { name: "overflow-two-lines", rounds: 1, build: |_, _| halcone::overflow(2, 2) },
             Setup { name: "forget-two-lines", rounds: 1, build: |_, _| halcone::forget(2, 2) },
@@ -382,6 +416,7 @@ pub static ALL: &[Protocol] = &[
             peers: false,
         },
         boundary: Boundary { others_wrote: Forget::Everything, ..Boundary::COHERENT },
+        of_others: &[],
         variants: &[],
     },
     Protocol {
@@ -409,6 +444,7 @@ pub static ALL: &[Protocol] = &[
         ],
         larger: &[
             Setup { name: "three-gpus", rounds: 1, build: |_, _| gtsc::gpus(3, 1) },
+            Setup { name: "three-caches", rounds: 1, build: |_, _| gtsc::shared_l2(3, 1) },
             Setup { name: "two-lines", rounds: 1, build: |_, _| gtsc::gpus(2, 2) },
             Setup { name: "overflow-two-lines", rounds: 0, build: |_, _| gtsc::overflow(2, 2) },
             Setup { name: "one-gpu-two-lines", rounds: 1, build: |_, _| gtsc::one_gpu(2, 2) },
@@ -425,6 +461,7 @@ pub static ALL: &[Protocol] = &[
             peers: false,
         },
         boundary: Boundary { others_wrote: Forget::Everything, ..Boundary::COHERENT },
+        of_others: ATOMICS_IN_MEMORY,
         variants: &[],
     },
     Protocol {
@@ -465,6 +502,7 @@ pub static ALL: &[Protocol] = &[
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[Organisation::Local, Organisation::Shared], cpu: BesideCpu::Memory, peers: true },
         boundary: Boundary { flushes: 2, ..Boundary::COHERENT },
+        of_others: ATOMICS_IN_MEMORY,
         variants: &[],
     },
     Protocol {
@@ -501,6 +539,7 @@ pub static ALL: &[Protocol] = &[
         sees: Sees::UntilSynchronised,
         needs: Needs { memory: &[], cpu: BesideCpu::Memory, peers: false },
         boundary: Boundary::COHERENT,
+        of_others: &[],
         variants: &[],
     },
 ];

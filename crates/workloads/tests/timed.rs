@@ -29,7 +29,9 @@ fn facts(workload: &Workload, name: &str, threads: usize) -> (engine::Time, Vec<
 
 /// Machines whose host is outside; those with a CPU run whole programs (`machine/tests/complex.rs`).
 fn gpus() -> impl Iterator<Item = &'static str> {
-    shipped().filter(|name| Machine::load(name, &[]).is_ok_and(|machine| machine.cpu.is_none()))
+    shipped().filter(|name| {
+        Machine::load(name, &[]).is_ok_and(|machine| machine.cpu.is_none() && machine.serves_rust_hosts())
+    })
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Check {
             let tables: Vec<_> = protocol.tables.iter().copied().filter(|table| used(table.name)).collect();
             let watch = |done, all| ui.progress(&format!("{}: {done} of {all} changes tried ...", protocol.name));
             let walks = Walks { number: self.walks.into(), steps: STEPS };
-            let trial = try_mutants(&tables, &grounds, walks, threads(), &watch);
+            let trial = protocol.own(try_mutants(&tables, &grounds, walks, threads(), &watch));
             ui.progress_done();
             let result = Tried {
                 protocol: protocol.name,

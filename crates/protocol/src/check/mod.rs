@@ -20,7 +20,7 @@ mod world;
 
 pub use explore::{Explore, Invariant};
 pub use model::{Check, Move};
-pub use mutants::{Ground, Mutant, Trial, Walks, mutants, try_mutants};
+pub use mutants::{Ground, Mutant, Survivor, Trial, Walks, mutants, try_mutants};
 pub use oracle::NEWEST;
 pub use report::{Coverage, Limits, Property, Report, check, check_watched};
 pub use search::{Found, Progress, Run, Violation, search};

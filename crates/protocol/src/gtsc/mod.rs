@@ -24,7 +24,7 @@ mod systems;
 pub use caches::{GtscL1, GtscL2, gtsc_l1, gtsc_l2};
 pub use home::{GtscHome, gtsc_home};
 pub use memory::{GtscMemory, gtsc_memory};
-pub use systems::{atomics, banks, forget, gpus, one_gpu, one_gpu_atomics, one_gpu_overflow, overflow};
+pub use systems::{atomics, banks, forget, gpus, one_gpu, one_gpu_atomics, one_gpu_overflow, overflow, shared_l2};
 
 /// Its controllers in a machine of any number of GPUs: memory is the home of all lines.
 pub fn seats(role: Role, parameters: &Parameters) -> Option<Seat> {

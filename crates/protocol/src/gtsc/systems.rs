@@ -45,6 +45,11 @@ pub fn one_gpu(caches: usize, lines: usize) -> System {
     system
 }
 
+/// One GPU whose first-level caches share a second-level cache that is not the home of lines.
+pub fn shared_l2(caches: usize, lines: usize) -> System {
+    system(&[caches], &GtscL2, &MEMORY, lines)
+}
+
 /// Two GPUs at most, whose logical time runs over and starts anew, as often as need be.
 pub fn overflow(caches: usize, lines: usize) -> System {
     endless(system(&vec![1; caches.min(2)], &GtscL2, &MEMORY_OVER, lines))

@@ -2,8 +2,7 @@
 //!
 //! One record stands for a block (see [`Controller::lines`]); the bytes are in its [`store`](super::store), the node with the next
 //! number. Above is one second-level cache. Of each line the record has the paper's owner bit, `dirty`: the cache above has it to
-//! write. A line that is only read is given to be read, even where the block is here to write: a store without coherence needs no more, and
-//! the cache drops it without a word. `in_flight` marks the lines that it may hold at all; hardware without that bit would have to ask for every line.
+//! write. `in_flight` marks the lines that it may hold at all; hardware without that bit would have to ask for every line.
 //!
 //! A block is fetched, probed and given up whole. Its lines travel one by one; whoever gives a block up says at the end how many
 //! lines carried bytes (`InvAck`). `I_Get`, `I_GetX`, `N_GetX` and `O_GetX` wait for a block; `U_...` and `Take_...` wait for the cache above:
@@ -19,13 +18,13 @@ use smd::{Action, Event, State};
 
 protocol! {
  /// Table II for a block. `Above`: the cache above may hold lines of it that matter.
- smd actions(Ask GiveS GiveX AnswerS AnswerX Get GetX WriteBack Relieve Merge Fill Count TellInval TellOthers TellLine TellDowngrade Returned
+ smd actions(Ask GiveS GiveE GiveX AnswerS AnswerE AnswerX Get GetX WriteBack Relieve Merge Fill Count TellInval TellOthers TellLine TellDowngrade Returned
   ReturnedLine Shared Join Peer FwdAck FwdAckOwner Down Forget InvAck InvAckLines Done)
  on(       Get              GetX                     GetXAbove                      GetXBytes                WriteBack          WriteBackOld)
  N       { [N GiveS]        [N_GetX Ask Merge GetX]  [U_Ask Ask Merge TellOthers]   x                        [Take_N TellLine]  [N Relieve]      }
- M       { [M GiveS]        [M Merge GiveX]          [M Merge GiveX]                x                        [Take_M TellLine]  [M Relieve]      }
+ M       { [M GiveE]        [M Merge GiveX]          [M Merge GiveX]                x                        [Take_M TellLine]  [M Relieve]      }
  O       { [O GiveS]        [O_GetX Ask Merge GetX]  [U_AskO Ask Merge TellOthers]  x                        [Take_O TellLine]  [O Relieve]      }
- E       { [E GiveS]        [M Merge GiveX]          [M Merge GiveX]                x                        [Take_E TellLine]  [E Relieve]      }
+ E       { [E GiveE]        [M Merge GiveX]          [M Merge GiveX]                x                        [Take_E TellLine]  [E Relieve]      }
  S       { [S GiveS]        [N_GetX Ask Merge GetX]  [U_Ask Ask Merge TellOthers]   x                        [Take_N TellLine]  [S Relieve]      }
  I       { [I_Get Ask Get]  [I_GetX Ask GetX]        x                              [N_GetX Ask Merge GetX]  x                  [I Relieve]      }
  I_Get   { z                z                        x                              x                        x                  [I_Get Relieve]  }
@@ -54,7 +53,7 @@ protocol! {
  E       { [WB WriteBack]  [E Done]            x                    x                       x                       x                      }
  S       { [WB WriteBack]  [S Done]            x                    x                       x                       x                      }
  I       { x               [I Done]            x                    x                       x                       x                      }
- I_Get   { z               z                   [I_Get Fill Count]   [S Fill Count AnswerS]  [E Fill Count AnswerS]  x                      }
+ I_Get   { z               z                   [I_Get Fill Count]   [S Fill Count AnswerS]  [E Fill Count AnswerE]  x                      }
  I_GetX  { z               z                   [I_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
  N_GetX  { z               z                   [N_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
  O_GetX  { z               z                   [O_GetX Fill Count]  x                       x                       [M Fill Count AnswerX] }
@@ -438,8 +437,10 @@ impl<const N: usize> Controller<N> for Smd {
                 work.line.part = number;
             }
             Action::GiveS => self.give(work, Kind::GetS, work.msg.from, number),
+            Action::GiveE => self.give(work, Kind::Get, work.msg.from, number),
             Action::GiveX => self.give(work, Kind::GetX, work.msg.from, number),
             Action::AnswerS => return self.answer(work, Kind::GetS),
+            Action::AnswerE => return self.answer(work, Kind::Get),
             Action::AnswerX => return self.answer(work, Kind::GetX),
             Action::Get => self.request(work, Kind::Get),
             Action::GetX => {

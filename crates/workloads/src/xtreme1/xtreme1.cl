@@ -17,16 +17,16 @@
 // atomic accesses decide, so that it works where caches hold stale data, too.
 static void grid_barrier(__global uint *arrived, uint target)
 {
-    RELEASE;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_GLOBAL_MEM_FENCE);
     if (get_local_id(0) == 0) {
+        RELEASE;
         atomic_inc(arrived);
         // Reads, since the count is never that large: of an atomic access that can change nothing compilers make a load.
         while (atomic_cmpxchg(arrived, ~0u, 0) < target)
             PAUSE;
+        ACQUIRE;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    ACQUIRE;
+    barrier(CLK_GLOBAL_MEM_FENCE);
 }
 
 // Elements of a slice, in whole lines of 128 bytes.

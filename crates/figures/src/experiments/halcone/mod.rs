@@ -169,6 +169,6 @@ const LARGEST: usize = 25_165_824;
 
 /// Elements of vectors, and their size in KB: the smallest and the largest are the paper's.
 fn vectors(size: Size) -> Vec<(usize, u64)> {
-    let all = [(49_152, 192), (196_608, 768), (786_432, 3072), (3_145_728, 12_288), (LARGEST, 98_304)];
-    all[..size.of(2, 4, 5)].to_vec()
+    let all = [(49_152, 192), (196_608, 768), (786_432, 3072), (LARGEST, 98_304)];
+    all[..size.of(2, 3, 4)].to_vec()
 }

@@ -56,6 +56,7 @@ typedef struct {
     const char *name;
     const char *about;
     const char *size_means; // for people: the numbers of --size
+    bool sizes_apart;       // they are no sides of a box: only the first counts elements
     // `tiny` is for tests; `small` for a CPU in time, a few million instructions of it; `full` for a GPU in time; `usual` is
     // what the suite that the program comes from is run with. Without `full`, `small` is the default.
     size_t tiny[3], small[3], full[3], usual[3];

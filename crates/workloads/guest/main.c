@@ -160,7 +160,7 @@ static void parse_size(const Program *program, const char *text, size_t size[3])
         require(size[i] > 0, "--size %s: it must not be 0", text);
         if (*rest == '\0') {
             require(i == 0 || default_size(program)[i] != 0, "--size %s: too many numbers; %s", text, program->size_means);
-            cells(size[0], i > 0 ? size[1] : 1, i > 1 ? size[2] : 1);
+            cells(size[0], i > 0 && !program->sizes_apart ? size[1] : 1, i > 1 && !program->sizes_apart ? size[2] : 1);
             return;
         }
         require(*rest == 'x', "--size %s: `tiny`, `default` or numbers such as 64 or 64x32 are needed", text);

@@ -30,6 +30,7 @@ const Program xtreme1_program = {
     .name = "xtreme1",
     .about = "adds vectors again and again in one kernel; every compute unit writes the places it has just read",
     .size_means = "ELEMENTSxUNITSxGPUS; by default all compute units, of one GPU",
+    .sizes_apart = true,
     .tiny = {1000, 4, 1},
     .full = {1 << 19, 64, 1},
     .presets = {{"paper-halcone", {49152, 128, 4}},

@@ -18,6 +18,7 @@ const Program xtreme3_program = {
     .name = "xtreme3",
     .about = "adds vectors in one kernel; a compute unit writes what one of another GPU has read and reads again",
     .size_means = "ELEMENTSxUNITSxGPUS; by default all compute units, of one GPU",
+    .sizes_apart = true,
     .tiny = {1000, 4, 1},
     .full = {1 << 19, 64, 1},
     .presets = {{"paper-halcone", {49152, 128, 4}},

@@ -1,10 +1,9 @@
 //! The experiments of HALCONE (`[halcone 5]`), and what they have in common: systems, benchmarks with their sizes, and what is counted.
 //!
-//! Sizes. The paper's own are footprints (Table 3). Scaled inputs have a sixteenth of them, those that would take hours a 64th. The L2s, and the TSU,
-//! which has room for their lines, are cut down to a quarter: inputs are several times as large as the L2 that holds them, as in the paper. They are not
-//! cut down by as much as inputs, because first-level caches have to stay: they hold what resident workgroups use, which does not grow with
-//! the input, and leases only work where lines live longer in the L2s than in the L1s. What launches and calls cost is cut down as inputs
-//! are, because kernels are that much shorter. Quick inputs are smaller still, and caches are the paper's.
+//! Sizes. The paper's own are footprints (Table 3). Scaled inputs have a sixteenth or a 64th of them, and the L2s (with the TSU, which has room
+//! for their lines) are cut down by as much; matmul and convolution, which use rows again and not everything, by the side of their
+//! matrices. First-level caches and TLBs stay: they hold what resident workgroups use, which does not grow with the input. What a launch
+//! costs is cut down by the same factor, because kernels are that much shorter. Quick inputs are smaller, over the L2s of scaled ones.
 
 pub(super) mod fig2;
 pub(super) mod fig7;
@@ -33,15 +32,48 @@ struct Benchmark {
     compute_bound: bool,
     quick: &'static str,
     scaled: &'static str,
-    /// By how much the scaled footprint, and what launches cost, are smaller than the paper's.
+    /// By how much the scaled footprint, the L2s and launches are smaller than the paper's.
     footprint: u64,
+    l2: u64,
 }
 
 const BENCHMARKS: [Benchmark; 11] = [
-    Benchmark { name: "aes", program: "aes", compute_bound: true, quick: "16384", scaled: "138672", footprint: 16 },
-    Benchmark { name: "atax", program: "atax", compute_bound: true, quick: "256", scaled: "1024", footprint: 16 },
-    Benchmark { name: "bfs", program: "bfs", compute_bound: false, quick: "30000", scaled: "236000", footprint: 64 },
-    Benchmark { name: "bicg", program: "bicg", compute_bound: true, quick: "256", scaled: "1024", footprint: 16 },
+    Benchmark {
+        name: "aes",
+        program: "aes",
+        compute_bound: true,
+        quick: "16384",
+        scaled: "138672",
+        footprint: 16,
+        l2: 16,
+    },
+    Benchmark {
+        name: "atax",
+        program: "atax",
+        compute_bound: true,
+        quick: "256",
+        scaled: "1024",
+        footprint: 16,
+        l2: 16,
+    },
+    Benchmark {
+        name: "bfs",
+        program: "bfs",
+        compute_bound: false,
+        quick: "30000",
+        scaled: "236000",
+        footprint: 64,
+        l2: 64,
+    },
+    Benchmark {
+        name: "bicg",
+        program: "bicg",
+        compute_bound: true,
+        quick: "256",
+        scaled: "1024",
+        footprint: 16,
+        l2: 16,
+    },
     Benchmark {
         name: "bs",
         program: "bitonic-sort",
@@ -49,8 +81,17 @@ const BENCHMARKS: [Benchmark; 11] = [
         quick: "16384",
         scaled: "131072",
         footprint: 64,
+        l2: 64,
     },
-    Benchmark { name: "fir", program: "fir", compute_bound: false, quick: "65536", scaled: "524288", footprint: 16 },
+    Benchmark {
+        name: "fir",
+        program: "fir",
+        compute_bound: false,
+        quick: "65536",
+        scaled: "524288",
+        footprint: 16,
+        l2: 16,
+    },
     Benchmark {
         name: "fws",
         program: "floyd-warshall",
@@ -58,8 +99,17 @@ const BENCHMARKS: [Benchmark; 11] = [
         quick: "128x1",
         scaled: "256x1",
         footprint: 64,
+        l2: 64,
     },
-    Benchmark { name: "mm", program: "matmul", compute_bound: false, quick: "192", scaled: "512", footprint: 64 },
+    Benchmark {
+        name: "mm",
+        program: "matmul",
+        compute_bound: false,
+        quick: "192",
+        scaled: "512",
+        footprint: 64,
+        l2: 8,
+    },
     Benchmark {
         name: "mp",
         program: "max-pooling",
@@ -67,8 +117,17 @@ const BENCHMARKS: [Benchmark; 11] = [
         quick: "51x64x64",
         scaled: "205x64x64",
         footprint: 16,
+        l2: 16,
     },
-    Benchmark { name: "rl", program: "relu", compute_bound: false, quick: "131072", scaled: "524288", footprint: 16 },
+    Benchmark {
+        name: "rl",
+        program: "relu",
+        compute_bound: false,
+        quick: "131072",
+        scaled: "524288",
+        footprint: 16,
+        l2: 16,
+    },
     Benchmark {
         name: "conv",
         program: "convolution",
@@ -76,6 +135,7 @@ const BENCHMARKS: [Benchmark; 11] = [
         quick: "266x266",
         scaled: "532x532",
         footprint: 64,
+        l2: 8,
     },
 ];
 
@@ -88,8 +148,6 @@ const L2_REQUESTS: &str = "gpu*.l2_*.requests";
 /// What Table 2 has of the L2 of each GPU, and of the TSU behind each channel.
 const L2_KIB: u64 = 2048;
 const TSU_ENTRIES: u64 = 4096;
-/// By how much these are smaller with scaled inputs.
-const L2_SCALE: u64 = 4;
 
 /// A launch's costs and a call's, as the machines have them.
 const FIRST_LAUNCH: u64 = 3600;
@@ -103,15 +161,13 @@ fn scale(benchmark: &Benchmark, machine: &str, size: Size) -> Vec<String> {
     }
     let launches = benchmark.footprint;
     let mut changes = vec![
+        format!("gpu.l2.size={} KiB", L2_KIB / benchmark.l2),
         format!("gpu.dispatcher.first_launch={}", FIRST_LAUNCH / launches),
         format!("gpu.dispatcher.launch={}", LAUNCH / launches),
         format!("host.call={} ns", CALL_NS / launches),
     ];
-    if size == Size::Scaled {
-        changes.push(format!("gpu.l2.size={} KiB", L2_KIB / L2_SCALE));
-    }
-    if size == Size::Scaled && machine == HALCONE {
-        changes.push(format!("memory.tsu.entries={}", TSU_ENTRIES / L2_SCALE));
+    if machine == HALCONE {
+        changes.push(format!("memory.tsu.entries={}", TSU_ENTRIES / benchmark.l2));
     }
     changes
 }
@@ -144,10 +200,10 @@ fn over_benchmarks(
 /// What differs from the paper's set-up, by size.
 fn notes(size: Size) -> Vec<String> {
     match size {
-        Size::Quick => vec!["small inputs, over the paper's caches: direction only".to_owned()],
+        Size::Quick => vec!["small inputs over L2s of a sixteenth or less: direction only".to_owned()],
         Size::Scaled => vec![
-            "inputs of a sixteenth of the paper's footprint (bfs, bs, fws, mm and conv: a 64th), and launches and calls that cost as much less; L2s and TSU of a \
-             quarter; L1s and TLBs as they are"
+            "inputs of a sixteenth of the paper's footprint (bfs, bs, fws, mm and conv: a 64th); L2s, the TSU and what launches and calls cost are cut \
+             down by as much (the L2s of mm and conv by 8, the side of their matrices), first-level caches and TLBs are not"
                 .to_owned(),
         ],
         Size::Paper => vec!["the paper's footprints; results are not checked by the programs".to_owned()],
@@ -156,19 +212,15 @@ fn notes(size: Size) -> Vec<String> {
 
 /// An Xtreme program on vectors of so many elements, on four GPUs of 32 compute units; each workgroup on a unit of its own.
 fn xtreme(number: usize, elements: usize, machine: &str, more: &[String]) -> Job {
-    // The largest has more elements in all than a size in numbers may have, and a name.
-    let size = if elements == LARGEST { "paper-halcone-96mb".to_owned() } else { format!("{elements}x128x4") };
     // Without coherence the results of Xtreme3 are wrong, as they should be.
-    Job::new(machine, &format!("xtreme{number}"), &format!("--size {size} --no-check"))
+    Job::new(machine, &format!("xtreme{number}"), &format!("--size {elements}x128x4 --no-check"))
         .with(&["gpu.dispatcher.placement=bound".to_owned()])
         .with(more)
         .counting(&[READS, WRITES, NOTICES, L2_REQUESTS])
 }
 
-const LARGEST: usize = 25_165_824;
-
 /// Elements of vectors, and their size in KB: the smallest and the largest are the paper's.
 fn vectors(size: Size) -> Vec<(usize, u64)> {
-    let all = [(49_152, 192), (196_608, 768), (786_432, 3072), (LARGEST, 98_304)];
-    all[..size.of(2, 3, 4)].to_vec()
+    let all = [(49_152, 192), (196_608, 768), (786_432, 3072), (3_145_728, 12_288), (25_165_824, 98_304)];
+    all[..size.of(2, 4, 5)].to_vec()
 }

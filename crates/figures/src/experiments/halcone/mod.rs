@@ -1,9 +1,10 @@
 //! The experiments of HALCONE (`[halcone 5]`), and what they have in common: systems, benchmarks with their sizes, and what is counted.
 //!
-//! Sizes. The paper's own are footprints (Table 3). Scaled inputs have a sixteenth or a 64th of them, and the L2s (with the TSU, which has room
-//! for their lines) are cut down by as much; matmul and convolution, which use rows again and not everything, by the side of their
-//! matrices. First-level caches and TLBs stay: they hold what resident workgroups use, which does not grow with the input. What a launch
-//! costs is cut down by the same factor, because kernels are that much shorter. Quick inputs are smaller, over the L2s of scaled ones.
+//! Sizes. The paper's own are footprints (Table 3). Scaled inputs have a sixteenth of them, those that would take hours a 64th. The L2s, and the TSU,
+//! which has room for their lines, are cut down to a quarter: inputs are several times as large as the L2 that holds them, as in the paper. They are not
+//! cut down by as much as inputs, because first-level caches have to stay: they hold what resident workgroups use, which does not grow with
+//! the input, and leases only work where lines live longer in the L2s than in the L1s. What launches and calls cost is cut down as inputs
+//! are, because kernels are that much shorter. Quick inputs are smaller still, and caches are the paper's.
 
 pub(super) mod fig2;
 pub(super) mod fig7;
@@ -32,48 +33,15 @@ struct Benchmark {
     compute_bound: bool,
     quick: &'static str,
     scaled: &'static str,
-    /// By how much the scaled footprint, the L2s and launches are smaller than the paper's.
+    /// By how much the scaled footprint, and what launches cost, are smaller than the paper's.
     footprint: u64,
-    l2: u64,
 }
 
 const BENCHMARKS: [Benchmark; 11] = [
-    Benchmark {
-        name: "aes",
-        program: "aes",
-        compute_bound: true,
-        quick: "16384",
-        scaled: "138672",
-        footprint: 16,
-        l2: 16,
-    },
-    Benchmark {
-        name: "atax",
-        program: "atax",
-        compute_bound: true,
-        quick: "256",
-        scaled: "1024",
-        footprint: 16,
-        l2: 16,
-    },
-    Benchmark {
-        name: "bfs",
-        program: "bfs",
-        compute_bound: false,
-        quick: "30000",
-        scaled: "236000",
-        footprint: 64,
-        l2: 64,
-    },
-    Benchmark {
-        name: "bicg",
-        program: "bicg",
-        compute_bound: true,
-        quick: "256",
-        scaled: "1024",
-        footprint: 16,
-        l2: 16,
-    },
+    Benchmark { name: "aes", program: "aes", compute_bound: true, quick: "16384", scaled: "138672", footprint: 16 },
+    Benchmark { name: "atax", program: "atax", compute_bound: true, quick: "256", scaled: "1024", footprint: 16 },
+    Benchmark { name: "bfs", program: "bfs", compute_bound: false, quick: "30000", scaled: "236000", footprint: 64 },
+    Benchmark { name: "bicg", program: "bicg", compute_bound: true, quick: "256", scaled: "1024", footprint: 16 },
     Benchmark {
         name: "bs",
         program: "bitonic-sort",
@@ -81,17 +49,8 @@ const BENCHMARKS: [Benchmark; 11] = [
         quick: "16384",
         scaled: "131072",
         footprint: 64,
-        l2: 64,
     },
-    Benchmark {
-        name: "fir",
-        program: "fir",
-        compute_bound: false,
-        quick: "65536",
-        scaled: "524288",
-        footprint: 16,
-        l2: 16,
-    },
+    Benchmark { name: "fir", program: "fir", compute_bound: false, quick: "65536", scaled: "524288", footprint: 16 },
     Benchmark {
         name: "fws",
         program: "floyd-warshall",
@@ -99,17 +58,8 @@ const BENCHMARKS: [Benchmark; 11] = [
         quick: "128x1",
         scaled: "256x1",
         footprint: 64,
-        l2: 64,
     },
-    Benchmark {
-        name: "mm",
-        program: "matmul",
-        compute_bound: false,
-        quick: "192",
-        scaled: "512",
-        footprint: 64,
-        l2: 8,
-    },
+    Benchmark { name: "mm", program: "matmul", compute_bound: false, quick: "192", scaled: "512", footprint: 64 },
     Benchmark {
         name: "mp",
         program: "max-pooling",
@@ -117,17 +67,8 @@ const BENCHMARKS: [Benchmark; 11] = [
         quick: "51x64x64",
         scaled: "205x64x64",
         footprint: 16,
-        l2: 16,
     },
-    Benchmark {
-        name: "rl",
-        program: "relu",
-        compute_bound: false,
-        quick: "131072",
-        scaled: "524288",
-        footprint: 16,
-        l2: 16,
-    },
+    Benchmark { name: "rl", program: "relu", compute_bound: false, quick: "131072", scaled: "524288", footprint: 16 },
     Benchmark {
         name: "conv",
         program: "convolution",
@@ -135,7 +76,6 @@ const BENCHMARKS: [Benchmark; 11] = [
         quick: "266x266",
         scaled: "532x532",
         footprint: 64,
-        l2: 8,
     },
 ];
 
@@ -148,6 +88,8 @@ const L2_REQUESTS: &str = "gpu*.l2_*.requests";
 /// What Table 2 has of the L2 of each GPU, and of the TSU behind each channel.
 const L2_KIB: u64 = 2048;
 const TSU_ENTRIES: u64 = 4096;
+/// By how much these are smaller with scaled inputs.
+const L2_SCALE: u64 = 4;
 
 /// A launch's costs and a call's, as the machines have them.
 const FIRST_LAUNCH: u64 = 3600;
@@ -161,13 +103,15 @@ fn scale(benchmark: &Benchmark, machine: &str, size: Size) -> Vec<String> {
     }
     let launches = benchmark.footprint;
     let mut changes = vec![
-        format!("gpu.l2.size={} KiB", L2_KIB / benchmark.l2),
         format!("gpu.dispatcher.first_launch={}", FIRST_LAUNCH / launches),
         format!("gpu.dispatcher.launch={}", LAUNCH / launches),
         format!("host.call={} ns", CALL_NS / launches),
     ];
-    if machine == HALCONE {
-        changes.push(format!("memory.tsu.entries={}", TSU_ENTRIES / benchmark.l2));
+    if size == Size::Scaled {
+        changes.push(format!("gpu.l2.size={} KiB", L2_KIB / L2_SCALE));
+    }
+    if size == Size::Scaled && machine == HALCONE {
+        changes.push(format!("memory.tsu.entries={}", TSU_ENTRIES / L2_SCALE));
     }
     changes
 }
@@ -190,20 +134,23 @@ fn sum(run: &Measured, patterns: &[&str]) -> f64 {
 /// The geometric mean over all benchmarks whose two runs are there of what `of` makes of them.
 fn over_benchmarks(
     results: &Results,
-    (one, other): (&dyn Fn(&Benchmark) -> Job, &dyn Fn(&Benchmark) -> Job),
+    (one, other): (OfBenchmark<'_>, OfBenchmark<'_>),
     of: impl Fn(&Measured, &Measured) -> f64,
 ) -> Option<f64> {
     let both = |benchmark: &Benchmark| Some(of(results.get(&one(benchmark))?, results.get(&other(benchmark))?));
     geomean(&BENCHMARKS.iter().filter_map(both).collect::<Vec<f64>>())
 }
 
+/// A job for each benchmark.
+type OfBenchmark<'a> = &'a dyn Fn(&Benchmark) -> Job;
+
 /// What differs from the paper's set-up, by size.
 fn notes(size: Size) -> Vec<String> {
     match size {
-        Size::Quick => vec!["small inputs over L2s of a sixteenth or less: direction only".to_owned()],
+        Size::Quick => vec!["small inputs, over the paper's caches: direction only".to_owned()],
         Size::Scaled => vec![
-            "inputs of a sixteenth of the paper's footprint (bfs, bs, fws, mm and conv: a 64th); L2s, the TSU and what launches and calls cost are cut \
-             down by as much (the L2s of mm and conv by 8, the side of their matrices), first-level caches and TLBs are not"
+            "inputs of a sixteenth of the paper's footprint (bfs, bs, fws, mm and conv: a 64th), and launches and calls that cost as much less; L2s and TSU of a \
+             quarter; L1s and TLBs as they are"
                 .to_owned(),
         ],
         Size::Paper => vec!["the paper's footprints; results are not checked by the programs".to_owned()],

@@ -445,6 +445,7 @@ pub static ALL: &[Protocol] = &[
         larger: &[
             Setup { name: "three-gpus", rounds: 1, build: |_, _| gtsc::gpus(3, 1) },
             Setup { name: "three-caches", rounds: 1, build: |_, _| gtsc::shared_l2(3, 1) },
+            Setup { name: "shared-banks", rounds: 1, build: |_, _| gtsc::banks(gtsc::shared_l2(2, 2)) },
             Setup { name: "two-lines", rounds: 1, build: |_, _| gtsc::gpus(2, 2) },
             Setup { name: "overflow-two-lines", rounds: 0, build: |_, _| gtsc::overflow(2, 2) },
             Setup { name: "one-gpu-two-lines", rounds: 1, build: |_, _| gtsc::one_gpu(2, 2) },

@@ -1,6 +1,7 @@
 // The Xtreme programs of `[halcone 4.3.2]`. There is one workgroup for each compute unit, and one slice of the vectors for
 // each workgroup. `arrived` is 0 at first.
-// Work-items of a workgroup.
+// Lanes of a wavefront and work-items of a workgroup.
+#define WAVE 64
 #define GROUP 256
 
 #ifdef __AMDGCN__
@@ -13,20 +14,18 @@
 #define PAUSE
 #endif
 
-// Waits until `target` workgroups have arrived. Every workgroup must be resident, or those that are wait for ever. Only
+// Waits until all wavefronts of `target` workgroups have arrived. Every workgroup must be resident, or those that are wait for ever. Only
 // atomic accesses decide, so that it works where caches hold stale data, too.
 static void grid_barrier(__global uint *arrived, uint target)
 {
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    if (get_local_id(0) == 0) {
-        RELEASE;
+    RELEASE;
+    if (get_local_id(0) % WAVE == 0) {
         atomic_inc(arrived);
         // Reads, since the count is never that large: of an atomic access that can change nothing compilers make a load.
-        while (atomic_cmpxchg(arrived, ~0u, 0) < target)
+        while (atomic_cmpxchg(arrived, ~0u, 0) < target * (GROUP / WAVE))
             PAUSE;
-        ACQUIRE;
     }
-    barrier(CLK_GLOBAL_MEM_FENCE);
+    ACQUIRE;
 }
 
 // Elements of a slice, in whole lines of 128 bytes.

@@ -136,15 +136,17 @@ impl Session {
         let kept = options.check.then(Kept::default);
         let model = build::build(machine, &memories, kept.clone(), Agents::Host(obeyed, tell));
         let run_options = run_options(options);
-        let (thread, over) = match thread::Builder::new().spawn(move || model.run(&run_options)) {
-            _ if !machine.serves_rust_hosts() => (None, Some(refused(COPIES.to_owned()))),
-            Ok(thread) => (Some(thread), None),
-            Err(error) => (
-                None,
-                Some(refused(format!("the operating system refuses to start a thread for the machine: {error}"))),
-            ),
+        let refuse = |message| (None, Some(refused(message)));
+        let (thread, over) = match machine.serves_rust_hosts() {
+            false => refuse(COPIES.to_owned()),
+            true => match thread::Builder::new().spawn(move || model.run(&run_options)) {
+                Ok(thread) => (Some(thread), None),
+                Err(error) => {
+                    refuse(format!("the operating system refuses to start a thread for the machine: {error}"))
+                }
+            },
         };
-        let (commands, written) = (Some(commands), Vec::new());
+        let (commands, written) = (thread.is_some().then_some(commands), Vec::new());
         Self {
             commands,
             ended,

@@ -118,7 +118,7 @@ fn checked(machine: &Machine, accesses: Stress, threads: usize) -> Result<String
 /// A small program on the machine: a kernel, and on cores host code, too.
 fn program(machine: &Machine) -> Result<(), String> {
     let vecadd = workloads::find("vecadd").ok_or("vecadd is built in")?;
-    if machine.cpu.is_some() {
+    if machine.cpu.is_some() || !machine.serves_rust_hosts() {
         let mut guest = Guest::new(workloads::guest().to_vec());
         guest.arguments = ["vecadd", "--size", "tiny"].map(|word| word.as_bytes().to_vec()).to_vec();
         guest.time = engine::Time::micros(10_000_000);

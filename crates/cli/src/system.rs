@@ -114,7 +114,8 @@ impl System {
         let host = HostFacts { seconds: ran.seconds, threads, checked: check };
         // What comes before and after the region of interest (inputs, the check of results) is not what the program is about.
         let total = ran.totals.region.unwrap_or(ran.totals.time);
-        let subject = Subject { program: &program, arguments: &arguments, machine, run, total, forwarded, host };
+        let (program, arguments, paged) = (&program, &arguments[..], Some(&ran.usage.paged));
+        let subject = Subject { program, arguments, machine, run, total, forwarded, paged, host };
         if let Some(folder) = folder {
             report::write(folder, &subject).into_diagnostic()?;
         }

@@ -3,7 +3,12 @@
 use crate::{kernel::Kernel, map::AddressMap};
 use engine::{EventCount, Queue, Scope};
 use mem::PhysAddr;
-use std::{cell::RefCell, collections::VecDeque, rc::Rc, sync::Arc};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::VecDeque,
+    rc::Rc,
+    sync::Arc,
+};
 
 /// A kernel, or a GPU's share of one.
 pub struct Launch {
@@ -84,6 +89,8 @@ pub struct CommandProcessor {
     pub(crate) slots: Rc<[Slot]>,
     pub(crate) flushes: Rc<Progress>,
     pub(crate) recalls: Rc<Recalls>,
+    /// Called when a kernel has ended.
+    listener: Rc<OnceCell<Box<dyn Fn()>>>,
 }
 
 /// A piece of work that a GPU has been given.
@@ -114,7 +121,13 @@ impl CommandProcessor {
             slots: (0..kernels).map(slot).collect(),
             flushes: Rc::new(Progress::new(&scope.scope("flushes"))),
             recalls: Rc::new(Recalls { pages: RefCell::default(), progress: Progress::new(&scope.scope("recalls")) }),
+            listener: Rc::default(),
         }
+    }
+
+    /// `listener` is called whenever a kernel, or the share of one, has ended.
+    pub fn listen(&self, listener: impl Fn() + 'static) {
+        assert!(self.listener.set(Box::new(listener)).is_ok(), "a command processor has one listener");
     }
 
     /// How many kernels can run at a time.
@@ -137,6 +150,9 @@ impl CommandProcessor {
     /// The kernel of a slot has ended.
     pub fn end(&self, slot: usize) {
         self.slots[slot].progress.done.advance();
+        if let Some(listener) = self.listener.get() {
+            listener();
+        }
     }
 
     /// Has the shared caches write back what they hold: every GPU that had a share of a kernel has come to its end.

@@ -8,8 +8,8 @@
 //! Lanes take turns, and so do the wires that messages come from. A message whose receiver has no room in its lane holds up what is
 //! behind it in that lane of that wire, and nothing else: credits are those of the wires.
 
-use crate::freight::{Cause, Directory, Freight, NetworkError, Routes, Station};
-use engine::{Context, EventCount, Hertz, Inlet, Lane, Matrix, Outlet, Ready, Scope};
+use crate::freight::{Cause, Directory, Freight, NetworkError, Read, Routes, Station};
+use engine::{Context, EventCount, Hertz, Inlet, Lane, Matrix, Outlet, Phases, Ready, Scope};
 use std::collections::VecDeque;
 
 /// Bytes that a channel takes, by the rate of the clock that it is counted in.
@@ -26,16 +26,20 @@ pub struct FabricWire<T> {
     pub station: Station<T>,
     /// The channel by which messages reach it, by number; none: any number of messages do at any time.
     pub channel: Option<usize>,
+    /// Whether it leads to another node of the fabric.
+    pub outside: bool,
 }
 
 /// What a channel has carried, by cause.
 const COLUMNS: &[&str] = &["messages", "bytes"];
 
-/// Builds a node of a fabric; each channel has a name, under which it counts what it carries.
+/// Builds a node of a fabric; each channel has a name, under which it counts what it carries. With `counts_reads`, it keeps account of the cycles
+/// in which a line is outstanding that was asked for from inside.
 pub fn fabric<T: Freight>(
     channels: &[(String, ChannelSpec)],
     clock: Hertz,
     wires: Vec<FabricWire<T>>,
+    counts_reads: bool,
     scope: &Scope,
 ) -> Result<(), NetworkError> {
     let routes = Directory::of(wires.iter().map(|wire| &wire.station))?.routes(|wire| wire);
@@ -48,14 +52,16 @@ pub fn fabric<T: Freight>(
         carried: scope.matrix(name.as_str(), Cause::NAMES, COLUMNS),
     });
     let channels = channels.collect();
-    let wires = wires.into_iter().enumerate().map(|(number, FabricWire { station, channel })| {
+    let wires = wires.into_iter().enumerate().map(|(number, FabricWire { station, channel, outside })| {
         station.wire.from.ring(&bell);
         station.wire.from.note_in(&ready, number);
         station.wire.to.ring(&bell);
-        End { from: station.wire.from, to: station.wire.to, channel, leaving: [0; 3] }
+        End { from: station.wire.from, to: station.wire.to, channel, outside, leaving: [0; 3] }
     });
     let wires = wires.collect();
-    let node = FabricNode { clock, channels, wires, ready, routes, heads: Vec::new(), first: 0, bell };
+    let reads =
+        counts_reads.then(|| RemoteReads { pending: 0, phases: scope.scope("reads").phases(&["none", "pending"]) });
+    let node = FabricNode { clock, channels, wires, ready, routes, heads: Vec::new(), first: 0, bell, reads };
     scope.serve("control", |cx| node.run(cx));
     Ok(())
 }
@@ -78,6 +84,7 @@ struct End<T> {
     from: Inlet<T>,
     to: Outlet<T>,
     channel: Option<usize>,
+    outside: bool,
     /// Messages on the channel for it, by lane: room is kept for them.
     leaving: [u64; 3],
 }
@@ -85,6 +92,22 @@ struct End<T> {
 impl<T> End<T> {
     fn has_room(&self, lane: Lane) -> bool {
         self.to.free(lane) > self.leaving[lane as usize]
+    }
+}
+
+/// Lines that caches inside have asked for elsewhere and not got.
+struct RemoteReads {
+    pending: u64,
+    phases: Phases,
+}
+
+impl RemoteReads {
+    fn note(&mut self, read: Read) {
+        self.pending = match read {
+            Read::Asks => self.pending + 1,
+            Read::Answers => self.pending.saturating_sub(1),
+        };
+        self.phases.enter(usize::from(self.pending > 0));
     }
 }
 
@@ -116,6 +139,7 @@ struct FabricNode<T> {
     first: usize,
     /// Something came, or a wire has room again.
     bell: EventCount,
+    reads: Option<RemoteReads>,
 }
 
 impl<T: Freight> FabricNode<T> {
@@ -174,8 +198,16 @@ impl<T: Freight> FabricNode<T> {
 
     /// Takes a message; the one behind it comes first now.
     fn take(&mut self, at: usize) -> T {
-        let Head { from, lane, .. } = self.heads[at];
+        let Head { from, lane, to } = self.heads[at];
         let item = self.wires[from].from.try_recv(lane).expect("what was seen is still there");
+        if let (Some(reads), Some(read)) = (&mut self.reads, item.read()) {
+            // Those that others ask of this chip are not its own.
+            let leaves = !self.wires[from].outside && self.wires[to].outside;
+            let comes = self.wires[from].outside && !self.wires[to].outside;
+            if if read == Read::Asks { leaves } else { comes } {
+                reads.note(read);
+            }
+        }
         match self.head(from, lane) {
             Some(head) => self.heads[at] = head,
             None => _ = self.heads.remove(at),

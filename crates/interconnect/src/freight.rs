@@ -17,6 +17,17 @@ pub trait Freight: 'static {
     fn cause(&self) -> Cause {
         Cause::Line
     }
+    /// Whether it asks for a line, or answers a message that does.
+    fn read(&self) -> Option<Read> {
+        None
+    }
+}
+
+/// A message of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    Asks,
+    Answers,
 }
 
 /// What a message between chips travels for.
@@ -55,6 +66,14 @@ impl Freight for Packet {
             Kind::Write | Kind::Ack | Kind::WriteBack | Kind::WriteBackAck => Cause::Write,
             _ if lane(&self.msg) == Lane::Coherence => Cause::Coherence,
             _ => Cause::Line,
+        }
+    }
+
+    fn read(&self) -> Option<Read> {
+        match self.msg.kind {
+            Kind::Read => Some(Read::Asks),
+            Kind::Data | Kind::Renewed => Some(Read::Answers),
+            _ => None,
         }
     }
 }

@@ -59,10 +59,11 @@ fn run(
                 FabricWire {
                     station: Station { nodes: number.map(Node).into_iter().collect(), wire },
                     channel: number.and_then(channel),
+                    outside: false,
                 }
             });
         let channels: Vec<_> = channels.iter().enumerate().map(|(n, spec)| (format!("channel{n}"), *spec)).collect();
-        fabric(&channels, Hertz::giga(1), wires.collect(), &scope).unwrap();
+        fabric(&channels, Hertz::giga(1), wires.collect(), false, &scope).unwrap();
         for (number, ((out, back), sends)) in senders.into_iter().enumerate() {
             let scope = root.scope(("sender", number));
             let (out, _) = (scope.sender(out), scope.receiver(back));

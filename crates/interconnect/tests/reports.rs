@@ -94,8 +94,9 @@ fn nodes_of_a_fabric_are_on_the_circle_of_those_they_join() {
             let wires = wires.map(|(number, wire, channel)| FabricWire {
                 station: Station { nodes: vec![Node(number as u16)], wire },
                 channel,
+                outside: false,
             });
-            fabric(&channel, Hertz::giga(1), wires.into(), &node).unwrap();
+            fabric(&channel, Hertz::giga(1), wires.into(), false, &node).unwrap();
             element(number as u16, 2, scope, out, inlet);
         }
     });

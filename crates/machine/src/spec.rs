@@ -211,8 +211,9 @@ impl Machine {
         give_leases(file, &mut protocol, leases)?;
         protocol.parameters.peers = gpus > 1;
         // Caches of several GPUs that hold the same lines meet in memory.
-        if gpus > 1 && protocol.protocol.boundary.stale_between_gpus && remote != Some(Remote::L1) {
-            protocol.parameters.atomics = Atomics::Below;
+        if gpus > 1 && protocol.protocol.boundary.stale_between_gpus {
+            let alone = remote == Some(Remote::L1);
+            protocol.parameters.atomics = if alone { Atomics::BelowForHost } else { Atomics::Below };
         }
         protocol.parameters.recalls = complex.as_ref().is_some_and(CpuComplex::flushes);
         if let Some(levels) = &levels {

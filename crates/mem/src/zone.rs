@@ -23,6 +23,14 @@ impl Zone {
         }
     }
 
+    /// The GPU whose memory it is.
+    pub const fn gpu(self) -> Option<usize> {
+        match self {
+            Self::Host => None,
+            Self::Gpu(number) => Some(number),
+        }
+    }
+
     /// Its first address.
     pub const fn base(self) -> PhysAddr {
         match self {

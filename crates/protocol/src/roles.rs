@@ -1,7 +1,7 @@
 //! What a machine has to know of a protocol to be built with it: which controller stands where, what it promises, what it needs.
 
 use crate::{Controller, Stamp, Table};
-use mem::LINE;
+use mem::{LINE, LineAddr, PhysAddr, Zone};
 use std::sync::Arc;
 
 /// A place in a machine for which a protocol may have a controller.
@@ -60,6 +60,20 @@ pub enum Atomics {
     Here,
     /// Below: there it meets others.
     Below,
+    /// Below for lines of the host's memory, of which the caches of several GPUs may hold a copy; in the cache itself for those of
+    /// its own GPU's, of which no other has one.
+    BelowForHost,
+}
+
+impl Atomics {
+    /// Whether atomic accesses to a line are performed below.
+    pub fn are_below(self, line: LineAddr) -> bool {
+        match self {
+            Self::Here => false,
+            Self::Below => true,
+            Self::BelowForHost => Zone::of(PhysAddr(line.0)) == Zone::Host,
+        }
+    }
 }
 
 impl Default for Parameters {

@@ -70,7 +70,7 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
             Kind::Invalidate => Event::Invalidate,
             Kind::Data => Event::Data,
             Kind::Ack => Event::Landed,
-            Kind::Modify if self.atomics == Atomics::Below => Event::ModifyPast,
+            Kind::Modify if self.atomics.are_below(msg.line) => Event::ModifyPast,
             Kind::Modify if line.data.is_full() => Event::ModifyWhole,
             Kind::Modify => Event::Modify,
             Kind::Modified => Event::Modified,
@@ -111,10 +111,10 @@ impl<const N: usize> Controller<N> for WriteBackL2 {
             Action::Drop => common::drop_data(work),
             Action::Done => work.send(work.msg.from, Kind::Done, Block::EMPTY),
             Action::DoneAsked => return common::done_asked(work),
-            Action::Bring => match self.atomics {
-                Atomics::Here => common::bring(work, Kind::Read),
+            Action::Bring => match self.atomics.are_below(work.msg.line) {
+                false => common::bring(work, Kind::Read),
                 // What was written here must be in memory first.
-                Atomics::Below => common::bring(work, Kind::Evict),
+                true => common::bring(work, Kind::Evict),
             },
             Action::Found => common::found(work, Stamps::ZERO),
             Action::Pass => common::pass_on(work, Some(work.msg.from)),

@@ -59,7 +59,7 @@ impl<const N: usize> Controller<N> for WriteThroughL2 {
             Kind::Data => Event::Data,
             Kind::Ack if line.acks > 1 => Event::AckMore,
             Kind::Ack => Event::AckLast,
-            Kind::Modify if self.atomics == Atomics::Below => Event::ModifyPast,
+            Kind::Modify if self.atomics.are_below(msg.line) => Event::ModifyPast,
             Kind::Modify => Event::Modify,
             Kind::Modified => Event::Modified,
             _ => return None,

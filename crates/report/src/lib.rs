@@ -27,6 +27,6 @@ pub use findings::{findings_text, write_findings};
 pub use out::{OutError, OutFolder};
 pub use subject::{Digest, FastForward, HostFacts, Identity, Input, Program, Subject, VERSION};
 pub use summary::{
-    Accesses, Bottleneck, CacheLevel, Core, Cores, KernelTime, MemoryTraffic, Network, Rows, Share, Spread, Summary,
-    Units, Wires,
+    Accesses, Bottleneck, CacheLevel, Core, Cores, GpuTime, KernelTime, MemoryTraffic, Network, Pages, Rows, Share,
+    Spread, Summary, Units, Wires,
 };

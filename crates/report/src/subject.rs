@@ -3,7 +3,10 @@
 use crate::figures::count;
 use engine::{Run, Time};
 use machine::{Machine, WARM_UP};
-use os::forward::{Forwarded, WarmUp};
+use os::{
+    forward::{Forwarded, WarmUp},
+    opencl::Paged,
+};
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use std::{borrow::Cow, fmt};
@@ -19,6 +22,8 @@ pub struct Subject<'a> {
     pub total: Time,
     /// What ran without time before, if the run was fast-forwarded.
     pub forwarded: Option<Forwarded>,
+    /// What its driver did with pages, where there is one.
+    pub paged: Option<&'a Paged>,
     pub host: HostFacts,
 }
 

@@ -67,6 +67,11 @@ impl DriverTables {
         self.0.news.take()
     }
 
+    /// How many pages of an address space have faulted without an answer so far.
+    pub fn open_faults(&self, asid: Asid) -> usize {
+        self.0.open.borrow().range((asid, VirtAddr(0))..=(asid, VirtAddr(u64::MAX))).count()
+    }
+
     /// The driver has done what it could about a fault.
     pub fn answer(&self, asid: Asid, page: VirtAddr, answer: Result<(), String>) {
         self.0.open.borrow_mut().remove(&(asid, page));

@@ -69,7 +69,8 @@ impl Timed {
         let run = &staged.finish();
         drop(progress);
         let host = HostFacts { seconds: start.elapsed().as_secs_f64(), threads, checked: self.check };
-        let subject = Subject { program, arguments, machine: &machine, run, total: run.end, forwarded: None, host };
+        let subject =
+            Subject { program, arguments, machine: &machine, run, total: run.end, forwarded: None, paged: None, host };
         if let Some(out) = out {
             report::write(out.path(), &subject).into_diagnostic()?;
             out.publish().into_diagnostic()?;

@@ -12,7 +12,7 @@ use crate::{
 #[test]
 fn the_program_of_the_tutorial_finds_its_libraries_and_they_belong_to_the_run() {
     let folder = Folder::new("dynamic");
-    let Some(program) = build("average.c", &folder, "dynamic", &["-lOpenCL", "-lm"]) else { return };
+    let Some(program) = build("average.c", &folder, "dynamic", &["-l:libOpenCL.so.1", "-lm"]) else { return };
     let said = cohesim(&["run", &program, "--functional"]).error();
     assert!(
         said.contains("link it with -static, or show it the libraries of this computer with --host-libraries"),

@@ -274,10 +274,12 @@ impl<'a> Builder<'a> {
         let stations = edges.iter().copied().zip(self.stations(id));
         let wires = stations.map(|(edge, station)| {
             let channel = plan.paced.iter().find(|(paced, _)| *paced == edge).map(|(_, channel)| *channel);
-            FabricWire { station, channel }
+            let edge = self.plan.edge(edge);
+            let other = if edge.upper == id { edge.lower } else { edge.upper };
+            FabricWire { station, channel, outside: matches!(self.plan.element(other).what, What::Fabric(_)) }
         });
         let (wires, clock) = (wires.collect(), self.plan.clocks[self.plan.element(id).clock]);
-        let built = fabric(&plan.channels, clock, wires, scope);
+        let built = fabric(&plan.channels, clock, wires, plan.counts_reads, scope);
         built.expect("routes lead to each element by one way");
     }
 

@@ -36,6 +36,8 @@ pub struct FabricPlan {
     pub paced: Vec<(EdgeId, usize)>,
     /// A switch joins all its edges; an end what is inside with the fabric.
     pub switch: bool,
+    /// Whether it is the end of a GPU, which keeps account of lines that were asked for elsewhere.
+    pub counts_reads: bool,
 }
 
 /// Those who are sent messages over a fabric. A message to a cache may wait until that has asked a memory for something; so that
@@ -71,9 +73,12 @@ impl Lowering<'_> {
     /// The ends of the fabric, and what stands between them.
     pub(super) fn ends(&mut self, fabric: &Fabric) -> Ends {
         let stacks = self.machine.zones.iter().filter(|zone| zone.place == Place::Stacks).map(|zone| zone.stacks).sum();
-        let gpus = (0..self.machine.gpus)
-            .map(|gpu| self.fabric_node(Path::to_one("gpu", gpu).and("port"), self.bank_part(gpu, 0), false));
-        let gpus = gpus.collect();
+        let gpus: Vec<Id> = (0..self.machine.gpus)
+            .map(|gpu| self.fabric_node(Path::to_one("gpu", gpu).and("port"), self.bank_part(gpu, 0), false))
+            .collect();
+        // Memories that are levels move blocks, not lines.
+        let counts_reads = self.machine.levels.is_none();
+        gpus.iter().for_each(|end| self.fabric_mut(*end).counts_reads = counts_reads);
         let stacks = (0..stacks)
             .map(|stack| self.fabric_node(Path::to_one("stack", stack).and("port"), self.stack_part(stack), false));
         let stacks = stacks.collect();
@@ -84,7 +89,7 @@ impl Lowering<'_> {
     }
 
     fn fabric_node(&mut self, path: Path, part: usize, switch: bool) -> Id {
-        let plan = FabricPlan { channels: Vec::new(), paced: Vec::new(), switch };
+        let plan = FabricPlan { channels: Vec::new(), paced: Vec::new(), switch, counts_reads: false };
         self.plan.add(path, (self.gpu_clock, part), None, What::Fabric(plan))
     }
 

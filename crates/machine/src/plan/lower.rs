@@ -326,6 +326,7 @@ impl Lowering<'_> {
             flush_before: flushes || self.copies().is_some(),
             flush_after: flushes && cpu.is_some_and(|cpu| cpu.join == Join::LastLevel),
             regions: cpu.is_none(),
+            accounts: self.machine.fabric.is_some(),
         }
     }
 

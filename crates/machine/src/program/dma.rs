@@ -170,6 +170,7 @@ impl Dma {
                 self.to_host.add(order.transfer.bytes().0);
                 self.to_host_cycles.record(cx.now().0 - begun.0);
             }
+            self.inside.account_transfer(&order.transfer, false);
             self.inside.end(order.number, start, cx.time());
         }
     }

@@ -7,6 +7,7 @@
 //! flushed before a kernel, of what the host has handed over since the last one, as M2S-CGM does it buffer by buffer; and after it, of
 //! what the kernel reached, where its stores lie in the CPU's last-level cache.
 
+use super::gpu_time::GpuTime;
 use crate::{plan::Boundary, session::WARM_UP};
 use engine::{Context, EventCount, Histogram, Scope, Time};
 use gpu::{AddressMap, CommandProcessor, Forget, Kernel, Recalled, Ticket};
@@ -34,6 +35,8 @@ pub struct FrontEndSpec {
     pub flush_after: bool,
     /// Whether each kernel is a region of the statistics, rather than a row of times.
     pub regions: bool,
+    /// Whether it is kept account of what each GPU spends its time on.
+    pub accounts: bool,
 }
 
 /// The caches of the CPU, as the front end sees them.
@@ -145,6 +148,7 @@ struct Inner {
     /// Cycles that flushes of all GPUs after a kernel took, where there are such.
     flush: Option<Histogram>,
     books: RefCell<Books>,
+    time: Rc<GpuTime>,
 }
 
 impl FrontEnd {
@@ -161,7 +165,12 @@ impl FrontEnd {
         let books = RefCell::new(Books { behind: vec![false; gpus.len()], busy, ..Books::default() });
         let (work, kernels) = (scope.eventcount("work"), scope.scope("kernels"));
         let flush = (spec.boundary.flushes > 0).then(|| scope.histogram("flush"));
-        let own = Self(Rc::new(Inner { flush, spec, gpus, caches, observer, work, kernels, books }));
+        let time = Rc::new(GpuTime::new(if spec.accounts { gpus.len() } else { 0 }, scope));
+        for (number, gpu) in gpus.iter().enumerate() {
+            let time = Rc::clone(&time);
+            gpu.listen(move || time.share_over(number));
+        }
+        let own = Self(Rc::new(Inner { flush, spec, gpus, caches, observer, work, kernels, books, time }));
         for worker in 0..workers {
             let own = own.clone();
             let run = |cx| async move { own.0.run(cx).await };
@@ -176,6 +185,16 @@ impl FrontEnd {
     /// Has these caches of all GPUs write back and forget these pages of memory.
     pub fn recall(&self, caches: Recalled, pages: &[PhysAddr]) -> Vec<Ticket> {
         self.0.gpus.iter().map(|gpu| gpu.recall(caches, pages.to_vec())).collect()
+    }
+
+    /// What each GPU spends its time on.
+    pub(super) fn time(&self) -> &GpuTime {
+        &self.0.time
+    }
+
+    /// How many GPUs there are.
+    pub(super) fn gpus(&self) -> usize {
+        self.0.gpus.len()
     }
 
     /// Whether no kernel runs.
@@ -270,6 +289,7 @@ impl Inner {
         for launch in launches {
             launch.wait().await;
         }
+        slots.iter().for_each(|slots| self.time.kernel_over(slots.gpu));
         if counts {
             self.books.borrow_mut().execution.end(cx.time());
         }
@@ -291,12 +311,14 @@ impl Inner {
     /// Has GPUs flush what another may need.
     async fn flush(&self, cx: &Context) {
         let begun = cx.now();
+        self.time.flush(true);
         for _ in 0..self.spec.boundary.flushes {
             let flushes: Vec<Ticket> = self.gpus.iter().map(CommandProcessor::flush).collect();
             for flush in flushes {
                 flush.wait().await;
             }
         }
+        self.time.flush(false);
         if let Some(flush) = &self.flush {
             flush.record(cx.now().0 - begun.0);
         }
@@ -346,6 +368,7 @@ impl Inner {
             forget,
             flush,
         };
+        self.time.launch(*gpu);
         self.gpus[*gpu].launch(slots[0], launch)
     }
 

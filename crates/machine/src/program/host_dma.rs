@@ -147,6 +147,7 @@ impl HostDma {
             }
             self.copies.increment();
             self.moved.add(&transfer);
+            self.gpus.account_transfer(&transfer, false);
             self.gpus.end(number, start, cx.time());
         }
     }

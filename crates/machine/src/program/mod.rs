@@ -10,6 +10,7 @@ mod claims;
 mod direct;
 mod dma;
 mod front_end;
+mod gpu_time;
 mod guest;
 mod host_dma;
 mod host_port;

@@ -160,7 +160,13 @@ impl ModelGpus {
             begun: Cell::new(Time::ZERO),
         }));
         let books = Rc::downgrade(&own.0);
-        tables.listen(move || books.upgrade().into_iter().for_each(|books| Self(books).call()));
+        tables.listen(move || {
+            if let Some(books) = books.upgrade() {
+                let own = Self(books);
+                own.account_faults();
+                own.call();
+            }
+        });
         own
     }
 
@@ -249,6 +255,7 @@ impl ModelGpus {
                 front_end.as_ref().expect("GPUs in time have a front end").submit(*job);
             }
             Order::Transfer(order) => {
+                self.account_transfer(&order.transfer, true);
                 self.0.transfers.borrow_mut().push_back(order);
                 self.0.transfer.borrow().iter().for_each(EventCount::advance);
             }
@@ -358,6 +365,24 @@ impl ModelGpus {
         self.0.tables.insert(space_of(gpu), page.at, self.0.spec.address(page.place), page.writable);
     }
 
+    /// Tells the front end how many faults of each GPU are open.
+    fn account_faults(&self) {
+        if let Some(front_end) = &*self.0.front_end.borrow() {
+            let gpus = 0..front_end.gpus();
+            gpus.for_each(|gpu| front_end.time().faults(gpu, self.0.tables.open_faults(space_of(gpu))));
+        }
+    }
+
+    /// A transfer begins or ends, to or from the memories of some GPUs.
+    pub(super) fn account_transfer(&self, transfer: &Transfer, begins: bool) {
+        let Some(front_end) = &*self.0.front_end.borrow() else { return };
+        let common = matches!(self.0.spec.memories.device, DeviceMemory::Common { .. });
+        let places = transfer.pieces.iter().flat_map(|piece| [piece.from, piece.to]);
+        let gpus: BTreeSet<usize> = places.filter_map(|place| Zone::of(place).gpu()).collect();
+        let gpus: Vec<usize> = gpus.into_iter().collect();
+        front_end.time().copy(if common { None } else { Some(&gpus) }, begins);
+    }
+
     /// The driver's attention is wanted.
     fn call(&self) {
         self.0.attention.set(true);
@@ -445,6 +470,7 @@ impl Gpus for ModelGpus {
             self.0.answered.borrow_mut().push((asid, page));
         });
         self.0.tables.answer(asid, page, answer);
+        self.account_faults();
         // When that was is noted there.
         self.0.recall.borrow().iter().for_each(EventCount::advance);
     }

@@ -159,6 +159,7 @@ const FRONT_END: FrontEndSpec = FrontEndSpec {
     flush_after: true,
     flush_late: false,
     regions: false,
+    accounts: false,
 };
 
 /// A front end, and a GPU that takes a while for each kernel.

@@ -2,9 +2,9 @@
 
 use super::Comparison;
 use crate::{
-    CacheLevel, Summary,
+    CacheLevel, GpuTime, Summary,
     figures::{bandwidth, percent, size},
-    summary::{PHASES, REASONS},
+    summary::{GPU_PHASES, PHASES, REASONS},
     text::{Table, wrap},
 };
 use engine::Time;
@@ -76,6 +76,7 @@ impl fmt::Display for Comparison {
                 run.moved.iter().map(|(cause, bytes)| format!("{cause} {}", size(*bytes))).collect();
             writeln!(f, "\n  {}", wrap(&format!("{}: bytes moved: {}", run.system, each.join(", ")), 98, 4))?;
         }
+        self.gpu_times(f)?;
         for run in &self.runs {
             if let Some(error) = &run.error {
                 writeln!(f, "\n  {}: no result: {}", run.system, wrap(error, 96, 4))?;
@@ -135,6 +136,29 @@ impl Comparison {
         let legend: Vec<String> =
             LETTERS.iter().zip(REASONS).map(|(letter, (_, told))| format!("{letter} {told}")).collect();
         writeln!(f, "  {}", wrap(&legend.join(", "), 98, 2))
+    }
+
+    /// What GPUs spent the run on, on average over those of a machine, and what pages did.
+    fn gpu_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with_gpus = || self.summaries().filter(|(_, summary)| !summary.gpus.is_empty());
+        let systems = with_gpus().map(|(run, _)| run.system.clone());
+        let mut table = Table::new(std::iter::once("time of GPUs, of the run".to_owned()).chain(systems));
+        let mean = |summary: &Summary, of: &dyn Fn(&GpuTime) -> f64| {
+            percent(summary.gpus.iter().map(of).sum::<f64>() / summary.gpus.len() as f64)
+        };
+        for (at, (_, told)) in GPU_PHASES.iter().enumerate() {
+            let shares = with_gpus().map(|(_, summary)| mean(summary, &|gpu| gpu.shares[at].1));
+            table.row(std::iter::once((*told).to_owned()).chain(shares));
+        }
+        let remote = with_gpus().map(|(_, summary)| mean(summary, &|gpu| gpu.remote_reads));
+        table.row(std::iter::once("lines from elsewhere outstanding".to_owned()).chain(remote));
+        if with_gpus().next().is_some() {
+            write!(f, "\n{}", table.render())?;
+        }
+        for (run, pages) in self.summaries().filter_map(|(run, summary)| Some((run, summary.pages?))) {
+            writeln!(f, "\n  {}: pages: {}", run.system, pages.told().join(", "))?;
+        }
+        Ok(())
     }
 
     fn breakdown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,6 +8,7 @@ mod bottleneck;
 mod caches;
 mod cores;
 mod elements;
+mod gpus;
 mod memory;
 mod network;
 mod text;
@@ -18,6 +19,8 @@ pub use bottleneck::Bottleneck;
 pub use caches::{Accesses, CacheLevel};
 pub(crate) use cores::PHASES;
 pub use cores::{Core, Cores};
+pub(crate) use gpus::GPU_PHASES;
+pub use gpus::{GpuTime, Pages};
 pub use memory::{MemoryTraffic, Rows};
 pub use network::Network;
 pub(crate) use units::REASONS;
@@ -69,6 +72,12 @@ pub struct Summary {
     /// Bytes on each wire of the fabric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, u64>,
+    /// What each GPU spent the run on, where a fabric joins them with the host and with each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<GpuTime>,
+    /// What the driver did with pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<Pages>,
     /// Alike ones together, those that hold up others first.
     pub wires: Vec<Wires>,
     /// At most three, the worst first.
@@ -140,6 +149,8 @@ impl Summary {
             network: Network::of(&total, of_network),
             moved: machine::moved_by_cause(&total),
             links: machine::moved_by_link(&total),
+            gpus: GpuTime::of(&total),
+            pages: subject.paged.and_then(Pages::of),
             wires: wires::alike(&total, (!has_cpu).then_some(kernel_cycles)),
             bottlenecks: Vec::new(),
         };

@@ -1,7 +1,8 @@
 //! The summary as text.
 
 use super::{
-    CacheLevel, Cores, MemoryTraffic, Network, Summary, Units, Wires, caches::Accesses, cores::PHASES, units::REASONS,
+    CacheLevel, Cores, GPU_PHASES, GpuTime, MemoryTraffic, Network, Summary, Units, Wires, caches::Accesses,
+    cores::PHASES, units::REASONS,
 };
 use crate::{
     figures::{bandwidth, count, percent, size},
@@ -63,6 +64,10 @@ impl fmt::Display for Summary {
         if let Some(network) = &self.network {
             network_text(network, f)?;
         }
+        gpus_text(&self.gpus, f)?;
+        if let Some(pages) = &self.pages {
+            writeln!(f, "\n  pages: {}", pages.told().join(", "))?;
+        }
         for (what, bytes) in [("bytes moved", &self.moved), ("bytes on the fabric", &self.links)] {
             if !bytes.is_empty() {
                 let each: Vec<String> = bytes.iter().map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
@@ -106,6 +111,25 @@ impl Summary {
         }
         Ok(())
     }
+}
+
+/// A column for each GPU; of many, the first and the last few.
+fn gpus_text(gpus: &[GpuTime], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if gpus.is_empty() {
+        return Ok(());
+    }
+    let shown: Vec<&GpuTime> = match gpus.len() {
+        ..=8 => gpus.iter().collect(),
+        len => gpus[..4].iter().chain(&gpus[len - 4..]).collect(),
+    };
+    let names = shown.iter().map(|gpu| gpu.name.clone());
+    let mut table = Table::new(std::iter::once("time of each GPU, of the run".to_owned()).chain(names));
+    for (at, (_, told)) in GPU_PHASES.iter().enumerate() {
+        table.row(std::iter::once((*told).to_owned()).chain(shown.iter().map(|gpu| percent(gpu.shares[at].1))));
+    }
+    let remote = shown.iter().map(|gpu| percent(gpu.remote_reads));
+    table.row(std::iter::once("lines from elsewhere outstanding".to_owned()).chain(remote));
+    write!(f, "\n{}", table.render())
 }
 
 fn cores_text(cores: &Cores, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -65,9 +65,7 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
     let gpus = gpus.map(|machine| Sums { count: 256, launches: 1 }.run(&machine, &options(1)));
     let cpus = [("apu-c-l3", &[][..]), ("apu-nc-mc", &["system.network.kind=crossbar", "system.copies=dma"])];
     let cpus = cpus.map(|(name, changes)| collaboration::edges(&collaboration::machine(name, changes)).0);
-    let faulting = ["gpus=2", "gpu.arrays=1", "gpu.l2.banks=2", "driver.policy=managed-fault"].map(str::to_owned);
-    let faulting = Machine::load("multi-pcie", &faulting).expect("the machine is sound");
-    for run in gpus.chain(cpus).chain([collaboration::edges(&faulting).0]) {
+    for run in gpus.chain(cpus).chain([collaboration::edges(&faulting()).0]) {
         for (path, value) in run.total().0 {
             let value = serde_json::to_value(&value).expect("statistics can be written");
             let kind = value.as_object().and_then(|value| value.keys().next().cloned()).expect("a value has a kind");
@@ -83,5 +81,23 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
     for (pattern, kind) in &patterns {
         let found = measured.iter().any(|(path, of)| of == kind && covers(pattern, path));
         assert!(found, "docs/statistics.md explains {pattern} ({kind}), which nobody measures");
+    }
+}
+
+/// Two GPUs with memories of their own, between which pages move.
+fn faulting() -> Machine {
+    let changes = ["gpus=2", "gpu.arrays=1", "gpu.l2.banks=2", "driver.policy=managed-fault"].map(str::to_owned);
+    Machine::load("multi-pcie", &changes).expect("the machine is sound")
+}
+
+#[test]
+fn each_gpu_accounts_for_all_of_the_run_and_for_its_page_faults() {
+    let total = collaboration::edges(&faulting()).0.total();
+    let time = |gpu: usize, phase: &str| total.count(&format!("front_end.gpu{gpu}.time.{phase}"));
+    let all =
+        |gpu| ["kernel", "fault", "peers", "flush", "copy", "idle"].map(|phase| time(gpu, phase)).iter().sum::<u64>();
+    assert_eq!(all(0), all(1));
+    for gpu in [0, 1] {
+        assert!(time(gpu, "kernel") > 0 && time(gpu, "fault") > 0, "gpu{gpu} runs kernels, whose first accesses fault");
     }
 }

@@ -65,5 +65,14 @@ pub fn program() -> Program {
 }
 
 pub fn subject<'a>(program: &'a Program, machine: &'a Machine, run: &'a Run) -> Subject<'a> {
-    Subject { program, arguments: &[], machine, run, total: run.end, forwarded: None, host: HostFacts::default() }
+    Subject {
+        program,
+        arguments: &[],
+        machine,
+        run,
+        total: run.end,
+        forwarded: None,
+        paged: None,
+        host: HostFacts::default(),
+    }
 }

@@ -24,6 +24,8 @@ pub enum Seen {
     Landed(Block<LINE>),
     /// Everybody has written back what was written, and nobody holds anything stale: a kernel's border.
     Synchronised,
+    /// The same, where memory need not have got it: who asks for what was written is given it by the one who wrote it.
+    Released,
 }
 
 /// A logical time, in protocols that order accesses by it. Times of caches run over and start anew; here the upper half counts how

@@ -12,7 +12,7 @@
 use crate::{
     barrier::{Barrier, Broken, Notice},
     core::Control,
-    deal::{Share, Teams, hands, weight},
+    deal::{self, Seating, Share},
     edges::{Edge, Edges},
     journal::{Audit, Finding},
     link::Placed,
@@ -26,41 +26,37 @@ use crate::{
     trace::{self, TraceEvent},
 };
 use std::{
-    cmp::Reverse,
+    ops::Range,
     sync::{Arc, Mutex},
 };
 
-/// Where a thread works.
-pub(crate) struct Seat {
-    /// Its number among all, and its team with its number there.
+/// What a thread is to do in one team: its number there, and its partitions with their numbers.
+pub(crate) struct Task {
+    pub(crate) team: usize,
+    pub(crate) number: usize,
+    pub(crate) builds: Vec<(usize, Build)>,
+}
+
+/// A thread's part in a team.
+struct Seat {
+    /// The thread's number among all, and its team with its number there.
     me: usize,
     team: usize,
     number: usize,
+    /// Which of the thread's partitions belong to this team.
+    partitions: Range<usize>,
     /// How many windows it has run, and how often it has met its team within rounds.
     windows: u64,
     meetings: u64,
-}
-
-impl Seat {
-    pub(crate) fn new(me: usize, team: usize, number: usize) -> Seat {
-        Seat { me, team, number, windows: 0, meetings: 0 }
-    }
-}
-
-/// How long rounds are, and the windows of a team.
-#[derive(Clone, Copy)]
-struct Pace {
-    round: Time,
+    /// How long windows are; known when all ends of links are in place.
     window: Time,
 }
 
-impl Pace {
-    /// When a round ends in which this is the first thing to happen. Rounds end at multiples of their length: what is on its way between
-    /// windows, and how long those are, must not decide when all meet.
-    fn end_of_round(&self, start: Time) -> Time {
-        let rounds = start.0.checked_div(self.round.0).and_then(|rounds| rounds.checked_add(1));
-        rounds.and_then(|rounds| rounds.checked_mul(self.round.0)).map_or(Time::NEVER, Time)
-    }
+/// When a round of this length ends in which `start` is the first thing to happen. Rounds end at multiples of their length: what is on its
+/// way between windows, and how long those are, must not decide when all meet.
+fn end_of_round(length: Time, start: Time) -> Time {
+    let rounds = start.0.checked_div(length.0).and_then(|rounds| rounds.checked_add(1));
+    rounds.and_then(|rounds| rounds.checked_mul(length.0)).map_or(Time::NEVER, Time)
 }
 
 /// Something out of the ordinary in a round.
@@ -123,18 +119,18 @@ impl<'a> Crew<'a> {
     pub(crate) fn new(
         model: &'a Model,
         options: &'a RunOptions,
-        teams: &Teams,
+        seating: &Seating,
         audits: Vec<Box<dyn Audit>>,
         counts: Option<Counts>,
     ) -> Crew<'a> {
-        let (shares, threads) = (model.shares.as_slice(), hands(teams).count());
+        let (shares, threads) = (model.shares.as_slice(), seating.threads.len());
         let partitions = shares.len();
         let fastest = Clock::new(model.clocks.iter().max().copied().unwrap_or(Hertz::giga(1)));
         let alone = partitions == 1 && model.links.is_empty();
         let delay = model.control_delay.or(model.shortest_link).unwrap_or_else(|| fastest.span(Cycles(1)));
         let mut team_of = vec![0; partitions];
-        for (number, team) in teams.iter().enumerate() {
-            team.iter().flatten().for_each(|partition| team_of[*partition] = number);
+        for deal::Seat { team, hand, .. } in seating.threads.iter().flatten() {
+            hand.iter().for_each(|partition| team_of[*partition] = *team);
         }
         let letterboxes = || (0..partitions).map(|_| Letterbox::default()).collect();
         let spec = PartitionSpec {
@@ -142,7 +138,7 @@ impl<'a> Crew<'a> {
             letterboxes: letterboxes(),
             far_letterboxes: letterboxes(),
             team_of: team_of.into(),
-            has_teams: teams.len() > 1,
+            has_teams: seating.teams.len() > 1,
             delta_limit: options.delta_limit,
             trace: options.trace,
             alone: alone.then_some(delay),
@@ -153,7 +149,7 @@ impl<'a> Crew<'a> {
         Crew {
             options,
             barrier: Barrier::new(threads, threads),
-            teams: teams.iter().map(|team| Barrier::new(team.len(), threads)).collect(),
+            teams: seating.teams.iter().map(|team| Barrier::new(*team, threads)).collect(),
             spec,
             links: &model.links,
             shares,
@@ -166,7 +162,7 @@ impl<'a> Crew<'a> {
                 ..Gathered::default()
             }),
             audits: Mutex::new(audits),
-            auditor: least_busy(shares, teams),
+            auditor: seating.least_busy(shares),
             counts,
         }
     }
@@ -176,40 +172,44 @@ impl<'a> Crew<'a> {
         self.teams.iter().chain([&self.barrier]).for_each(Barrier::break_up);
     }
 
-    /// How long rounds and the windows of a team are; known when all ends of links are in place.
-    fn pace(&self, team: usize) -> Pace {
-        let mut pace = Pace { round: self.longest_round, window: self.longest_round };
-        for link in self.links {
-            let (from, to) = link.ends();
-            if self.shares[from].group != self.shares[to].group {
-                pace.round = pace.round.min(link.latency());
-            }
-            if [from, to].iter().all(|end| self.spec.team_of[*end] == team) {
-                pace.window = pace.window.min(link.latency());
-            }
-        }
-        pace
+    /// How long rounds are; known, like windows, when all ends of links are in place.
+    fn length_of_rounds(&self) -> Time {
+        let between_groups = self
+            .links
+            .iter()
+            .filter(|link| ends(link).map(|end| self.shares[end].group).windows(2).any(|g| g[0] != g[1]));
+        between_groups.map(|link| link.latency()).fold(self.longest_round, Time::min)
     }
 
-    /// What one thread does: builds its partitions, runs them window by window, and hands in what they brought.
-    pub(crate) fn work(&self, mut seat: Seat, own: Vec<(usize, Build)>) {
-        let mut partitions = Vec::new();
-        for (index, build) in own {
-            let partition = Partition::new(index, self.spec.clone());
-            build(&partition);
-            if let Some(mistake) = partition.mistake() {
-                panic!("the model is built wrong: {mistake}");
+    /// How long the windows of a team are.
+    fn length_of_windows(&self, team: usize) -> Time {
+        let within = self.links.iter().filter(|link| ends(link).iter().all(|end| self.spec.team_of[*end] == team));
+        within.map(|link| link.latency()).fold(self.longest_round, Time::min)
+    }
+
+    /// What thread `me` does: builds its partitions, runs them window by window, and hands in what they brought.
+    pub(crate) fn work(&self, me: usize, own: Vec<Task>) {
+        let (mut partitions, mut seats) = (Vec::new(), Vec::new());
+        for Task { team, number, builds } in own {
+            let first = partitions.len();
+            for (index, build) in builds {
+                let partition = Partition::new(index, self.spec.clone());
+                build(&partition);
+                if let Some(mistake) = partition.mistake() {
+                    panic!("the model is built wrong: {mistake}");
+                }
+                partitions.push(partition);
             }
-            partitions.push(partition);
+            let partitions = first..partitions.len();
+            seats.push(Seat { me, team, number, partitions, windows: 0, meetings: 0, window: Time::ZERO });
         }
-        let finished = self.rounds(&mut seat, &mut partitions);
+        let finished = self.rounds(me, &mut seats, &mut partitions);
         if finished.is_ok() {
             self.hand_in(&partitions);
         }
     }
 
-    fn rounds(&self, seat: &mut Seat, partitions: &mut [Partition]) -> Result<(), Broken> {
-        let me = seat.me;
+    fn rounds(&self, me: usize, seats: &mut [Seat], partitions: &mut [Partition]) -> Result<(), Broken> {
         let built = |partition: &Partition| {
             if partition.is_abandoned() {
                 lock(&self.incidents).push((0, Time::ZERO, Incident::Over(2, Outcome::Stopped)));
@@ -222,11 +222,11 @@ impl<'a> Crew<'a> {
         // How often contexts have run since the model last said that it gets on.
         let mut restless = 0;
         let mut edges = Edges::new(self.delay, self.options.until);
-        let mut pace = None;
+        let mut length = Time::ZERO;
         for round in 0.. {
             // All threads see the same notice and so come to the same verdict.
             let together = self.barrier.meet(me, round, own)?;
-            self.add_up(seat, true);
+            self.add_up(&seats[0], true);
             if me == 0 {
                 self.options.monitor.note(together.reached);
             }
@@ -251,29 +251,34 @@ impl<'a> Crew<'a> {
                 self.options.monitor.note_next(together.next);
             }
             start = together.next;
-            let pace = *pace.get_or_insert_with(|| self.pace(seat.team));
-            end = pace.end_of_round(start).min(self.options.until).min(edges.next());
+            if round == 0 {
+                length = self.length_of_rounds();
+                seats.iter_mut().for_each(|seat| seat.window = self.length_of_windows(seat.team));
+            }
+            end = end_of_round(length, start).min(self.options.until).min(edges.next());
             own = self.audit_while_others_run(me, round);
-            own = own.and(self.round(seat, partitions, round, (start, end), pace.window)?);
+            for seat in &mut *seats {
+                let of_team = &mut partitions[seat.partitions.clone()];
+                own = own.and(self.round(seat, of_team, round, (start, end))?);
+            }
         }
         unreachable!("2^64 rounds outlast time")
     }
 
-    /// Runs everything of a thread from `start` to `end`, in windows of its team.
+    /// Runs what a thread has of a team from `start` to `end`, in windows of that team.
     fn round(
         &self,
         seat: &mut Seat,
         partitions: &mut [Partition],
         round: u64,
         (start, end): (Time, Time),
-        length: Time,
     ) -> Result<Notice, Broken> {
         if self.spec.has_teams {
             partitions.iter().for_each(|partition| partition.take_far_mail_in(start, round));
         }
         let (mut events, mut incident, mut from) = (0, false, start);
         let last = loop {
-            let until = (from + length).min(end);
+            let until = (from + seat.window).min(end);
             let mut own = Notice::NOTHING;
             for partition in partitions.iter_mut() {
                 let brought = partition.window(from, until, seat.windows, end);
@@ -476,10 +481,9 @@ impl<'a> Crew<'a> {
     }
 }
 
-/// The thread that has least to do; of several, the last.
-fn least_busy(shares: &[Share], teams: &Teams) -> usize {
-    let hands = hands(teams).enumerate().map(|(thread, hand)| (weight(shares, hand), Reverse(thread)));
-    hands.min().map_or(0, |(_, Reverse(thread))| thread)
+/// The partitions at the ends of a link.
+fn ends(link: &Arc<dyn Placed>) -> [usize; 2] {
+    link.ends().into()
 }
 
 /// A thread that died while it held a lock has broken the barrier too: what it left is not used.

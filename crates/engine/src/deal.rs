@@ -2,7 +2,8 @@
 //!
 //! The heaviest come first, and each goes to the thread that has least so far. Groups of partitions that are joined by long links
 //! only ([`Share::group`]) are kept apart, if that costs little balance: the threads form teams, each with whole groups, and threads
-//! of different teams wait for each other rarely.
+//! of different teams wait for each other rarely. A thread that has several groups to itself runs one of them to the end of a round
+//! before it turns to the next ([`Seating`]): what a group has in the processor's caches is used as long as possible.
 
 use std::cmp::Reverse;
 
@@ -32,9 +33,67 @@ pub(crate) type Teams = Vec<Vec<Hand>>;
 /// Teams that keep groups apart may have this much more to do in their busiest thread than a single team would: an eighth.
 const PRICE: u64 = 8;
 
+/// A thread's part in a team.
+pub(crate) struct Seat {
+    pub(crate) team: usize,
+    /// The number of the thread within the team.
+    pub(crate) number: usize,
+    pub(crate) hand: Hand,
+}
+
+/// Which teams there are, and in which of them each thread has a part.
+pub(crate) struct Seating {
+    /// The number of threads in each team.
+    pub(crate) teams: Vec<usize>,
+    pub(crate) threads: Vec<Vec<Seat>>,
+}
+
+impl Seating {
+    /// All threads of a team have a seat in that team alone.
+    pub(crate) fn whole(teams: Teams) -> Seating {
+        let mut seating = Seating { teams: Vec::new(), threads: Vec::new() };
+        teams.into_iter().for_each(|hands| seating.add(hands));
+        seating
+    }
+
+    /// As [`whole`](Self::whole), but a team of one thread becomes a team for each of its groups, all with that thread.
+    pub(crate) fn by_group(shares: &[Share], teams: Teams) -> Seating {
+        let mut seating = Seating { teams: Vec::new(), threads: Vec::new() };
+        for hands in teams {
+            let groups = match &hands[..] {
+                [hand] => groups(shares, hand.iter().copied()),
+                _ => Vec::new(),
+            };
+            if groups.len() < 2 {
+                seating.add(hands);
+                continue;
+            }
+            let first = seating.teams.len();
+            seating.teams.resize(first + groups.len(), 1);
+            let seats = (first..).zip(groups).map(|(team, hand)| Seat { team, number: 0, hand });
+            seating.threads.push(seats.collect());
+        }
+        seating
+    }
+
+    fn add(&mut self, hands: Vec<Hand>) {
+        let team = self.teams.len();
+        self.teams.push(hands.len());
+        let seats = hands.into_iter().enumerate().map(|(number, hand)| vec![Seat { team, number, hand }]);
+        self.threads.extend(seats);
+    }
+
+    /// The thread that has least to do; of several, the last.
+    pub(crate) fn least_busy(&self, shares: &[Share]) -> usize {
+        let load = |seats: &Vec<Seat>| seats.iter().map(|seat| weight(shares, &seat.hand)).fold(0, u64::saturating_add);
+        let threads = self.threads.iter().enumerate().map(|(thread, seats)| (load(seats), Reverse(thread)));
+        threads.min().map_or(0, |(_, Reverse(thread))| thread)
+    }
+}
+
 /// Deals partitions over so many threads at most.
 pub(crate) fn deal(shares: &[Share], threads: usize) -> Teams {
-    let groups = groups(shares);
+    let groups = groups(shares, 0..shares.len());
     let single = one_team(shares, threads);
     let limit = busiest(shares, &single).saturating_mul(PRICE + 1) / PRICE;
     let most = groups.len().min(threads);
@@ -49,12 +108,12 @@ pub(crate) fn one_team(shares: &[Share], threads: usize) -> Teams {
 }
 
 /// A thread for each hand, in order.
-pub(crate) fn hands(teams: &Teams) -> impl Iterator<Item = &Hand> {
+fn hands(teams: &Teams) -> impl Iterator<Item = &Hand> {
     teams.iter().flatten()
 }
 
 /// The weight of a hand.
-pub(crate) fn weight(shares: &[Share], hand: &[usize]) -> u64 {
+fn weight(shares: &[Share], hand: &[usize]) -> u64 {
     hand.iter().fold(0, |sum, partition| shares[*partition].weight.saturating_add(sum))
 }
 
@@ -62,11 +121,11 @@ fn busiest(shares: &[Share], teams: &Teams) -> u64 {
     hands(teams).map(|hand| weight(shares, hand)).max().unwrap_or(0)
 }
 
-/// The partitions of each group.
-fn groups(shares: &[Share]) -> Vec<Hand> {
+/// Which of these partitions belong to each group.
+fn groups(shares: &[Share], partitions: impl IntoIterator<Item = usize>) -> Vec<Hand> {
     let mut groups = std::collections::BTreeMap::<usize, Hand>::new();
-    for (partition, share) in shares.iter().enumerate() {
-        groups.entry(share.group).or_default().push(partition);
+    for partition in partitions {
+        groups.entry(shares[partition].group).or_default().push(partition);
     }
     groups.into_values().collect()
 }
@@ -138,6 +197,23 @@ mod tests {
         // Three threads for four equal groups: whole groups would keep one thread twice as busy as the others.
         let teams = deal(&shares[1..], 3);
         assert_eq!(teams.len(), 1, "{teams:?}");
+    }
+
+    #[test]
+    fn a_thread_with_several_groups_to_itself_has_a_team_for_each() {
+        let shares: Vec<Share> = (0..5).map(|n| Share { weight: 1, group: n / 2 }).collect();
+        let hands = |seating: &Seating| -> Vec<Vec<(usize, usize, Hand)>> {
+            let seat = |seat: &Seat| (seat.team, seat.number, seat.hand.clone());
+            seating.threads.iter().map(|seats| seats.iter().map(seat).collect()).collect()
+        };
+        let alone = Seating::by_group(&shares, one_team(&shares, 1));
+        assert_eq!(alone.teams, [1, 1, 1]);
+        assert_eq!(hands(&alone), [[(0, 0, vec![0, 1]), (1, 0, vec![2, 3]), (2, 0, vec![4])]]);
+        let together = Seating::by_group(&shares, one_team(&shares, 2));
+        assert_eq!(together.teams, [2], "two threads that share groups run them window by window");
+        assert_eq!(hands(&together), [[(0, 0, vec![0, 2, 4])], [(0, 1, vec![1, 3])]]);
+        assert_eq!(Seating::whole(one_team(&shares, 1)).teams, [1]);
+        assert_eq!(together.least_busy(&shares), 1);
     }
 
     #[test]

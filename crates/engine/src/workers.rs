@@ -1,8 +1,8 @@
 //! The threads of a run: how many there are, which partitions each has, and how they end.
 
 use crate::{
-    crew::{Crew, Seat},
-    deal::{deal, one_team},
+    crew::{Crew, Task},
+    deal::{Seat, Seating, deal, one_team},
     model::{Build, Model, Run, RunOptions},
     scaling::Counts,
 };
@@ -27,24 +27,22 @@ pub(crate) fn run(mut model: Model, options: &RunOptions) -> Run {
         let threads = hired.len().max(1);
         let counts = Counts::new(&model.shares, &options.scaling);
         // Teams have windows of their own; what is counted is to depend on the model alone.
-        let teams = if counts.is_some() { one_team(&model.shares, threads) } else { deal(&model.shares, threads) };
-        let crew = Crew::new(model, options, &teams, audits, counts);
-        let seats = teams
-            .into_iter()
-            .enumerate()
-            .flat_map(|(team, hands)| hands.into_iter().enumerate().map(move |(number, hand)| (team, number, hand)));
-        let mut tasks = seats.enumerate().map(|(me, (team, number, hand))| {
-            let own = hand.into_iter().filter_map(|index| Some((index, builds[index].take()?))).collect();
-            (Seat::new(me, team, number), own)
-        });
-        let crew = Arc::new(crew);
+        let seating = match counts.is_some() {
+            true => Seating::whole(one_team(&model.shares, threads)),
+            false => Seating::by_group(&model.shares, deal(&model.shares, threads)),
+        };
+        let crew = Arc::new(Crew::new(model, options, &seating, audits, counts));
+        let mut task = |Seat { team, number, hand }| {
+            let builds = hand.into_iter().filter_map(|index| Some((index, builds[index].take()?))).collect();
+            Task { team, number, builds }
+        };
+        let mut tasks = seating.threads.into_iter().map(|seats| seats.into_iter().map(&mut task).collect::<Vec<_>>());
         if hired.is_empty() {
-            let (seat, own) = tasks.next().expect("a team has a thread");
-            let worked = work(&crew, seat, own);
+            let worked = work(&crew, 0, tasks.next().expect("a team has a thread"));
             return (crew, Vec::from_iter(worked.err()));
         }
-        for (worker, (seat, own)) in hired.iter().zip(tasks) {
-            _ = worker.task.send(Task { crew: Arc::clone(&crew), threads, seat, own });
+        for (worker, own) in hired.iter().zip(tasks) {
+            _ = worker.orders.send(Order { crew: Arc::clone(&crew), threads, own });
         }
         let panics = hired.into_iter().filter_map(|worker| worker.dismiss().err()).collect();
         (crew, panics)
@@ -56,14 +54,11 @@ pub(crate) fn run(mut model: Model, options: &RunOptions) -> Run {
     crew.run()
 }
 
-/// Partitions with their numbers.
-type Own = Vec<(usize, Build)>;
-
 /// How a thread's work ended: with a panic, if it is an error.
 type Worked = thread::Result<()>;
 
-fn work(crew: &Crew<'_>, seat: Seat, own: Own) -> Worked {
-    let worked = catch_unwind(AssertUnwindSafe(|| crew.work(seat, own)));
+fn work(crew: &Crew<'_>, me: usize, own: Vec<Task>) -> Worked {
+    let worked = catch_unwind(AssertUnwindSafe(|| crew.work(me, own)));
     if worked.is_err() {
         crew.break_up();
     }
@@ -71,36 +66,35 @@ fn work(crew: &Crew<'_>, seat: Seat, own: Own) -> Worked {
 }
 
 /// What a thread is to do.
-struct Task<'a> {
+struct Order<'a> {
     crew: Arc<Crew<'a>>,
     threads: usize,
-    seat: Seat,
-    own: Own,
+    own: Vec<Task>,
 }
 
-/// A thread that waits for its task.
+/// A thread that waits for its order.
 struct Worker<'scope, 'a> {
-    task: mpsc::Sender<Task<'a>>,
+    orders: mpsc::Sender<Order<'a>>,
     thread: thread::ScopedJoinHandle<'scope, Worked>,
 }
 
 impl<'scope, 'a: 'scope> Worker<'scope, 'a> {
     /// Starts thread `me`, if the operating system allows it.
     fn hire(scope: &'scope thread::Scope<'scope, '_>, me: usize) -> Option<Self> {
-        let (task, given) = mpsc::channel::<Task<'a>>();
+        let (orders, given) = mpsc::channel::<Order<'a>>();
         let run = move || {
-            // Without a task, there is none for this thread, or the one that started it has panicked.
-            let Ok(Task { crew, threads, seat, own }) = given.recv() else { return Ok(()) };
+            // Without an order, there is none for this thread, or the one that started it has panicked.
+            let Ok(Order { crew, threads, own }) = given.recv() else { return Ok(()) };
             pin(me, threads);
-            work(&crew, seat, own)
+            work(&crew, me, own)
         };
         let thread = thread::Builder::new().spawn_scoped(scope, run).ok()?;
-        Some(Self { task, thread })
+        Some(Self { orders, thread })
     }
 
     /// Waits for its end.
     fn dismiss(self) -> Worked {
-        drop(self.task);
+        drop(self.orders);
         self.thread.join().unwrap_or_else(Err)
     }
 }

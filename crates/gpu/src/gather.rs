@@ -17,7 +17,7 @@ pub struct Part {
     /// The bytes of a store. For a load, only the mask is valid until the reply has come.
     pub mask: Mask,
     pub bytes: [u8; LINE],
-    /// The operation of an atomic access, whose operands are these bytes; `None` once the reply has come.
+    /// The operation of an atomic access. The bytes are its operands until the reply has come, then the old values.
     pub atomic: Option<Atomic>,
 }
 

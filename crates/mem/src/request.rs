@@ -32,7 +32,7 @@ pub enum Access {
 pub enum Scope {
     /// The requesters that share the first-level cache.
     Group,
-    /// The same device.
+    /// All requesters of the device.
     Device,
     /// All devices and the host.
     System,

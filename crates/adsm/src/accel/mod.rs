@@ -89,7 +89,7 @@ pub trait Accelerator: Send + Sync {
     /// queue, and complete only when the kernel does.
     ///
     /// # Safety
-    /// As above.
+    /// As for [`upload`](Self::upload).
     unsafe fn upload_for_kernel(
         &self,
         to: &DeviceMemory,

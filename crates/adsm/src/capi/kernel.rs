@@ -100,7 +100,7 @@ unsafe fn add_code(pointer: *mut CKernel, change: impl FnOnce(KernelSource) -> K
 /// Adds code for CUDA devices.
 ///
 /// # Safety
-/// A kernel of ours and a C string.
+/// `kernel` must come from `adsm_kernel_new`, and `code` must be a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_kernel_ptx(kernel: *mut CKernel, code: *const c_char) -> c_int {
     // SAFETY: guaranteed by the caller.
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn adsm_kernel_ptx(kernel: *mut CKernel, code: *const c_ch
 /// Adds code for OpenCL devices.
 ///
 /// # Safety
-/// A kernel of ours and a C string.
+/// `kernel` must come from `adsm_kernel_new`, and `code` must be a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_kernel_opencl(kernel: *mut CKernel, code: *const c_char) -> c_int {
     // SAFETY: guaranteed by the caller.
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn adsm_kernel_opencl(kernel: *mut CKernel, code: *const c
 /// Adds code for the simulated device.
 ///
 /// # Safety
-/// A kernel of ours; the function must be callable from any thread.
+/// `kernel` must come from `adsm_kernel_new`; the function must be callable from any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_kernel_native(
     kernel: *mut CKernel,
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn adsm_kernel_native(
 /// Frees a kernel.
 ///
 /// # Safety
-/// A kernel of ours that is not used again, or null.
+/// `kernel` must be null, or come from `adsm_kernel_new` and not be used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_kernel_free(kernel: *mut CKernel) {
     if !kernel.is_null() {
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn adsm_kernel_free(kernel: *mut CKernel) {
 /// Declares that the kernel uses the object, whatever its arguments are.
 ///
 /// # Safety
-/// A kernel of ours.
+/// `pointer` must come from `adsm_kernel_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_bind(pointer: *mut CKernel, object: *mut c_void) -> c_int {
     tell(runtime().and_then(|runtime| {
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn adsm_bind(pointer: *mut CKernel, object: *mut c_void) -
 /// Starts a kernel on the device that the policy chooses.
 ///
 /// # Safety
-/// A kernel of ours, and `count` arguments as the header describes them.
+/// `kernel` must come from `adsm_kernel_new`, with `count` arguments as the header describes them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adsm_call(
     kernel: *mut CKernel,

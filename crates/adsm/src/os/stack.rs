@@ -83,7 +83,7 @@ unsafe fn call_on(top: usize, work: extern "C" fn(*mut c_void), argument: *mut c
 }
 
 /// # Safety
-/// As above.
+/// `top` is the upper end of an unused stack and a multiple of 16.
 #[cfg(target_arch = "aarch64")]
 unsafe fn call_on(top: usize, work: extern "C" fn(*mut c_void), argument: *mut c_void) {
     // SAFETY: as above.
@@ -103,7 +103,7 @@ unsafe fn call_on(top: usize, work: extern "C" fn(*mut c_void), argument: *mut c
 }
 
 /// # Safety
-/// As above.
+/// As on the other architectures.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 unsafe fn call_on(_: usize, work: extern "C" fn(*mut c_void), argument: *mut c_void) {
     work(argument);

@@ -125,7 +125,7 @@ impl Userfaultfd {
     /// Maps the pages of the file that are not in the view; those that are stay unchanged.
     fn put_in(&self, part: Part, mode: u64) -> io::Result<()> {
         // Pages that were never accessed are not even in the file.
-        // SAFETY: a part of an alias of ours.
+        // SAFETY: a part of this library's alias.
         let populated = unsafe { libc::madvise(part.alias as *mut libc::c_void, part.len, libc::MADV_POPULATE_WRITE) };
         if populated != 0 {
             return Err(io::Error::last_os_error());
@@ -157,7 +157,7 @@ impl FaultEngine for Userfaultfd {
 
     fn attach(&self, part: Part) -> io::Result<()> {
         // Unmaps every page of the view, so that its first access is reported.
-        // SAFETY: a part of a view of ours; its bytes stay in the file. userfaultfd needs the mapping itself writable.
+        // SAFETY: a part of this library's view; its bytes stay in the file. userfaultfd needs the mapping itself writable.
         unsafe {
             let view = part.view as *mut libc::c_void;
             if libc::mprotect(view, part.len, libc::PROT_READ | libc::PROT_WRITE) != 0
@@ -178,7 +178,7 @@ impl FaultEngine for Userfaultfd {
     fn protect(&self, part: Part, from: Protection, to: Protection) -> io::Result<()> {
         match (from, to) {
             (_, Protection::Closed) => {
-                // SAFETY: a part of a view of ours; its bytes stay in the file.
+                // SAFETY: a part of this library's view; its bytes stay in the file.
                 match unsafe { libc::madvise(part.view as *mut libc::c_void, part.len, libc::MADV_DONTNEED) } {
                     0 => Ok(()),
                     _ => Err(io::Error::last_os_error()),
@@ -201,7 +201,7 @@ impl FaultEngine for Userfaultfd {
 impl Drop for Userfaultfd {
     fn drop(&mut self) {
         let one = 1u64;
-        // SAFETY: writes eight bytes to an eventfd of ours.
+        // SAFETY: writes eight bytes to this engine's eventfd.
         unsafe { libc::write(self.stop.as_raw_fd(), (&raw const one).cast(), 8) };
         if let Some(server) = self.server.take() {
             // This thread itself may have been the last owner of the engine; it can't wait for its own end.
@@ -242,7 +242,7 @@ fn serve(file: &OwnedFd, stop: &OwnedFd) {
             libc::pollfd { fd: file.as_raw_fd(), events: ready, revents: 0 },
             libc::pollfd { fd: stop.as_raw_fd(), events: ready, revents: 0 },
         ];
-        // SAFETY: two descriptors of ours.
+        // SAFETY: two descriptors of this engine.
         if unsafe { libc::poll(polled.as_mut_ptr(), 2, -1) } < 0 {
             continue;
         }

@@ -433,8 +433,7 @@ impl Accelerator for Cuda {
         let text = CString::new(ptx.as_bytes()).map_err(|_| bad("reading PTX"))?;
         let name = CString::new(source.name.as_str()).map_err(|_| bad("reading a kernel's name"))?;
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        // The same text gives the same module. Texts are identified by their address: they are constants of the
-        // program.
+        // A module is identified by the address of its text: texts are constants of the program or differ in address.
         let key = ptx.as_ptr() as usize;
         let module = match modules.get(&key) {
             Some(module) => *module,

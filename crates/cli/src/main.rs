@@ -25,6 +25,7 @@ mod show_workload;
 mod stress;
 mod system;
 mod ui;
+mod view;
 
 use clap::{Parser, Subcommand};
 use ui::Ui;
@@ -40,6 +41,7 @@ Examples:
   cohesim run matmul --functional -- --size 128
                                          run one whole: host code on the CPU, kernels on the GPU
   cohesim repro giles-study2 --quick     an experiment of a paper: what it reports, and what is measured here
+  cohesim view results                   results of --out in the browser: lists, comparisons, machines, time lines
   cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
   cohesim disasm vecadd.hsaco            its machine code, registers and arguments
   cohesim launch vecadd.hsaco --kernel vecadd --grid 1024 --group 64 \\
@@ -76,6 +78,7 @@ enum Command {
     Run(run::Run),
     Compare(compare::Compare),
     Repro(repro::Repro),
+    View(view::ViewCommand),
     Sdk(sdk::Sdk),
     Launch(launch::Launch),
     Cc(cc::Cc),
@@ -116,6 +119,8 @@ fn main() -> miette::Result<()> {
         Command::Run(command) => command.run(&ui),
         Command::Compare(command) => command.run(&ui),
         Command::Repro(command) => command.run(&ui),
+        Command::Sweep(command) => command.run(&ui),
+        Command::View(command) => command.run(&ui),
         Command::Sdk(command) => command.run(&ui),
         Command::Launch(command) => command.run(&ui),
         Command::Cc(command) => command.run(&ui),

@@ -23,6 +23,7 @@ mod show_protocol;
 mod show_system;
 mod show_workload;
 mod stress;
+mod sweep;
 mod system;
 mod ui;
 mod view;
@@ -41,6 +42,7 @@ Examples:
   cohesim run matmul --functional -- --size 128
                                          run one whole: host code on the CPU, kernels on the GPU
   cohesim repro giles-study2 --quick     an experiment of a paper: what it reports, and what is measured here
+  cohesim sweep sizes.toml               programs x machines x keys x arguments; goes on where it was broken off
   cohesim view results                   results of --out in the browser: lists, comparisons, machines, time lines
   cohesim cc vecadd.cl -o vecadd.hsaco   compile an OpenCL kernel for the simulated GPU
   cohesim disasm vecadd.hsaco            its machine code, registers and arguments
@@ -78,6 +80,7 @@ enum Command {
     Run(run::Run),
     Compare(compare::Compare),
     Repro(repro::Repro),
+    Sweep(sweep::Sweep),
     View(view::ViewCommand),
     Sdk(sdk::Sdk),
     Launch(launch::Launch),

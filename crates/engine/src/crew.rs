@@ -1,13 +1,14 @@
-//! What the threads of a run do: each runs its partitions window by window, and all meet in between.
+//! The main loop of the threads of a run: each runs its partitions window by window, and all meet in between.
 //!
-//! A round begins when anything is to be done anywhere (idle time is skipped). It is as long as the shortest link between groups of
-//! partitions ([`Share::group`]), and no longer than the delay after which what the model asks for takes effect
-//! ([`edges`](crate::edges)). Then all threads meet. Within a round each team of threads ([`deal`](crate::deal)) runs windows as long
-//! as the shortest link among its partitions, and meets by itself in between; so no mail comes late. In most models a round is one
-//! window. When nothing can happen any more, or only limits of waits pass that have ended, the run is over.
+//! A round begins at the earliest pending event of any partition, so idle time is skipped. Its length is the latency of
+//! the shortest link between groups of partitions ([`Share::group`]), and at most the delay of control requests
+//! ([`edges`](crate::edges)). All threads meet at the end of a round. Within a round each team of threads
+//! ([`deal`](crate::deal)) runs windows as long as the shortest link among its partitions and meets on its own in
+//! between, so no mail comes late. In most models a round is one window. The run is over when nothing can happen any
+//! more, or when only timeouts of waits that have already ended are left.
 //!
-//! Neither the start nor the end of a round depends on the number of threads; windows change nothing in the model. All threads
-//! see the same notices and come to the same verdict by themselves; none gives orders.
+//! **Invariant**: the start and the end of a round do not depend on the number of threads, and windows change nothing
+//! in the model. All threads see the same notices and reach the same verdict independently; there is no coordinator.
 
 use crate::{
     barrier::{Barrier, Broken, Notice},
@@ -30,7 +31,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// What a thread is to do in one team: its number there, and its partitions with their numbers.
+/// A thread's work in one team: its number there, and its partitions with their numbers.
 pub(crate) struct Task {
     pub(crate) team: usize,
     pub(crate) number: usize,
@@ -39,50 +40,50 @@ pub(crate) struct Task {
 
 /// A thread's part in a team.
 struct Seat {
-    /// The thread's number among all, and its team with its number there.
+    /// The thread's number in the run, its team, and its number within that team.
     me: usize,
     team: usize,
     number: usize,
-    /// Which of the thread's partitions belong to this team.
+    /// The thread's partitions that belong to this team, as a range of its own list.
     partitions: Range<usize>,
-    /// How many windows it has run, and how often it has met its team within rounds.
+    /// Number of windows run, and number of meetings with the team within rounds.
     windows: u64,
     meetings: u64,
-    /// How long windows are; known when all ends of links are in place.
+    /// The length of a window; known when all ends of links are in place.
     window: Time,
 }
 
-/// When a round of this length ends in which `start` is the first thing to happen. Rounds end at multiples of their length: what is on its
-/// way between windows, and how long those are, must not decide when all meet.
+/// When the round ends whose first event is at `start`. Rounds end at multiples of `length`, so that mail in flight
+/// between windows, and the length of those windows, do not influence when all threads meet.
 fn end_of_round(length: Time, start: Time) -> Time {
     let rounds = start.0.checked_div(length.0).and_then(|rounds| rounds.checked_add(1));
     rounds.and_then(|rounds| rounds.checked_mul(length.0)).map_or(Time::NEVER, Time)
 }
 
-/// Something out of the ordinary in a round.
+/// An exceptional event in a round.
 enum Incident {
-    /// The model has asked for something, which takes effect later.
+    /// A control request of the model, which takes effect later.
     Asked(Control),
-    /// The run is to end at once; with the rank of the reason.
+    /// The run ends at once, with the rank of the reason (lower wins).
     Over(u8, Outcome),
 }
 
-/// What the threads gather at the end.
+/// Results that the threads collect at the end.
 #[derive(Default)]
 struct Gathered {
-    /// For each region that has begun: its name, its start, and its statistics once it has ended.
+    /// Every region that has begun: its name, its start, and its statistics once it has ended.
     regions: Vec<Region>,
     outcome: Option<Outcome>,
     end: Time,
     knowledge: Vec<Knowledge>,
     trace: Vec<(Time, TraceEvent)>,
-    /// Of each region.
+    /// One entry for each region.
     pressure: Vec<Pressure>,
-    /// What the last audit found.
+    /// The result of the last audit.
     found: Option<Finding>,
 }
 
-/// How a run is to end, as every thread finds for itself from the same notices.
+/// How a run ends. Every thread derives it independently from the same notices.
 enum Verdict {
     /// Nothing is left to do.
     Idle,
@@ -90,29 +91,30 @@ enum Verdict {
     Other(Outcome),
 }
 
-/// The threads of a run and what they share.
+/// The threads of a run and the state they share.
 pub(crate) struct Crew<'a> {
     options: &'a RunOptions,
     barrier: Barrier,
-    /// Where the threads of each team meet within a round.
+    /// The barriers at which the threads of each team meet within a round.
     teams: Vec<Barrier>,
     spec: PartitionSpec,
     links: &'a [Arc<dyn Placed>],
     shares: &'a [Share],
-    /// Without links between groups, how long a round is.
+    /// The length of a round if there are no links between groups.
     longest_round: Time,
-    /// From what the model asks for until that takes effect.
+    /// The delay until a control request of the model takes effect.
     delay: Time,
-    /// By round; rare.
+    /// Incidents with their round and time. Rare.
     incidents: Mutex<Vec<(u64, Time, Incident)>>,
     gathered: Mutex<Gathered>,
     audits: Mutex<Vec<Box<dyn Audit>>>,
-    /// The thread that audits: the one that has least to do.
+    /// The thread that audits: the one with the least work.
     auditor: usize,
     counts: Option<Counts>,
 }
 
-/// With one partition and no link, a round is only how often a run looks up, in cycles of its fastest clock.
+/// With one partition and no link, a round only sets how often the run checks for interrupts and control requests. In
+/// cycles of the fastest clock.
 const CYCLES_ALONE: Cycles = Cycles(4096);
 
 impl<'a> Crew<'a> {
@@ -167,12 +169,12 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Lets all threads go that wait for each other: one has died.
+    /// Releases all threads from their barriers, because one has died.
     pub(crate) fn break_up(&self) {
         self.teams.iter().chain([&self.barrier]).for_each(Barrier::break_up);
     }
 
-    /// How long rounds are; known, like windows, when all ends of links are in place.
+    /// The length of a round. Like the length of windows, it is known when all ends of links are in place.
     fn length_of_rounds(&self) -> Time {
         let between_groups = self
             .links
@@ -181,13 +183,13 @@ impl<'a> Crew<'a> {
         between_groups.map(|link| link.latency()).fold(self.longest_round, Time::min)
     }
 
-    /// How long the windows of a team are.
+    /// The length of the windows of a team.
     fn length_of_windows(&self, team: usize) -> Time {
         let within = self.links.iter().filter(|link| ends(link).iter().all(|end| self.spec.team_of[*end] == team));
         within.map(|link| link.latency()).fold(self.longest_round, Time::min)
     }
 
-    /// What thread `me` does: builds its partitions, runs them window by window, and hands in what they brought.
+    /// The body of thread `me`: builds its partitions, runs them window by window, and hands in their results.
     pub(crate) fn work(&self, me: usize, own: Vec<Task>) {
         let (mut partitions, mut seats) = (Vec::new(), Vec::new());
         for Task { team, number, builds } in own {
@@ -219,12 +221,12 @@ impl<'a> Crew<'a> {
         };
         let mut own = partitions.iter().map(built).fold(Notice::NOTHING, Notice::and);
         let (mut start, mut end) = (Time::ZERO, Time::ZERO);
-        // How often contexts have run since the model last said that it gets on.
+        // How often contexts have run since a context last reported progress.
         let mut restless = 0;
         let mut edges = Edges::new(self.delay, self.options.until);
         let mut length = Time::ZERO;
         for round in 0.. {
-            // All threads see the same notice and so come to the same verdict.
+            // All threads see the same combined notice and so reach the same verdict.
             let together = self.barrier.meet(me, round, own)?;
             self.add_up(&seats[0], true);
             if me == 0 {
@@ -236,12 +238,12 @@ impl<'a> Crew<'a> {
             }
             restless = if together.progress >= start { 0 } else { restless + together.events };
             if together.incident && self.note_incidents(round, &mut edges) {
-                // A lone partition does not run on to the end of the round.
+                // A single partition stops where it is instead of running to the end of the round.
                 let end = if self.spec.alone.is_some() { together.reached } else { end };
                 let outcome = edges.outcome().expect("a run that is over ends somehow");
                 return self.end(me, partitions, Verdict::Other(outcome), end, round + 1);
             }
-            // A lone partition has cut its round by itself.
+            // A single partition has already ended its round at the next edge by itself.
             end = end.min(edges.next());
             let (verdict, end_of_run) = self.judge(partitions, &mut edges, together, (end, restless));
             if let Some(verdict) = verdict {
@@ -265,7 +267,7 @@ impl<'a> Crew<'a> {
         unreachable!("2^64 rounds outlast time")
     }
 
-    /// Runs what a thread has of a team from `start` to `end`, in windows of that team.
+    /// Runs the thread's partitions of one team from `start` to `end`, in windows of that team.
     fn round(
         &self,
         seat: &mut Seat,
@@ -304,15 +306,15 @@ impl<'a> Crew<'a> {
         Ok(Notice { next: last.next.min(mail), live: last.live || mail != Time::NEVER, events, incident, ..last })
     }
 
-    /// Adds up what ran in the last window, which all have finished, if that is counted.
+    /// Adds up the events of the last window, which all threads have finished, if events are counted.
     fn add_up(&self, seat: &Seat, ends_round: bool) {
         if let (Some(counts), 0, 1..) = (&self.counts, seat.me, seat.windows) {
             counts.add_up(seat.windows - 1, ends_round);
         }
     }
 
-    /// Audits what the round before `round` brought, if that is this thread's part, while partitions run `round`: what is found is
-    /// an incident of `round`.
+    /// If this thread is the auditor, audits the entries of the previous round while partitions run `round`. A finding
+    /// is an incident of `round`.
     fn audit_while_others_run(&self, me: usize, round: u64) -> Notice {
         let found = if me == self.auditor && round > 0 { self.audit(round - 1) } else { None };
         if let Some(Finding { time, auditor, message }) = &found {
@@ -322,14 +324,14 @@ impl<'a> Crew<'a> {
         Notice { incident: found.is_some(), ..Notice::NOTHING }
     }
 
-    /// The first thing that is wrong in what `round` brought.
+    /// The earliest error that the auditors find in the entries of `round`.
     fn audit(&self, round: u64) -> Option<Finding> {
         let mut audits = lock(&self.audits);
         let found = audits.iter_mut().filter_map(|audit| audit.read((round % 2) as usize).err());
         found.min_by(|one, other| one.time.cmp(&other.time))
     }
 
-    /// What is to be said of a partition after a window of `round`. Incidents are put where all find them.
+    /// The notice for a partition after a window of `round`. Incidents are stored where all threads find them.
     fn notice(&self, me: usize, partition: &Partition, brought: Window, round: u64) -> Notice {
         let interrupted = me == 0 && self.options.monitor.is_stopped();
         let livelock = |contexts| {
@@ -349,7 +351,7 @@ impl<'a> Crew<'a> {
         Notice { next, reached, progress, events, live, incident }
     }
 
-    /// Notes what happened in `round`; says whether the run is over at once.
+    /// Processes the incidents of `round`; returns whether the run is over at once.
     fn note_incidents(&self, round: u64, edges: &mut Edges) -> bool {
         let mut over = false;
         for (_, time, incident) in lock(&self.incidents).iter().filter(|(when, ..)| *when == round) {
@@ -364,8 +366,8 @@ impl<'a> Crew<'a> {
         over
     }
 
-    /// After a round that ended at `end`: starts the regions that begin before anything else happens, and says whether the run
-    /// is over, and when it then ends. `restless`: how often contexts have run without progress.
+    /// After a round that ended at `end`: starts the regions that begin before the next event, and returns whether and
+    /// when the run ends. `restless` is how often contexts have run without progress.
     fn judge(
         &self,
         partitions: &mut [Partition],
@@ -395,14 +397,14 @@ impl<'a> Crew<'a> {
         (None, end)
     }
 
-    /// Ends the current region at `boundary` and starts the next. Called by every thread in the same order; the first to
-    /// come opens the new region, each adds what its partitions measured in the old one.
+    /// Ends the current region at `boundary` and starts the next. Every thread calls this for the same regions in the
+    /// same order. The first caller opens the new region; each caller adds what its partitions measured in the old one.
     fn next_region(&self, partitions: &mut [Partition], name: &str, boundary: Time) {
         let mut measured = Vec::new();
         partitions.iter_mut().for_each(|partition| partition.read_statistics(boundary, &mut measured));
         let mut gathered = lock(&self.gathered);
         let gathered = &mut *gathered;
-        // Which region this thread's partitions are in: they all have passed the same number of boundaries.
+        // The region of this thread's partitions: all of them have passed the same number of boundaries.
         let current = partitions.first().map_or(0, |partition| partition.boundaries() - 1);
         let old = &mut gathered.regions[current];
         old.statistics.gather(measured);
@@ -415,7 +417,7 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Ends the run for one thread: the last region is read, and what is known about waiting contexts gathered.
+    /// Ends the run for one thread: reads the last region and collects what is known about waiting contexts.
     fn end(
         &self,
         me: usize,
@@ -449,7 +451,7 @@ impl<'a> Crew<'a> {
                 Verdict::Stuck => Outcome::Stuck(report),
                 Verdict::Other(outcome) => outcome,
             });
-            // What is wrong in the last round has been found only now.
+            // Errors of the last round are found only now.
             if let Some(Finding { time, auditor: context, message }) = gathered.found.take()
                 && !matches!(gathered.outcome, Some(Outcome::Failed { time: other, .. }) if other < time)
             {
@@ -466,7 +468,7 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// The run, when every thread is done.
+    /// The result of the run, when every thread is done.
     pub(crate) fn run(self) -> Run {
         let gathered = self.gathered.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         Run {
@@ -486,7 +488,7 @@ fn ends(link: &Arc<dyn Placed>) -> [usize; 2] {
     link.ends().into()
 }
 
-/// A thread that died while it held a lock has broken the barrier too: what it left is not used.
+/// A thread that died while it held a lock has broken the barrier too, so what it left is not used.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

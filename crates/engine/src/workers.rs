@@ -19,14 +19,16 @@ pub(crate) fn run(mut model: Model, options: &RunOptions) -> Run {
     let model = &model;
     let wanted = options.threads.clamp(1, builds.len().max(1));
     let (crew, panics) = thread::scope(|scope| {
-        // How many threads the operating system gives is known when they are there: only then is the work dealt. One is here.
+        // The work is dealt after the threads have started, because the operating system may refuse some. A run with
+        // one thread uses the calling thread.
         let hired: Vec<_> = match wanted {
             1 => Vec::new(),
             _ => (0..wanted).map_while(|me| Worker::hire(scope, me)).collect(),
         };
         let threads = hired.len().max(1);
         let counts = Counts::new(&model.shares, &options.scaling);
-        // Teams have windows of their own; what is counted is to depend on the model alone.
+        // Teams have windows of their own, but the counted events must depend on the model alone, so there is only one
+        // team.
         let seating = match counts.is_some() {
             true => Seating::whole(one_team(&model.shares, threads)),
             false => Seating::by_group(&model.shares, deal(&model.shares, threads)),
@@ -54,7 +56,7 @@ pub(crate) fn run(mut model: Model, options: &RunOptions) -> Run {
     crew.run()
 }
 
-/// How a thread's work ended: with a panic, if it is an error.
+/// The result of a thread's work; an error is a panic.
 type Worked = thread::Result<()>;
 
 fn work(crew: &Crew<'_>, me: usize, own: Vec<Task>) -> Worked {
@@ -65,7 +67,7 @@ fn work(crew: &Crew<'_>, me: usize, own: Vec<Task>) -> Worked {
     worked
 }
 
-/// What a thread is to do.
+/// The work for a thread.
 struct Order<'a> {
     crew: Arc<Crew<'a>>,
     threads: usize,
@@ -83,7 +85,7 @@ impl<'scope, 'a: 'scope> Worker<'scope, 'a> {
     fn hire(scope: &'scope thread::Scope<'scope, '_>, me: usize) -> Option<Self> {
         let (orders, given) = mpsc::channel::<Order<'a>>();
         let run = move || {
-            // Without an order, there is none for this thread, or the one that started it has panicked.
+            // Without an order, the thread is not needed, or the one that started it has panicked.
             let Ok(Order { crew, threads, own }) = given.recv() else { return Ok(()) };
             pin(me, threads);
             work(&crew, me, own)
@@ -92,21 +94,21 @@ impl<'scope, 'a: 'scope> Worker<'scope, 'a> {
         Some(Self { orders, thread })
     }
 
-    /// Waits for its end.
+    /// Waits for the thread to end.
     fn dismiss(self) -> Worked {
         drop(self.orders);
         self.thread.join().unwrap_or_else(Err)
     }
 }
 
-/// Keeps thread `me` on one core, if there is one for each: a thread that moves finds its caches cold.
+/// Pins thread `me` to one core, if there is one for each thread: a thread that moves finds its caches cold.
 fn pin(me: usize, threads: usize) {
     let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
     let cores: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
     if threads <= cores.len() {
         let mut one = rustix::thread::CpuSet::new();
         one.set(cores[me]);
-        // A thread that can't be pinned runs all the same.
+        // A thread that can't be pinned still runs.
         _ = rustix::thread::sched_setaffinity(None, &one);
     }
 }

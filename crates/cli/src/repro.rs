@@ -86,7 +86,7 @@ impl Repro {
 }
 
 /// What results depend on beside their run: this very program.
-fn simulator() -> miette::Result<Vec<u8>> {
+pub fn simulator() -> miette::Result<Vec<u8>> {
     let path = std::env::current_exe().into_diagnostic().wrap_err("can't find this program's own file")?;
     let bytes = crate::files::read(&path)?;
     Ok(Sha256::digest(bytes).to_vec())

@@ -96,6 +96,32 @@ pub fn conduct(
     Ok((Findings { experiment: name, about, source, rows: (plan.rows)(&results), notes }, missing))
 }
 
+/// What an experiment finds of the results that are kept, without running anything; how many runs it needs, and how many of them are
+/// not kept.
+pub fn recall(experiment: &'static Experiment, options: Options, store: &Store) -> Recalled {
+    let plan = (experiment.plan)(options);
+    let jobs: BTreeSet<&Job> = plan.jobs.iter().collect();
+    let mut results = Results::default();
+    for job in &jobs {
+        let Ok(prepared) = Prepared::new(job) else { continue };
+        if let Kept::Whole(measured) = store.find(&store.key(job, &prepared)) {
+            results.simulated.insert((*job).clone(), measured);
+        }
+    }
+    let (runs, missing) = (jobs.len(), jobs.len() - results.simulated.len());
+    // Of nothing, an experiment may still have rows: constants of its paper.
+    let rows = if missing == runs { Vec::new() } else { (plan.rows)(&results) };
+    let Experiment { name, about, source, .. } = *experiment;
+    Recalled { findings: Findings { experiment: name, about, source, rows, notes: plan.notes }, runs, missing }
+}
+
+/// What [`recall`] finds.
+pub struct Recalled {
+    pub findings: Findings,
+    pub runs: usize,
+    pub missing: usize,
+}
+
 impl Conductor<'_> {
     /// The results of all jobs. A job that is named twice is run once.
     fn run_all(&self, jobs: &[Job], threads: NonZero<usize>) -> Result<(Results, Vec<Missing>), StoreError> {

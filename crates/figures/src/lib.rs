@@ -15,7 +15,7 @@ pub mod native;
 mod run;
 mod store;
 
-pub use conduct::{Conductor, Event, Missing, Results, State, conduct};
+pub use conduct::{Conductor, Event, Missing, Recalled, Results, State, conduct, recall};
 pub use experiment::{Experiment, Options, Plan, Size};
 pub use experiments::{ALL, find};
 pub use findings::{Findings, Row, geomean, mean};

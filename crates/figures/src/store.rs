@@ -37,11 +37,11 @@ pub(crate) enum Kept {
     Damaged,
 }
 
-/// The file of an entry: what it is of, for people, and what came out.
+/// The file of an entry: what it is of, and what came out.
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    run: String,
     key: String,
+    job: Job,
     measured: Measured,
 }
 
@@ -94,7 +94,7 @@ impl Store {
 
     pub(crate) fn keep(&self, key: &str, job: &Job, measured: &Measured) -> Result<(), StoreError> {
         let path = self.path(key);
-        let entry = Entry { run: job.to_string(), key: key.into(), measured: measured.clone() };
+        let entry = Entry { key: key.into(), job: job.clone(), measured: measured.clone() };
         let partial = self.folder.join(format!(".{key}.{}.partial", std::process::id()));
         write(&self.folder, &partial, &path, &entry).map_err(|source| {
             // Whatever is left of it is of no use; that it can't be removed either changes nothing.

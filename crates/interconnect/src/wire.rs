@@ -24,12 +24,13 @@ pub struct Packet {
     pub atomic: Option<Atomic>,
     /// The sender's number of timestamp resets. A receiver in another era ignores the timestamps of a message.
     pub era: u32,
-    /// Where caches go by virtual addresses: the page of memory that its requester means, if it knows. No hardware reads that; it is for those who
-    /// check the run, and for walks of flat latency.
+    /// With virtually addressed caches: the physical page that the requester means, if it knows. Modelled hardware does
+    /// not read it; the checks of a run and page walks of fixed latency do.
     pub frame: Option<PhysAddr>,
-    /// The line is for whoever waits for it and must not be kept: it is known here by another name.
+    /// The caches use this line only for the accesses that wait for it and do not keep it: its address is a synonym,
+    /// and another address leads the page.
     pub once: bool,
-    /// Of a read: the requester's TLB did not have its page.
+    /// For a read: whether the requester's TLB missed.
     pub tlb_missed: bool,
 }
 

@@ -294,6 +294,11 @@ impl Machine {
         self.gpu_mmu.map(|mmu| mmu.iommu).or(self.fbt.map(|fbt| fbt.iommu))
     }
 
+    /// Whether the TLBs of one GPU's compute units ask an IOMMU that stands beside nobody else's.
+    pub fn has_lone_iommu(&self) -> bool {
+        self.gpu_mmu.is_some() && self.cpu.is_none() && self.fabric.is_none()
+    }
+
     /// The channels of all memories.
     pub fn channels(&self) -> usize {
         self.zones.iter().map(MemoryZone::count).sum()

@@ -32,7 +32,7 @@ pub enum Access {
 pub enum Scope {
     /// The requesters that share the first-level cache.
     Group,
-    /// The same device.
+    /// All requesters of the device.
     Device,
     /// All devices and the host.
     System,
@@ -64,7 +64,7 @@ pub struct Request {
     /// Number of lanes that make this request together. It takes this many look-ups, and this many entries where it
     /// waits.
     pub lanes: u8,
-    /// Whether the requester's TLB did not have its page, for those who ask where such accesses find their line.
+    /// Whether the requester's TLB missed, for statistics of where such accesses find their line.
     pub tlb_missed: bool,
 }
 

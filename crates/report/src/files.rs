@@ -1,6 +1,6 @@
 //! The files of a run. `out.rs` makes them appear together.
 
-use crate::{Summary, csv, html, parquet, perfetto, subject::Subject, subject::VERSION};
+use crate::{Summary, drawing, html, parquet, perfetto, rows, subject::Subject, subject::VERSION};
 use engine::{Region, Run, Statistics, Time, Value};
 use serde::Serialize;
 use std::{
@@ -23,6 +23,7 @@ pub struct ReportError {
 /// - `summary.json`: what they come down to; `report.html`: the same to look at;
 /// - `run.json`: what was run, and how it was on the computer that simulated;
 /// - `machine.toml`: the machine, with everything it extends and every change;
+/// - `plan.json`: its elements and wires, for those who draw it;
 /// - `trace.json`, if a trace was taken: opens in ui.perfetto.dev.
 pub fn write(folder: &Path, subject: &Subject) -> Result<(), ReportError> {
     fs::create_dir_all(folder).map_err(|source| ReportError { path: folder.to_owned(), source })?;
@@ -31,12 +32,13 @@ pub fn write(folder: &Path, subject: &Subject) -> Result<(), ReportError> {
     let shown = Subject { run: &measured, ..*subject };
     let regions = simulated(subject.run);
     let identity = subject.identity().to_string();
-    let rows = csv::rows(&identity, &regions);
+    let rows = rows::rows(&identity, &regions);
     file(folder, "stats.json", stats_json(subject.run.end, &regions).as_bytes())?;
-    file(folder, "stats.csv", csv::render(&rows).as_bytes())?;
-    file(folder, "stats.parquet", &parquet::render(&rows))?;
+    file(folder, "stats.csv", &rows::csv(&rows))?;
+    file(folder, "stats.parquet", &parquet::render(subject, &rows))?;
     file(folder, "summary.json", &json(&summary))?;
     file(folder, "machine.toml", subject.machine.resolved.as_bytes())?;
+    file(folder, "plan.json", line(&drawing::plan_file(subject.machine)).as_bytes())?;
     file(folder, "run.json", &json(&RunFile::of(subject)))?;
     if !subject.run.trace.is_empty() {
         file(folder, "trace.json", &perfetto::render(&subject.run.trace))?;

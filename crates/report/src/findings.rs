@@ -99,12 +99,12 @@ fn columns(findings: &Findings) -> (Vec<&'static str>, Vec<Vec<String>>) {
 fn numbers(findings: &Findings) -> String {
     let (head, rows) = columns(findings);
     let head: String = head.iter().map(|name| format!("<th class=number>{name}</th>")).collect();
-    let mut html = format!("<table><tr><th></th>{head}</tr>\n");
+    let mut html = format!("<div class=wide><table><tr><th></th>{head}</tr>\n");
     for (row, cells) in findings.rows.iter().zip(rows) {
         let cells: String = cells.iter().map(|cell| format!("<td class=number>{cell}</td>")).collect();
         writeln!(html, "<tr><td>{}</td>{cells}</tr>", escaped(&row.name)).expect(STRING);
     }
-    html + "</table>"
+    html + "</table></div>"
 }
 
 fn told(value: Option<f64>) -> String {

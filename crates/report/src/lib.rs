@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 mod comparison;
-mod csv;
 pub mod drawing;
 mod facts;
 mod figures;
@@ -17,6 +16,7 @@ mod html;
 mod out;
 mod parquet;
 mod perfetto;
+mod rows;
 mod subject;
 mod summary;
 mod text;
@@ -25,6 +25,7 @@ pub use comparison::{Compared, Comparison};
 pub use files::{ReportError, write};
 pub use findings::{findings_text, write_findings};
 pub use out::{OutError, OutFolder};
+pub use parquet::join_parquet;
 pub use subject::{Digest, FastForward, HostFacts, Identity, Input, Program, Subject, VERSION};
 pub use summary::{
     Accesses, Bottleneck, CacheLevel, Core, Cores, GpuTime, KernelTime, MemoryTraffic, Network, Pages, Rows, Share,

@@ -18,12 +18,13 @@ use std::{
 use thiserror::Error;
 
 /// Every name that is written to such folders.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "stats.json",
     "stats.csv",
     "stats.parquet",
     "summary.json",
     "machine.toml",
+    "plan.json",
     "run.json",
     "trace.json",
     "report.html",

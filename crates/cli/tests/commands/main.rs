@@ -7,5 +7,6 @@ mod opencl;
 mod repro;
 mod run;
 mod support;
+mod sweep;
 mod systems;
 mod workloads;

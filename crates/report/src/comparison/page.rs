@@ -62,7 +62,8 @@ impl Comparison {
 
     fn shares(&self) -> String {
         let heads = self.summaries().map(|(run, _)| format!("<th class=number>{}</th>", escaped(&run.system)));
-        let mut table = format!("<table><thead><tr><th></th>{}</tr></thead><tbody>", heads.collect::<String>());
+        let mut table =
+            format!("<div class=wide><table><thead><tr><th></th>{}</tr></thead><tbody>", heads.collect::<String>());
         for (reason, told) in REASONS {
             let cells = self.summaries().map(|(_, summary)| {
                 let share = summary.units.as_ref().map_or("-".to_owned(), |units| percent(units.share(reason)));
@@ -70,6 +71,6 @@ impl Comparison {
             });
             table.push_str(&format!("<tr><td>{told}</td>{}</tr>", cells.collect::<String>()));
         }
-        table + "</tbody></table>"
+        table + "</tbody></table></div>"
     }
 }

@@ -3,10 +3,12 @@
 //! The drawing is made of the machine's plan, and what it says of an element is what the element's section of the machine file says.
 //! What is one of many stands there once, with how many there are.
 
+mod data;
 mod parameters;
 mod picture;
 mod plan;
 
+pub(crate) use data::of as plan_file;
 pub use parameters::parameters;
 
 use machine::Machine;

@@ -1,5 +1,6 @@
 //! What a drawing shows: the parts of a machine, in the order in which a request meets them.
 
+use super::data::WireEntry;
 use machine::{
     Machine, NetworkSpec, Topology,
     plan::{Element, Path, Plan, Population, What, Wire, lower},
@@ -13,10 +14,15 @@ pub(super) enum Part {
     Line(String),
 }
 
-pub(super) fn of(machine: &Machine) -> Vec<Part> {
+/// The machine as its file has it, and its plan.
+pub(super) fn planned(machine: &Machine) -> (Table, Plan) {
     let table: Table = machine.resolved.parse().expect("the resolved machine is TOML");
     let population = if machine.cpu.is_some() { Population::Program } else { Population::Host };
-    let plan = lower(machine, population);
+    (table, lower(machine, population))
+}
+
+pub(super) fn of(machine: &Machine) -> Vec<Part> {
+    let (table, plan) = planned(machine);
     let mut root = Group::default();
     for element in plan.elements.iter().filter(|element| !matches!(element.what, What::Timekeeper)) {
         root.put(&element.path.names().collect::<Vec<_>>(), element);
@@ -63,11 +69,7 @@ impl<'a> Group<'a> {
         };
         let number = self.numbers.len().max(1);
         let title = if number == 1 { label.to_owned() } else { format!("{label} x {number}{of}") };
-        let about = match self.element.map(|element| (&element.what, element.section())) {
-            Some((What::Network(spec, _), _)) => vec![of_network(spec)],
-            Some((_, Some(path))) => of_section(table, path),
-            _ => Vec::new(),
-        };
+        let about = self.element.map_or(Vec::new(), |element| about(element, table));
         let mut parts: Vec<Part> = about.into_iter().filter(|line| !line.is_empty()).map(Part::Line).collect();
         match (self.groups.is_empty(), parts.pop()) {
             (true, Some(Part::Line(last))) if parts.is_empty() => Part::Line(format!("{title}: {last}")),
@@ -78,6 +80,15 @@ impl<'a> Group<'a> {
                 Part::Box { title, parts }
             }
         }
+    }
+}
+
+/// What the machine file says of an element, line by line.
+pub(super) fn about(element: &Element, table: &Table) -> Vec<String> {
+    match (&element.what, element.section()) {
+        (What::Network(spec, _), _) => vec![of_network(spec)],
+        (_, Some(path)) => of_section(table, path),
+        _ => Vec::new(),
     }
 }
 
@@ -106,8 +117,8 @@ fn of_network(spec: &NetworkSpec) -> String {
 }
 
 /// The wires, those that differ in numbers only as one.
-fn wires(plan: &Plan) -> Vec<Part> {
-    let mut found: Vec<(String, usize)> = Vec::new();
+pub(super) fn wires_alike(plan: &Plan) -> Vec<WireEntry> {
+    let mut found: Vec<WireEntry> = Vec::new();
     for edge in &plan.edges {
         let [upper, lower] = [edge.upper, edge.lower].map(|id| without_numbers(&plan.element(id).path));
         let made = match &edge.wire {
@@ -123,14 +134,24 @@ fn wires(plan: &Plan) -> Vec<Part> {
             Wire::Shared(_) | Wire::Call => continue,
         };
         let freight = format!("{:?}", edge.freight).to_lowercase();
-        let text = format!("{upper} - {lower}: {freight}, {made}");
-        match found.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, count)) => *count += 1,
-            None => found.push((text, 1)),
+        let alike = |known: &&mut WireEntry| {
+            known.upper == upper && known.lower == lower && known.freight == freight && known.made == made
+        };
+        match found.iter_mut().find(alike) {
+            Some(known) => known.count += 1,
+            None => found.push(WireEntry { upper, lower, freight, made, count: 1 }),
         }
     }
-    let told = |(text, count): (String, usize)| if count == 1 { text } else { format!("{text} (x {count})") };
-    found.into_iter().map(told).map(Part::Line).collect()
+    found
+}
+
+fn wires(plan: &Plan) -> Vec<Part> {
+    let told = |wire: WireEntry| {
+        let WireEntry { upper, lower, freight, made, count } = wire;
+        let text = format!("{upper} - {lower}: {freight}, {made}");
+        Part::Line(if count == 1 { text } else { format!("{text} (x {count})") })
+    };
+    wires_alike(plan).into_iter().map(told).collect()
 }
 
 fn without_numbers(path: &Path) -> String {

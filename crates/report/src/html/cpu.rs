@@ -17,7 +17,7 @@ fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     };
     let head = line("th", heads.iter().map(|head| (*head).to_owned()).collect());
     let rows: String = rows.map(|row| line("td", row)).collect();
-    format!("<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
+    format!("<div class=wide><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>")
 }
 
 pub(super) fn cores(cores: &Cores) -> String {

@@ -53,7 +53,7 @@ fn files_are_the_same_for_any_number_of_threads() {
         let run = Sums { count: 4096, launches: 1 }.run(&machine, &options(threads));
         let folder = folder(&format!("threads{threads}"));
         write(&folder, &subject(&program, &machine, &run)).expect("the folder can be written to");
-        ["stats.json", "stats.csv", "stats.parquet", "summary.json", "report.html", "machine.toml"]
+        ["stats.json", "stats.csv", "stats.parquet", "summary.json", "report.html", "machine.toml", "plan.json"]
             .map(|name| fs::read(folder.join(name)).expect("it has been written"))
     });
     assert!(files[0] == files[1], "some file depends on the number of threads");
@@ -72,6 +72,7 @@ fn a_folder_holds_whole_files_and_a_page_that_needs_nothing_else() {
     names.sort();
     let expected = [
         "machine.toml",
+        "plan.json",
         "report.html",
         "run.json",
         "stats.csv",

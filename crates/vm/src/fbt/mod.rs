@@ -150,9 +150,13 @@ impl Fbt {
         if let Some(order) = self.orders.next() {
             self.shoot_down(order);
         }
+        let is_shooting = self.orders.current.is_some();
         self.carry_on()?;
         let removals = &self.removals;
         self.orders.answer(|_| !removals.is_empty());
+        if is_shooting && self.orders.current.is_none() {
+            self.tables.end_shooting();
+        }
         Ok(())
     }
 

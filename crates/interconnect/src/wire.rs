@@ -1,7 +1,7 @@
 //! What travels between caches, what it weighs, and how it is sent without holding the sender up.
 
 use engine::{Context, EventCount, Inlet, Lane, Outlet, Scope};
-use mem::{Atomic, LINE};
+use mem::{Atomic, LINE, PhysAddr};
 use protocol::{Msg, Node};
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -24,11 +24,18 @@ pub struct Packet {
     pub atomic: Option<Atomic>,
     /// How often logical time had started anew for the sender: a request with times from before has forgotten them.
     pub era: u32,
+    /// Where caches go by virtual addresses: the page of memory that its requester means, if it knows. No hardware reads that; it is for those who
+    /// check the run, and for walks of flat latency.
+    pub frame: Option<PhysAddr>,
+    /// The line is for whoever waits for it and must not be kept: it is known here by another name.
+    pub once: bool,
+    /// Of a read: the requester's TLB did not have its page.
+    pub tlb_missed: bool,
 }
 
 impl From<Msg<LINE>> for Packet {
     fn from(msg: Msg<LINE>) -> Self {
-        Self { msg, atomic: None, era: 0 }
+        Self { msg, atomic: None, era: 0, frame: None, once: false, tlb_missed: false }
     }
 }
 

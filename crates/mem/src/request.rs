@@ -63,6 +63,8 @@ pub struct Request {
     pub stamp: Stamp,
     /// How many lanes ask for it together: so many look-ups it takes, and so many places where it waits.
     pub lanes: u8,
+    /// Whether the requester's TLB did not have its page, for those who ask where such accesses find their line.
+    pub tlb_missed: bool,
 }
 
 impl Request {

@@ -25,6 +25,8 @@ pub struct CacheSpec {
     pub lifts_requests: bool,
     /// Whether every acquire of a requester is one of the system: what is held here and below is forgotten.
     pub wide_acquires: bool,
+    /// Whether lines are known by the names of programs: the address space and the virtual address.
+    pub virtual_tags: bool,
     /// The memory that gives each line its logical times, where that is not the one below.
     pub memories: Option<Interleave<Node>>,
 }

@@ -219,7 +219,7 @@ impl Pipeline {
         let (id, access, virt, phys) = (For::Code(number).id(t), Access::Load, line.virt, Some(line.line));
         self.code.1.send(
             Lane::Request,
-            Request { id, access, scope, asid, virt, phys, data, stamp: 0, lanes: 1 },
+            Request { id, access, scope, asid, virt, phys, data, stamp: 0, lanes: 1, tlb_missed: false },
             HEADER,
         );
         self.in_flight += 1;

@@ -75,7 +75,11 @@ impl Pipeline {
         let Load { virt, line, .. } = line;
         let (scope, asid, phys) = (Scope::System, Asid::default(), Some(line));
         let bytes = HEADER + if access == Access::Store { data.mask().len() as u64 } else { 0 };
-        self.data.1.send(lane, Request { id, access, scope, asid, virt, phys, data, stamp: 0, lanes: 1 }, bytes);
+        self.data.1.send(
+            lane,
+            Request { id, access, scope, asid, virt, phys, data, stamp: 0, lanes: 1, tlb_missed: false },
+            bytes,
+        );
         self.in_flight += 1;
     }
 

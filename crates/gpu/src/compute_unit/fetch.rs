@@ -39,6 +39,7 @@ impl Unit {
                 data: Block::of([0; LINE], Mask::first(LINE)),
                 stamp: self.time,
                 lanes: 1,
+                tlb_missed: false,
             };
             if ends.code.1.try_send(Lane::Request, request, HEADER).is_err() {
                 self.refused = true;

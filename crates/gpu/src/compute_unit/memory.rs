@@ -27,7 +27,18 @@ const DISPATCHER: RequestId = RequestId(u64::MAX);
 /// The request by which a cache is told what the dispatcher ordered.
 pub fn dispatcher_order(access: Access, scope: Scope, page: Option<PhysAddr>) -> Request {
     let (asid, virt) = (Asid::default(), VirtAddr(0));
-    Request { id: DISPATCHER, access, scope, asid, virt, phys: page, data: Block::EMPTY, stamp: 0, lanes: 1 }
+    Request {
+        id: DISPATCHER,
+        access,
+        scope,
+        asid,
+        virt,
+        phys: page,
+        data: Block::EMPTY,
+        stamp: 0,
+        lanes: 1,
+        tlb_missed: false,
+    }
 }
 
 /// An access that has not been answered.
@@ -238,7 +249,7 @@ impl Unit {
         let Some(op) = &access.op else {
             let (id, scope, data) = (RequestId(number as u64 * PARTS), Scope::Device, Block::EMPTY);
             let (access, asid, virt, stamp) = (Access::Invalidate, Asid::default(), VirtAddr(0), self.time);
-            return Request { id, access, scope, asid, virt, phys: None, data, stamp, lanes: 1 };
+            return Request { id, access, scope, asid, virt, phys: None, data, stamp, lanes: 1, tlb_missed: false };
         };
         let Ask { part, mask, lanes } = access.ask(ask).expect("only what an access consists of is asked for");
         let Part { line, bytes, atomic, .. } = access.parts[part];
@@ -258,6 +269,7 @@ impl Unit {
             data: if store || atomic.is_some() { Block::of(bytes, mask) } else { Block::zeros(mask) },
             stamp: self.time,
             lanes,
+            tlb_missed: false,
         }
     }
 

@@ -131,6 +131,9 @@ pub struct Bank {
     log: Log,
     steps: Matrix,
     accesses: Matrix,
+    /// Reads of requesters whose TLB did not have the page, if they are counted; and what came of the last request.
+    pub tlb_missed: Option<Matrix>,
+    last: usize,
     /// Whether the last step began something that is under way now.
     began: bool,
     evictions: Counter,
@@ -198,6 +201,8 @@ impl Bank {
             log: Log::new(table, history),
             steps: scope.matrix("steps", table.states, table.events),
             accesses: scope.matrix("accesses", &["read", "write"], &["hit", "miss", "merged"]),
+            tlb_missed: None,
+            last: 0,
             began: false,
             evictions: scope.counter("evictions"),
             mshr_full: scope.counter("mshr_full"),

@@ -12,6 +12,7 @@ mod owned;
 mod retry;
 mod spec;
 mod timestamp_reset;
+mod virtual_tags;
 
 pub use spec::{CacheSpec, Recalled, Requesters, Watcher};
 
@@ -23,12 +24,14 @@ use engine::{Context, Counter, EventCount, Inlet, Lane, Ready, RoundRobin, Scope
 use interconnect::{
     HEADER, Packet, Pending, Reporter, Router, Sender, Side, WHOLE, is_order, lane, name_of, whole_page,
 };
-use mem::{Access, Block, Interleave, LINE, Reply, Request, Seen, stamp_of};
+use mem::{Access, Block, Interleave, LINE, LineAddr, Reply, Request, Seen, stamp_of};
 use orders::OrderDesk;
 use owned::Owned;
 use protocol::{Impossible, Kind, Msg, Node, Stamps, concerns, roles::Sees};
 use retry::RetryQueue;
+use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use virtual_tags::VirtualTags;
 
 /// Atomic accesses that may wait at a cache.
 const ATOMICS: usize = 64;
@@ -85,6 +88,10 @@ pub struct Cache {
     pending: Pending,
     ports: usize,
     wide_acquires: bool,
+    /// Where lines are known by the names of programs.
+    tags: Option<VirtualTags>,
+    /// Lines that have been asked for because of a read whose page the requester's TLB did not have. Looked up, never walked.
+    tlb_missed: FxHashSet<LineAddr>,
     /// The first cycle in which all look-ups that have begun are over.
     free_at: u64,
     turns: RoundRobin,
@@ -145,6 +152,8 @@ impl Cache {
             OrderDesk::new(spec.orders, spec.ordered.unwrap_or_else(|| below.clone()), peers.clone(), spec.history);
         let (performs, claims) = (spec.bank.controller.table().capabilities().performs, spec.bank.controller.claims());
         let mut bank = Bank::new(spec.bank, spec.history, scope);
+        let counts = || scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]);
+        bank.tlb_missed = spec.counts_tlb_misses.then(counts);
         // Where accesses have logical times, it is memory that says what was written when.
         let tells = spec.sees == Sees::UntilSynchronised;
         bank.performed = observer.as_ref().filter(|_| tells).map(|_| Vec::new());
@@ -175,6 +184,8 @@ impl Cache {
             pending,
             ports: spec.ports,
             wide_acquires: spec.wide_acquires,
+            tags: spec.virtual_tags.then(|| VirtualTags::new(scope)),
+            tlb_missed: FxHashSet::default(),
             free_at: 0,
             turns: RoundRobin::new(askers),
             orders,
@@ -263,7 +274,8 @@ impl Cache {
     /// Does one thing, if there is one to be done.
     fn turn(&mut self, cx: &Context) -> Result<bool, Box<Impossible>> {
         let now = cx.now().0;
-        let did = self.answer(now)?
+        let did = self.obey_table()?
+            || self.answer(now)?
             || now >= self.free_at
                 && match (self.pending.is_clear(), self.to_peers.is_clear()) {
                     (true, true) => self.next(now)?,
@@ -274,6 +286,7 @@ impl Cache {
                 };
         if did {
             self.send_out(now);
+            self.answered_once();
             if let Some(retries) = &self.retries {
                 retries.settled(&mut self.bank.settled);
                 retries.add(&mut self.bank.refused, now);
@@ -382,6 +395,10 @@ impl Cache {
             self.atomic_returns(now)?;
             return Ok(true);
         }
+        if msg.kind == Kind::CoreFlush {
+            self.recall(msg)?;
+            return Ok(true);
+        }
         if msg.kind == Kind::Reset {
             self.start_anew(msg.from, msg.of.unwrap_or(msg.from))?;
             return Ok(true);
@@ -391,6 +408,7 @@ impl Cache {
             return Ok(true);
         }
         self.bank.offer(msg)?;
+        self.came(&packet)?;
         if let (Some(top), Kind::Ack) = (&mut self.top, msg.kind)
             && top.lands
             && let Some(answer) = top.front.landed(&msg, now)
@@ -404,6 +422,8 @@ impl Cache {
     fn request(&mut self, port: usize, now: u64) -> Result<bool, Box<Impossible>> {
         let next = self.top.as_ref().and_then(|top| top.wires[port].1.front(Lane::Request).map(|request| *request));
         let Some(request) = next.and_then(|request| self.in_our_time(request)) else { return Ok(false) };
+        let frame = request.phys.filter(|_| self.tags.is_some()).map(|place| place.align_down(mem::Bytes(mem::PAGE)));
+        let request = self.tagged(request);
         let Some(Top { front, wires, .. }) = &mut self.top else { return Ok(false) };
         let (node, from, _) = &wires[port];
         match request.access {
@@ -425,7 +445,7 @@ impl Cache {
                 front.passing(&request, *node, now);
                 let stamps = Stamps::now(request.stamp as u32);
                 let msg = Msg { stamps, ..Msg::new(*node, self.me, Kind::Modify, request.line(), request.data) };
-                self.atomics.push_back(Packet { atomic: Some(atomic), ..msg.into() });
+                self.atomics.push_back(Packet { atomic: Some(atomic), frame, ..msg.into() });
             }
             Access::Load | Access::Store => {
                 if self.bank.offer_of(front.message(&request, *node), request.lanes)? == Offer::Refused {
@@ -433,6 +453,9 @@ impl Cache {
                     return Ok(false);
                 }
                 front.taken(&request, *node, now);
+                if request.tlb_missed && request.access == Access::Load && self.bank.count_tlb_missed() {
+                    self.tlb_missed.insert(request.line());
+                }
             }
             Access::Lock => unreachable!("locks come in order with stores"),
             Access::Invalidate | Access::Flush => {
@@ -465,9 +488,14 @@ impl Cache {
     fn message(&mut self, port: usize) -> Result<bool, Box<Impossible>> {
         let from = &self.from[port];
         let coherence = from.front(Lane::Coherence).map(|packet| packet.msg);
+        let known = from.front(Lane::Request).map(|packet| *packet).filter(|_| coherence.is_none());
         let Some(msg) = coherence.or_else(|| from.front(Lane::Request).map(|packet| self.of_our_time(&packet))) else {
             return Ok(false);
         };
+        if let Some(packet) = known.filter(|_| self.tags.is_some()) {
+            self.note(&packet);
+        }
+        let from = &self.from[port];
         if coherence.is_some() && is_order(msg.line) {
             let taken = self.order(&msg)?;
             if taken {
@@ -485,6 +513,9 @@ impl Cache {
         } else if !(coherence.is_some() && self.bank.at_once(&msg)?) {
             // A probe does not wait behind requests for its line if it need not.
             let offer = self.bank.offer(msg)?;
+            if known.is_some_and(|packet| packet.tlb_missed) && offer == Offer::Taken {
+                self.bank.count_tlb_missed();
+            }
             if offer != Offer::Taken {
                 self.refused.increment();
             }
@@ -513,7 +544,8 @@ impl Cache {
                 continue;
             }
             if self.to.leads_to(msg.to) {
-                self.to.send(msg.into());
+                let tlb_missed = msg.kind == Kind::Read && self.tlb_missed.remove(&msg.line);
+                self.to.send(Packet { tlb_missed, ..self.packet(msg) });
                 continue;
             }
             let top = self.top.as_mut().expect("a protocol speaks to neighbours only");
@@ -538,7 +570,7 @@ impl Cache {
             if let Some(observer) = &self.observer {
                 // A lease that was over when it came was good for one read, as of its end.
                 let (seen, time) = (Seen::Read(answer.reply.data), msg.stamps.cts.min(msg.stamps.rts));
-                observer.tell_at(self.seen_at(msg.line, time), msg.line, seen);
+                observer.tell_at(self.seen_at(msg.line, time), self.place_of(msg.line), seen);
             }
             if let Some(top) = &self.top {
                 top.reply(answer);
@@ -552,7 +584,7 @@ impl Cache {
     /// that is done.
     fn observe_store(&self, store: &Msg<LINE>) {
         if let Some(observer) = self.observer.as_ref().filter(|_| ![NOBODY, self.me].contains(&store.from)) {
-            observer.tell(store.line, Seen::Wrote(store.data));
+            observer.tell(self.place_of(store.line), Seen::Wrote(store.data));
         }
     }
 }

@@ -110,6 +110,8 @@ const SMALL_MMU: &[&str] =
     &["cpu.mmu.entries=1", "cpu.mmu.ways=1", "cpu.mmu.lookups=1", "cpu.mmu.misses=1", "cpu.mmu.waiting=2"];
 const SMALL_GPU_MMU: &[&str] =
     &["gpu.mmu.entries=1", "gpu.mmu.ways=1", "gpu.mmu.lookups=1", "gpu.mmu.misses=1", "gpu.mmu.waiting=2"];
+/// Entries have to go all the time.
+const SMALL_FBT: &[&str] = &["gpu.fbt.entries=4", "gpu.fbt.ways=2", "system.iommu.entries=2", "system.iommu.ways=1"];
 
 #[derive(Serialize)]
 struct StressReport {
@@ -193,6 +195,7 @@ impl Stress {
                 (SMALL_DMA, cpu.is_some_and(|cpu| cpu.dma.is_some())),
                 (SMALL_MMU, cpu.is_some_and(|cpu| cpu.core_mmu.is_some())),
                 (SMALL_GPU_MMU, machine.gpu_mmu.is_some()),
+                (SMALL_FBT, machine.fbt.is_some()),
             ];
             let keys = parts.into_iter().filter(|(_, is_there)| *is_there).flat_map(|(keys, _)| keys);
             sets.extend(keys.map(|&key| key.to_owned()));

@@ -23,6 +23,7 @@ const NEIGHBOURS: usize = 250;
 /// Checks what is bounded for the machine as a whole.
 pub(crate) fn check(machine: &Machine, file: &File) -> Result<(), MachineError> {
     protocol(machine, file)?;
+    virtual_tags(machine, file)?;
     joins(machine, file)?;
     kept_back(machine, file)?;
     caches(machine, file)?;
@@ -48,6 +49,37 @@ fn protocol(machine: &Machine, file: &File) -> Result<(), MachineError> {
         () => return Ok(()),
     };
     Err(file.wrong("", Some("protocol"), reason))
+}
+
+/// What virtual tags need.
+fn virtual_tags(machine: &Machine, file: &File) -> Result<(), MachineError> {
+    if machine.fbt.is_none() {
+        return Ok(());
+    }
+    let name = machine.protocol.name;
+    let banks = machine.banks;
+    let reason = match () {
+        () if machine.cpu.is_some() => {
+            "virtual: beside a CPU the forward-backward table would have to answer the directory's probes, which is not built; it must be physical"
+                .to_owned()
+        }
+        () if name != "wb_nc" => {
+            format!("virtual: of all protocols only wb_nc has an L2 that tells a forward-backward table what it writes and gives up, not {name}")
+        }
+        () if machine.gpus > 1 || machine.fabric.is_some() => {
+            "virtual: a forward-backward table stands between one GPU and its own memory; with several GPUs or a fabric it must be physical"
+                .to_owned()
+        }
+        () if machine.gpu_mmu.is_some() => {
+            "virtual: compute units of such a machine have no TLBs; leave out [gpu.mmu]".to_owned()
+        }
+        () if !banks.count.is_power_of_two() || banks.count as u64 * banks.interleave.bytes() > mem::PAGE => {
+            "virtual: both names of a line must lie in one bank, so gpu.l2.banks must be a power of two, and that many times gpu.l2.interleave a page of 4 KiB at most"
+                .to_owned()
+        }
+        () => return Ok(()),
+    };
+    Err(file.wrong("gpu.l2", Some("tags"), reason))
 }
 
 /// Whether GPUs speak the protocol of a CPU's directory.

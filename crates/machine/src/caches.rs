@@ -24,6 +24,22 @@ pub(crate) struct CacheFile {
     line: Option<Size>,
     replacement: Option<OneOf<Replacement>>,
     ports: Option<Positive<WIDE>>,
+    tags: Option<OneOf<Tags>>,
+}
+
+/// By what a cache knows lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tags {
+    /// By their place in memory.
+    Physical,
+    /// By the names of programs.
+    Virtual,
+}
+
+impl Choice for Tags {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("physical", Self::Physical), ("virtual", Self::Virtual)]
+    }
 }
 
 impl Choice for Replacement {
@@ -36,6 +52,10 @@ impl Choice for Replacement {
 pub(crate) fn cache(file: &mut File, path: &str) -> Result<CacheSpec, MachineError> {
     let of: CacheFile = file.section(path)?;
     let (mshrs, waiting) = (of.mshrs.count(), of.waiting.count());
+    if of.tags.is_some() && path != "gpu.l1v" {
+        let reason = "only gpu.l1v and gpu.l2 say by what a GPU's caches know lines: leave it out";
+        return Err(file.wrong(path, Some("tags"), reason));
+    }
     Ok(CacheSpec {
         shape: shape(file, path, (of.size.0, of.ways.count()), of.line, of.replacement)?,
         mshrs,
@@ -45,6 +65,27 @@ pub(crate) fn cache(file: &mut File, path: &str) -> Result<CacheSpec, MachineErr
         latency: of.latency.cycles(),
         ports: of.ports.map_or(1, Positive::count),
     })
+}
+
+/// By what the L2 of a GPU knows lines. First-level caches go by the same.
+pub(crate) fn tags(file: &File) -> Result<Tags, MachineError> {
+    let said = |path: &str| match file.says(path, "tags") {
+        true => file.key::<OneOf<Tags>>(path, "tags").map(|tags| Some(tags.0)),
+        false => Ok(None),
+    };
+    let (l1v, l2) = (said("gpu.l1v")?, said("gpu.l2")?.unwrap_or(Tags::Physical));
+    match (l1v.unwrap_or(l2), l2) {
+        (Tags::Physical, Tags::Virtual) => {
+            let reason =
+                "the L2 has virtual tags (gpu.l2.tags), and asks below by them: first-level caches must have them, too";
+            Err(file.wrong("gpu.l1v", Some("tags"), reason))
+        }
+        (Tags::Virtual, Tags::Physical) => {
+            let reason = "virtual tags in first-level caches alone are not built: set gpu.l2.tags to virtual as well";
+            Err(file.wrong("gpu.l1v", Some("tags"), reason))
+        }
+        (_, l2) => Ok(l2),
+    }
 }
 
 /// Of a cache, or of each bank of one.

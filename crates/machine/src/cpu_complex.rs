@@ -183,7 +183,7 @@ pub fn complex(file: &mut File) -> Result<Option<CpuComplex>, MachineError> {
     if !file.founded("cpu") {
         let why = Because::new("cpu", "the machine has no CPU; a part gives it one (cpu.part)");
         file.idle("cpu", &why);
-        if !file.founded("gpu.mmu") {
+        if !file.founded("gpu.mmu") && !file.founded("gpu.fbt") {
             file.idle("system", &why);
             file.idle("gpu.mmu", &why);
         }

@@ -5,13 +5,13 @@ use crate::{
     caches::{self, CacheFile},
     file::{Because, File, MachineError, join},
     spec::CacheSpec,
-    values::{Choice, Crossing, Number, OneOf, Positive, SHORT, WIDE},
+    values::{Choice, Crossing, Limit, Number, OneOf, Positive, PowerOfTwo, SHORT, WIDE},
 };
 use cache::Shape;
-use engine::{Cycles, LinkSpec};
+use engine::{Cycles, Hertz, LinkSpec, Time};
 use mem::{Bytes, LINE};
 use serde::Deserialize;
-use vm::{MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
+use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
 
 /// How pages are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ struct CpuFile {
 #[serde(deny_unknown_fields)]
 struct GpuFile {
     kind: OneOf<GpuKind>,
-    entries: Positive<SHORT>,
+    entries: Limit<SHORT>,
     ways: Positive<WIDE>,
     lookups: Positive<WIDE>,
     misses: Positive<SHORT>,
@@ -175,9 +175,10 @@ struct IommuFile {
     kind: OneOf<IommuKind>,
     latency: Crossing,
     capacity: Positive,
-    entries: Number<SHORT>,
+    entries: Limit<SHORT>,
     ways: Positive<WIDE>,
-    lookups: Positive<WIDE>,
+    lookups: Limit<WIDE>,
+    banks: Option<PowerOfTwo<64>>,
     misses: Positive<SHORT>,
     walkers: Positive<WIDE>,
     page_walk_cache: Number<WIDE>,
@@ -225,6 +226,9 @@ pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
         file.idle_section::<IommuFile>("system.iommu", &why)?;
         file.idle_section::<GpuTlbFile>("gpu.l2_tlb", &why)?;
     }
+    if file.has(path) && file.says(path, "entries") && file.key::<Limit<SHORT>>(path, "entries")?.count().is_none() {
+        idle_ways(file, path);
+    }
     let of: GpuFile = file.section(path)?;
     if of.kind.0 == GpuKind::None {
         return Ok(None);
@@ -235,7 +239,7 @@ pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
         waiting: of.waiting.count(),
         shootdown: of.shootdown.cycles(),
     };
-    let tlb = tlb(file, path, (of.entries.count(), of.ways.count()))?;
+    let tlb = limited(file, path, (of.entries.count(), of.ways.count()))?;
     Ok(Some(GpuMmu { tlb, mmu, shared: second_level(file)?, iommu: iommu(file)? }))
 }
 
@@ -250,7 +254,57 @@ fn second_level(file: &mut File) -> Result<Option<GpuTlb>, MachineError> {
     let (lookups, misses, shootdown) = (Some(of.lookups.count()), of.misses.count(), of.shootdown.cycles());
     Ok(Some(GpuTlb {
         wire: LinkSpec { latency: of.latency.0, capacity: of.capacity.count(), bytes_per_cycle: None },
-        tlb: SharedTlbSpec { tlb, lookups, misses, shootdown },
+        tlb: SharedTlbSpec { tlb, lookups, banks: 1, misses, shootdown },
+    }))
+}
+
+/// A forward-backward table, and whom it asks for pages.
+#[derive(Clone, Copy, Debug)]
+pub struct GpuFbt {
+    pub spec: FbtSpec,
+    /// From a bank of the L2, and from it to first-level caches.
+    pub wire: LinkSpec,
+    pub iommu: Iommu,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FbtFile {
+    entries: Positive<SHORT>,
+    ways: Positive<WIDE>,
+    wire: Positive<WIDE>,
+    latency: Positive<WIDE>,
+    capacity: Positive,
+    second_level: bool,
+}
+
+/// The forward-backward table of a GPU whose second-level cache has virtual tags. Without such tags it has no effect.
+pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz) -> Result<Option<GpuFbt>, MachineError> {
+    let path = "gpu.fbt";
+    if !is_virtual {
+        file.idle_section::<FbtFile>(path, &Because::value("gpu.l2.tags", "physical", &["virtual"]))?;
+        return Ok(None);
+    }
+    let of: FbtFile = file.section(path)?;
+    let table = tlb(file, path, (of.entries.count(), of.ways.count()))?;
+    let time = |cycles: u64| Time(cycles * 1_000_000_000_000_000 / clock.0);
+    let latency = time(of.wire.get());
+    let iommu = iommu(file)?;
+    if iommu.reads() {
+        let reason = "page tables are those of a CPU's kernel, and this machine has no CPU: it must be flat or driver";
+        return Err(file.wrong("system.iommu", Some("kind"), reason));
+    }
+    if iommu.tlb.is_none() {
+        let reason = "a forward-backward table asks the TLB of the IOMMU: it must be at least 1";
+        return Err(file.wrong("system.iommu", Some("entries"), reason));
+    }
+    if file.has("system") {
+        file.section::<Nothing>("system")?;
+    }
+    Ok(Some(GpuFbt {
+        spec: FbtSpec { table, second_level: of.second_level, latency: of.latency.cycles() },
+        wire: LinkSpec { latency, capacity: of.capacity.count(), bytes_per_cycle: None },
+        iommu,
     }))
 }
 
@@ -275,11 +329,15 @@ fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
     if file.has(path) {
         let tables = file.key::<OneOf<IommuKind>>(path, "kind")?.0 == IommuKind::Tables;
         idle_pages(file, path, !tables);
-        if file.key::<Number>(path, "entries")?.get() == 0 {
-            let why = Because::new("system.iommu.entries", "system.iommu.entries is 0: it has no TLB of its own");
-            for key in ["ways", "lookups", "misses"] {
-                file.idle(&join(path, key), &why);
+        match file.key::<Limit<SHORT>>(path, "entries")?.count() {
+            Some(0) => {
+                let why = Because::new("system.iommu.entries", "system.iommu.entries is 0: it has no TLB of its own");
+                for key in ["ways", "lookups", "banks", "misses"] {
+                    file.idle(&join(path, key), &why);
+                }
             }
+            None => idle_ways(file, path),
+            Some(_) => {}
         }
     }
     let of: IommuFile = file.section(path)?;
@@ -298,11 +356,15 @@ fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
         IommuKind::Tables => caches::cache(file, cache_path)?,
     };
     let (entries, shootdown) = (of.entries.count(), of.shootdown.cycles());
-    let tlb = (entries > 0).then(|| tlb(file, path, (entries, of.ways.count()))).transpose()?;
-    let (lookups, misses) = (Some(of.lookups.count()), of.misses.count());
+    let tlb = (entries != Some(0)).then(|| limited(file, path, (entries, of.ways.count()))).transpose()?;
+    let (lookups, misses) = (of.lookups.count(), of.misses.count());
+    if lookups == Some(0) {
+        return Err(file.wrong(path, Some("lookups"), "must be at least 1, or \"infinite\""));
+    }
+    let banks = of.banks.map_or(1, PowerOfTwo::count);
     Ok(Iommu {
         wire: LinkSpec { latency: of.latency.0, capacity: of.capacity.count(), bytes_per_cycle: None },
-        tlb: tlb.map(|tlb| SharedTlbSpec { tlb, lookups, misses, shootdown }),
+        tlb: tlb.map(|tlb| SharedTlbSpec { tlb, lookups, banks, misses, shootdown }),
         walkers: walkers(of.walkers.count(), shootdown),
         pages,
         cache,
@@ -313,6 +375,17 @@ fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
 fn idle_pages(file: &mut File, path: &str, flat: bool) {
     let (key, kind, other) = if flat { ("page_walk_cache", "flat", "tables") } else { ("flat", "tables", "flat") };
     file.idle(&join(path, key), &Because::value(&join(path, "kind"), kind, &[other]));
+}
+
+/// Ways of a TLB without limit have no effect.
+fn idle_ways(file: &mut File, path: &str) {
+    let entries = join(path, "entries");
+    file.idle(&join(path, "ways"), &Because::new(&entries, format!("{entries} is infinite")));
+}
+
+/// A TLB that may have no limit.
+fn limited(file: &File, path: &str, (entries, ways): (Option<usize>, usize)) -> Result<TlbSpec, MachineError> {
+    entries.map_or(Ok(TlbSpec::UNLIMITED), |entries| tlb(file, path, (entries, ways)))
 }
 
 fn tlb(file: &File, path: &str, (entries, ways): (usize, usize)) -> Result<TlbSpec, MachineError> {

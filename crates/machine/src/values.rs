@@ -104,6 +104,31 @@ impl<'de, const MOST: u64> Deserialize<'de> for PowerOfTwo<MOST> {
     }
 }
 
+/// A number up to `MOST`, or "infinite".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit<const MOST: u64 = USUAL>(Option<u64>);
+
+impl<const MOST: u64> Limit<MOST> {
+    /// None: there is no limit.
+    pub fn count(self) -> Option<usize> {
+        self.0.map(|number| number as usize)
+    }
+}
+
+impl<'de, const MOST: u64> Deserialize<'de> for Limit<MOST> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match Value::deserialize(from)? {
+            Value::String(word) if word == "infinite" => Ok(Self(None)),
+            Value::Integer(number) => match u64::try_from(number) {
+                Ok(number) if number <= MOST => Ok(Self(Some(number))),
+                Ok(_) => Err(Error::custom(format!("can be {MOST} at most, or \"infinite\""))),
+                Err(_) => Err(Error::custom("must be at least 0")),
+            },
+            other => Err(Error::custom(format!("must be a whole number or \"infinite\", not {}", shortened(&other)))),
+        }
+    }
+}
+
 /// A value for each of some words.
 pub trait Choice: Copy {
     fn words() -> Vec<(&'static str, Self)>;

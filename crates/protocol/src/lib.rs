@@ -31,6 +31,7 @@ mod stamps;
 mod step;
 mod table;
 pub mod vi_l1;
+pub mod wb_claims;
 pub mod wb_l2;
 pub mod wt_l2;
 

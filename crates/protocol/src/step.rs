@@ -197,7 +197,7 @@ pub trait Controller<const N: usize>: Send + Sync {
     }
 
     /// Whether `cts` is the time of the whole controller, one for all of its lines: then whoever drives it copies it from the line
-    /// it stepped to the others, those that it knows nothing of included.
+    /// it stepped to the others, those that it knows nothing of included. Of the latter, `wts` is one for all, too: the largest that any was left with.
     fn keeps_time(&self) -> bool {
         false
     }

@@ -50,9 +50,10 @@ fn walks_alone_notice_95_of_100_changes_to_gtsc() {
     enough_are_noticed("gtsc", &try_out("gtsc", Walks { number: 200, steps: 150 }, 0));
 }
 
+/// Many of its cells may wait instead and be right; of the others some are noticed by searches alone.
 #[test]
-fn walks_alone_notice_95_of_100_changes_to_hmg() {
-    enough_are_noticed("hmg", &try_out("hmg", Walks { number: 400, steps: 300 }, 0));
+fn walks_and_short_searches_notice_95_of_100_changes_to_hmg() {
+    enough_are_noticed("hmg", &try_out("hmg", Walks { number: 400, steps: 300 }, 20_000));
 }
 
 fn searched(protocol: &'static Protocol) -> impl Iterator<Item = (protocol::check::System, Limits)> {

@@ -2,8 +2,8 @@
 //! 3.2.4 and 3.2.7), which first-level TLBs ask over wires with their latency.
 
 use crate::{
-    Control, Forgotten, Roots, SharedTlb, SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated, Walk,
-    WalkersSpec, walkers,
+    Control, Forgotten, Roots, SecondLevel, SharedTlb, SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated,
+    Walk, WalkersSpec, walkers,
 };
 use engine::{Cycles, Lane, PortSpec, Scope};
 use interconnect::{HEADER, Wire};
@@ -20,6 +20,7 @@ pub fn iommu(
     spec: IommuSpec,
     walk: Walk,
     askers: Vec<Wire<Translate, Translated>>,
+    second: Option<SecondLevel>,
     control: Option<Control>,
     roots: &Roots,
     scope: &Scope,
@@ -42,7 +43,7 @@ pub fn iommu(
     let walkers_scope = scope.scope("walkers");
     walkers(spec.walkers, walk, vec![Wire { from: questions, to: answer }], of_walkers, roots, &walkers_scope);
     let tlb_scope = scope.scope("tlb");
-    let tlb = SharedTlb::new(spec.tlb, askers, Wire { from: answers, to: ask }, of_tlb, &tlb_scope);
+    let tlb = SharedTlb::new(spec.tlb, askers, Wire { from: answers, to: ask }, of_tlb, second, &tlb_scope);
     tlb_scope.serve("control", |cx| tlb.run(cx));
     if let Some(control) = control {
         let inner = Shootdowns::new(stages, roots, scope);

@@ -17,6 +17,7 @@
 mod driver_tables;
 mod entry;
 mod error;
+mod fbt;
 mod iommu;
 mod message;
 mod misses;
@@ -30,12 +31,13 @@ mod walker;
 
 pub use driver_tables::{DriverTables, Fault};
 pub use error::{Mistranslation, ShapeError};
+pub use fbt::{Fbt, FbtPlace, FbtSpec, FbtTables};
 pub use iommu::{IommuSpec, iommu};
 pub use message::{Translate, Translated, TranslationId};
 pub use mmu::{Mmu, MmuPort, MmuSpec};
 pub use page::{PageSize, Rights, Translation};
 pub use roots::Roots;
-pub use shared_tlb::{SharedTlb, SharedTlbSpec};
+pub use shared_tlb::{SecondLevel, SharedTlb, SharedTlbSpec};
 pub use shootdown::{Control, Forgotten, MOST_PAGES, Shootdown, Shootdowns};
 pub use tlb::{Tlb, TlbSpec};
 pub use walker::{Walk, WalkersSpec, walkers};

@@ -263,7 +263,10 @@ impl Mmu {
         request.phys = known.map_or(phys, |found| Some(found.place(virt)));
         match passes {
             true => queue.send(request, lane),
-            false => queue.waiting.push_back(Waiting { request, page, since: now }),
+            false => {
+                request.tlb_missed = page.is_some();
+                queue.waiting.push_back(Waiting { request, page, since: now });
+            }
         }
         Ok(true)
     }

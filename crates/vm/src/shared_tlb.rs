@@ -5,15 +5,16 @@
 //! turn. Misses for one page are one question below.
 
 use crate::{
-    Tlb, TlbSpec, Translate, Translated, TranslationId,
+    FbtTables, PageSize, Tlb, TlbSpec, Translate, Translated, TranslationId,
     misses::{Misses, Search},
     shootdown::{Control, Orders},
 };
 use engine::{
-    Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Rate, Ready, RoundRobin, Scope, Series, Time,
+    Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Outlet, PortSpec, Rate, Ready, RoundRobin, Scope,
+    Series, Time,
 };
 use interconnect::{Pending, Sender, Wire};
-use mem::PhysAddr;
+use mem::{PhysAddr, VirtAddr};
 
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +22,28 @@ pub struct SharedTlbSpec {
     pub tlb: TlbSpec,
     /// Look-ups in a cycle; `None`: any number.
     pub lookups: Option<usize>,
+    /// Banks, by the number of the page: each can do so many look-ups.
+    pub banks: usize,
     /// Pages that can be asked for below at a time.
     pub misses: usize,
     /// How long it is busy with a shootdown.
     pub shootdown: Cycles,
+}
+
+/// A forward-backward table in which a TLB looks before it asks below.
+pub struct SecondLevel {
+    pub tables: FbtTables,
+    /// Of a look-up that finds its page.
+    pub latency: Cycles,
+}
+
+/// The same, and the way of what it finds.
+struct Second {
+    tables: FbtTables,
+    later: Outlet<Translated>,
+    found: Inlet<Translated>,
+    hits: Counter,
+    misses: Counter,
 }
 
 /// A TLB over the first-level ones.
@@ -34,8 +53,9 @@ pub struct SharedTlb {
     askers: Vec<Asker>,
     ready: Ready,
     turns: RoundRobin,
-    /// The last cycle in which something was looked up, and how much.
-    looked_up: (u64, usize),
+    /// The last cycle in which something was looked up, and how much in each bank.
+    looked_up: (u64, Vec<usize>),
+    second: Option<Second>,
     misses: Misses,
     /// Who waits for pages from below, in the order in which they came.
     waiting: Vec<Waiting>,
@@ -65,6 +85,17 @@ struct Waiting {
     since: u64,
 }
 
+impl Second {
+    /// Looks a page up, and sends what is known about it on its way.
+    fn look_up(&self, ask: &Translate) -> Option<()> {
+        let found = self.tables.find(ask.asid, ask.virt, ask.write);
+        if found.is_some() { &self.hits } else { &self.misses }.increment();
+        let sent = self.later.try_send(Lane::Reply, Translated { id: ask.id, found: Some(found?) }, Translated::BYTES);
+        assert!(sent.is_ok(), "there is room for as many as can be asked for");
+        Some(())
+    }
+}
+
 impl SharedTlb {
     /// Builds the TLB at `scope`. `below`: whom it asks on a miss.
     pub fn new(
@@ -72,9 +103,17 @@ impl SharedTlb {
         askers: Vec<Wire<Translate, Translated>>,
         below: Wire<Translated, Translate>,
         control: Option<Control>,
+        second: Option<SecondLevel>,
         scope: &Scope,
     ) -> SharedTlb {
         let bell = scope.eventcount("work");
+        let second = second.map(|SecondLevel { tables, latency }| {
+            let scope = scope.scope("second_level");
+            let way = PortSpec { capacity: spec.misses, latency, bytes_per_cycle: None };
+            let (later, found) = scope.port::<Translated>("found", way, &scope);
+            found.ring(&bell);
+            Second { tables, later, found, hits: scope.counter("hits"), misses: scope.counter("misses") }
+        });
         below.from.ring(&bell);
         let ready = Ready::new(askers.len());
         let above = scope.scope("above");
@@ -92,7 +131,8 @@ impl SharedTlb {
             turns: RoundRobin::new(askers.len()),
             askers,
             ready,
-            looked_up: (u64::MAX, 0),
+            looked_up: (u64::MAX, vec![0; spec.banks]),
+            second,
             misses: Misses::new(spec.misses, scope),
             waiting: Vec::new(),
             answers: below.from,
@@ -122,9 +162,13 @@ impl SharedTlb {
             while let Some(answer) = self.answers.try_recv(Lane::Reply) {
                 self.answered(&answer, now);
             }
+            while let Some(answer) = self.second.as_ref().and_then(|second| second.found.try_recv(Lane::Reply)) {
+                self.answered(&answer, now);
+            }
             self.orders.answer(|_| self.misses.has_void());
             let more = self.look_up(now);
             if let Some(order) = self.orders.next() {
+                self.second.iter().for_each(|second| second.tables.begin_shooting(order));
                 self.orders.dropped.add(self.tlb.forget(order) as u64);
                 self.misses.void(&order);
                 cx.pause(self.spec.shootdown).await;
@@ -151,27 +195,36 @@ impl SharedTlb {
     /// Looks up as much as it can in a cycle; says whether that was the limit.
     fn look_up(&mut self, now: u64) -> bool {
         if self.looked_up.0 != now {
-            self.looked_up = (now, 0);
+            self.looked_up.0 = now;
+            self.looked_up.1.fill(0);
         }
         while self.ready.first(&[Lane::Request], 0).is_some() {
-            if self.spec.lookups == Some(self.looked_up.1) {
+            if self.looked_up.1.iter().all(|done| self.spec.lookups == Some(*done)) {
                 return true;
             }
             let mut next = self.ready.in_turn([Lane::Request], &self.turns);
-            let Some(taken) = next.find(|asker| self.take(*asker, now)) else { return false };
+            let Some(taken) = next.find(|asker| self.take(*asker, now)) else {
+                // Who waits for a bank goes on in the next cycle; others when something has come.
+                return self.spec.banks > 1;
+            };
             self.turns.grant(|asker| asker == taken);
-            self.looked_up.1 += 1;
             self.accesses.count(1);
             self.rate.count(1);
         }
         false
     }
 
+    /// The bank of a page.
+    fn bank(&self, address: VirtAddr) -> usize {
+        (address.0 / PageSize::Small.bytes().0) as usize % self.spec.banks
+    }
+
     /// Takes somebody's next question, if it can be taken.
     fn take(&mut self, number: usize, now: u64) -> bool {
         let asker = &self.askers[number];
         let Some(question) = asker.from.front(Lane::Request).map(|question| *question) else { return false };
-        if !asker.pending.is_clear() {
+        let bank = self.bank(question.virt);
+        if !asker.pending.is_clear() || self.spec.lookups == Some(self.looked_up.1[bank]) {
             return false;
         }
         let Translate { id, asid, virt, phys, write } = question;
@@ -190,10 +243,14 @@ impl SharedTlb {
             Search::Nothing => {
                 let Some(ask) = self.misses.open(asid, virt, phys, write) else { return false };
                 self.missed.increment();
-                self.below.send(Lane::Request, ask, Translate::BYTES);
+                let known = self.second.as_ref().and_then(|second| second.look_up(&ask));
+                if known.is_none() {
+                    self.below.send(Lane::Request, ask, Translate::BYTES);
+                }
                 Some(ask.id)
             }
         };
+        self.looked_up.1[bank] += 1;
         self.waiting.extend(page.map(|page| Waiting { page, asker: number, question, since: now }));
         self.askers[number].from.try_recv(Lane::Request);
         true

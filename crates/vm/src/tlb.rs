@@ -5,15 +5,20 @@
 
 use crate::{PageSize, ShapeError, Shootdown, Translation};
 use mem::{Asid, Sets, VirtAddr};
+use rustc_hash::FxHashMap;
 
 /// How many translations, and in which sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlbSpec {
+    /// None: any number of translations.
     sets: usize,
     ways: usize,
 }
 
 impl TlbSpec {
+    /// As many translations as there are.
+    pub const UNLIMITED: TlbSpec = TlbSpec { sets: 0, ways: 0 };
+
     /// `entries` in sets of `ways`. As many ways as entries: fully associative.
     pub fn new(entries: usize, ways: usize) -> Result<TlbSpec, ShapeError> {
         if entries == 0 || ways == 0 || !entries.is_multiple_of(ways) {
@@ -26,6 +31,10 @@ impl TlbSpec {
         Ok(TlbSpec { sets, ways })
     }
 
+    pub(crate) fn entries(self) -> usize {
+        self.sets * self.ways
+    }
+
     pub(crate) fn build<E>(self) -> Sets<E> {
         Sets::new(self.sets, self.ways)
     }
@@ -33,14 +42,24 @@ impl TlbSpec {
 
 /// A table of translations.
 pub struct Tlb {
-    entries: Sets<(Asid, Translation)>,
+    entries: Entries,
     /// How many of them are huge.
     huge: usize,
 }
 
+enum Entries {
+    Sets(Sets<(Asid, Translation)>),
+    /// Looked up, never walked but to forget some.
+    Unlimited(FxHashMap<(Asid, VirtAddr, PageSize), Translation>),
+}
+
 impl Tlb {
     pub fn new(spec: TlbSpec) -> Tlb {
-        Tlb { entries: spec.build(), huge: 0 }
+        let entries = match spec {
+            TlbSpec::UNLIMITED => Entries::Unlimited(FxHashMap::default()),
+            _ => Entries::Sets(spec.build()),
+        };
+        Tlb { entries, huge: 0 }
     }
 
     /// The translation of an address, if it is here.
@@ -51,14 +70,23 @@ impl Tlb {
 
     fn look_up_sized(&mut self, asid: Asid, address: VirtAddr, size: PageSize) -> Option<Translation> {
         let page = address.align_down(size.bytes());
-        let meant = |(space, entry): &(Asid, Translation)| entry.page == page && entry.size == size && *space == asid;
-        self.entries.look_up(number(page, size), meant).map(|(_, entry)| *entry)
+        match &mut self.entries {
+            Entries::Sets(sets) => sets.look_up(number(page, size), meant(asid, page, size)).map(|(_, entry)| *entry),
+            Entries::Unlimited(entries) => entries.get(&(asid, page, size)).copied(),
+        }
     }
 
     /// Puts a translation in, in place of what was known about its page. Says whether another had to go.
     pub fn insert(&mut self, asid: Asid, translation: Translation) -> bool {
         self.forget(Shootdown::Page { asid, virt: translation.page });
-        let gone = self.entries.put(number(translation.page, translation.size), (asid, translation));
+        let Translation { page, size, .. } = translation;
+        let gone = match &mut self.entries {
+            Entries::Sets(sets) => sets.put(number(page, size), (asid, translation)),
+            Entries::Unlimited(entries) => {
+                entries.insert((asid, page, size), translation);
+                None
+            }
+        };
         let is_huge = |entry: &Translation| usize::from(entry.size == PageSize::Huge);
         self.huge += is_huge(&translation);
         self.huge -= gone.as_ref().map_or(0, |(_, entry)| is_huge(entry));
@@ -67,25 +95,41 @@ impl Tlb {
 
     /// Forgets what a shootdown is about; says how many entries that were.
     pub fn forget(&mut self, what: Shootdown) -> usize {
-        let entries = match what {
-            Shootdown::Page { asid, virt } => {
-                return [PageSize::Small, PageSize::Huge].map(|size| self.forget_page(asid, virt, size)).iter().sum();
+        if let Shootdown::Page { asid, virt } = what {
+            return [PageSize::Small, PageSize::Huge].map(|size| self.forget_page(asid, virt, size)).iter().sum();
+        }
+        let is_huge = |size: PageSize| size == PageSize::Huge;
+        match &mut self.entries {
+            Entries::Sets(sets) => {
+                let gone = sets.retain(|(asid, entry)| !what.covers(*asid, entry.page));
+                self.huge = sets.iter().filter(|(_, entry)| is_huge(entry.size)).count();
+                gone
             }
-            _ => self.entries.retain(|(asid, entry)| !what.covers(*asid, entry.page)),
-        };
-        self.huge = self.entries.iter().filter(|(_, entry)| entry.size == PageSize::Huge).count();
-        entries
+            Entries::Unlimited(entries) => {
+                let before = entries.len();
+                entries.retain(|(asid, page, _), _| !what.covers(*asid, *page));
+                self.huge = entries.keys().filter(|(.., size)| is_huge(*size)).count();
+                before - entries.len()
+            }
+        }
     }
 
     fn forget_page(&mut self, asid: Asid, virt: VirtAddr, size: PageSize) -> usize {
         let page = virt.align_down(size.bytes());
-        let meant = |(space, entry): &(Asid, Translation)| entry.page == page && entry.size == size && *space == asid;
-        let gone = usize::from(self.entries.remove(number(page, size), meant).is_some());
+        let gone = usize::from(match &mut self.entries {
+            Entries::Sets(sets) => sets.remove(number(page, size), meant(asid, page, size)).is_some(),
+            Entries::Unlimited(entries) => entries.remove(&(asid, page, size)).is_some(),
+        });
         if size == PageSize::Huge {
             self.huge -= gone;
         }
         gone
     }
+}
+
+/// Whether an entry is that of a page.
+fn meant(asid: Asid, page: VirtAddr, size: PageSize) -> impl Fn(&(Asid, Translation)) -> bool {
+    move |(space, entry)| entry.page == page && entry.size == size && *space == asid
 }
 
 /// What picks the set of a page.

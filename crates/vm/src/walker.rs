@@ -329,6 +329,7 @@ impl Tables {
             data: Block::zeros(mask),
             stamp: 0,
             lanes: 1,
+            tlb_missed: false,
         };
         self.entries_read.increment();
         let came = &self.reads[walker].came;

@@ -78,9 +78,16 @@ impl Bank {
         Offer::Nacked
     }
 
+    /// Counts the last request as one whose requester's TLB did not have the page; says whether its line was not here.
+    pub fn count_tlb_missed(&self) -> bool {
+        self.tlb_missed.iter().for_each(|counts| counts.add(0, self.last, 1));
+        self.tlb_missed.is_some() && self.last == Came::Miss as usize
+    }
+
     /// Counts a request from above.
-    fn count(&self, msg: &Msg<LINE>, lanes: u8, came: Came) {
+    fn count(&mut self, msg: &Msg<LINE>, lanes: u8, came: Came) {
         if msg.lane() == Lane::Request {
+            self.last = came as usize;
             let writes = !msg.data.mask().is_empty() || matches!(msg.kind, Kind::GetX | Kind::Upgrade);
             self.accesses.add(usize::from(writes), came as usize, lanes.into());
         }

@@ -57,6 +57,19 @@ impl Bank {
         self.at_once(&Msg::new(self.spec.me, self.spec.me, Kind::Evict, line, Block::EMPTY))
     }
 
+    /// Every line that is held here or has something under way, in order.
+    pub fn lines(&self) -> Vec<LineAddr> {
+        let mut lines: Vec<LineAddr> = self.array.tags().chain(self.aside.keys().copied()).collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// Whether a line has been asked for and nothing of it has come.
+    pub fn awaits_data(&self, line: LineAddr) -> bool {
+        let found = self.line(self.find(line), line);
+        found.is_asked() && found.is_empty()
+    }
+
     /// Whether no line is left that was to be flushed, invalidated or given up.
     pub fn is_swept(&self) -> bool {
         self.left_to_sweep() == 0

@@ -28,7 +28,7 @@ impl Cache {
             return Ok(false);
         }
         if let (Some(observer), Some(changed)) = (&self.observer, changed) {
-            observer.tell(msg.line, changed);
+            observer.tell(self.place_of(msg.line), changed);
         }
         self.send_atomic(packet);
         if away {

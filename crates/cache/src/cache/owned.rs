@@ -46,7 +46,7 @@ impl Cache {
             let reply = Reply { id: request.id, data: found, stamp: 0 };
             top.reply(front::Answer { to: node, reply, mask: request.data.mask() });
             if let Some(observer) = &self.observer {
-                observer.tell(line, Seen::Read(found));
+                observer.tell(self.place_of(line), Seen::Read(found));
             }
         } else {
             // Answered here, not by the table: requests for the line that came before may still wait.
@@ -92,7 +92,7 @@ impl Cache {
             watcher(id, line, &written);
         }
         if let Some(observer) = &self.observer {
-            observer.tell(line, Seen::Wrote(written));
+            observer.tell(self.place_of(line), Seen::Wrote(written));
         }
     }
 
@@ -117,7 +117,7 @@ impl Cache {
         self.owned.pop_front();
         let found = held.only(request.data.mask());
         if let Some(observer) = &self.observer {
-            observer.tell(line, new.map_or(Seen::Read(found), |new| Seen::Changed { found, new }));
+            observer.tell(self.place_of(line), new.map_or(Seen::Read(found), |new| Seen::Changed { found, new }));
         }
         let Some(top) = &self.top else { return Ok(true) };
         let reply = Reply { id: request.id, data: found, stamp: 0 };

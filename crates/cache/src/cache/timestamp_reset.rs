@@ -34,7 +34,7 @@ impl Cache {
     /// Tells a line's home that it was evicted. The lease on which it was held is of the home's present only if that has not started anew since.
     pub(super) fn tell_evicted(&self, msg: Msg<LINE>) {
         let era = self.eras.get(&(msg.to, msg.to)).copied().unwrap_or(0);
-        self.to.to(msg.to).send(Lane::Request, Packet { era, ..msg.into() }, HEADER);
+        self.to.to(msg.to).send(Lane::Request, Packet { era, ..self.packet(msg) }, HEADER);
     }
 
     /// A time of this cache for whoever checks the run. The memory of a line says when it was written, so its beginnings count, and no other's.

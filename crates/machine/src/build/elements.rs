@@ -113,6 +113,7 @@ impl<'a> Builder<'a> {
             What::Mmu(mmu) => self.mmu(id, mmu, &scope),
             What::SharedTlb(spec) => self.shared_tlb(id, *spec, &scope),
             What::Walkers(walkers) => self.walkers(id, walkers, &scope),
+            What::Fbt(fbt) => self.fbt(id, fbt, &scope),
             What::Shooter => self.shooter(id, &scope),
             What::Network(spec, _) => {
                 let stations = self.stations(id);

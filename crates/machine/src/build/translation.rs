@@ -10,7 +10,7 @@
 
 use super::elements::Builder;
 use crate::{
-    plan::{EdgeId, Freight, Id, WalkersPlan, What},
+    plan::{EdgeId, FbtPlan, Freight, Id, WalkersPlan, What},
     program::{KnownSoftware, Software, Translations},
     translation::Pages,
 };
@@ -23,8 +23,8 @@ use std::{
     rc::Rc,
 };
 use vm::{
-    DriverTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SharedTlb, SharedTlbSpec, Shootdown, Shootdowns,
-    Translate, Translated, Walk,
+    DriverTables, Fbt, FbtPlace, FbtTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SecondLevel, SharedTlb,
+    SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated, Walk,
 };
 
 /// One end of a link between one who translates and one who is asked, or who is told what to forget.
@@ -62,6 +62,8 @@ pub struct Translators {
     /// How all are made to forget, and where; and the tables that a driver keeps.
     pub shootdowns: Option<(Rc<Shootdowns>, Scope)>,
     pub tables: DriverTables,
+    /// The forward-backward table, which its element and the IOMMU share.
+    pub fbt: Option<FbtTables>,
 }
 
 impl Builder<'_> {
@@ -80,11 +82,27 @@ impl Builder<'_> {
         match plan.tlb {
             Some(tlb) => {
                 let spec = IommuSpec { tlb, walkers: plan.walkers };
-                vm::iommu(spec, walk, askers, control, roots, scope);
+                let fbt = &mut self.translators.fbt;
+                let second = plan.second_level.map(|spec| SecondLevel {
+                    tables: fbt.get_or_insert_with(|| FbtTables::new(spec.table)).clone(),
+                    latency: spec.latency,
+                });
+                vm::iommu(spec, walk, askers, second, control, roots, scope);
             }
             None if plan.iommu => vm::walkers(plan.walkers, walk, askers, control, roots, &scope.scope("walkers")),
             None => vm::walkers(plan.walkers, walk, askers, control, roots, scope),
         }
+    }
+
+    pub(super) fn fbt(&mut self, id: Id, plan: &FbtPlan, scope: &Scope) {
+        let below = self.edge(id, Freight::Translations);
+        let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
+        let tables = self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone();
+        let me = self.plan.element(id).node.expect("a forward-backward table has a number");
+        let place = FbtPlace { me, banks: plan.banks.clone(), first_level: plan.first_level.clone() };
+        let (side, control) = (self.side(id), self.control(id));
+        let fbt = Fbt::new(tables, place, side, below, (control, &self.translators.roots), scope);
+        scope.serve("control", |cx| fbt.run(cx));
     }
 
     pub(super) fn shared_tlb(&mut self, id: Id, spec: SharedTlbSpec, scope: &Scope) {
@@ -98,7 +116,7 @@ impl Builder<'_> {
             }
         }
         let below = below.expect("both ends of every edge are in place");
-        let tlb = SharedTlb::new(spec, askers, below, self.control(id), scope);
+        let tlb = SharedTlb::new(spec, askers, below, self.control(id), None, scope);
         scope.serve("control", |cx| tlb.run(cx));
     }
 

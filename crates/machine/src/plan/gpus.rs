@@ -9,7 +9,7 @@
 //! With a network there is a link from each array and each bank to it.
 
 use super::{
-    CachePlan, EdgeId, Freight, Id, MmuPlan, Path, Relay, TesterPlan, UnitPlan, What, Wire,
+    CachePlan, EdgeId, FbtPlan, Freight, Id, MmuPlan, Path, Relay, TesterPlan, UnitPlan, What, Wire,
     lower::{Lowering, Population, ports, spec_of},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     golden::Side,
     spec::{CacheSpec, Partitions},
     stress::Port,
-    translation::GpuMmu,
+    translation::{GpuFbt, GpuMmu},
     zones::{MemoryZone, Place},
 };
 use engine::{Cycles, PortSpec};
@@ -150,6 +150,8 @@ impl Lowering<'_> {
         let spec = cache::CacheSpec {
             sees: roles.protocol.sees,
             wide_acquires: machine.forgetting_acquires,
+            virtual_tags: machine.fbt.is_some(),
+            counts_tlb_misses: machine.has_lone_iommu(),
             memories: self.memories_by_time(),
             // The L2 of another GPU holds what its own memory would: nothing there is ever stale.
             ordered: (machine.remote == Some(Remote::L1)).then(|| own().owners().copied().collect()),
@@ -216,6 +218,8 @@ impl Lowering<'_> {
         let spec = cache::CacheSpec {
             sees: roles.protocol.sees,
             memories: self.memories_by_time(),
+            virtual_tags: machine.fbt.is_some(),
+            counts_tlb_misses: machine.has_lone_iommu(),
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };
         // The network of a CPU leads to more.
@@ -282,6 +286,49 @@ impl Lowering<'_> {
         }
         for array in &gpu.arrays {
             self.connect_array(array);
+        }
+    }
+
+    /// What stands below the L2 of a GPU that goes by virtual addresses: it speaks to first-level caches, too, asks the IOMMU, and hears from the
+    /// kernel what to forget.
+    pub(super) fn connect_fbt(
+        &mut self,
+        number: usize,
+        gpu: &Gpu,
+        fbt: &GpuFbt,
+        (iommu, kernel): (Id, Option<Id>),
+        memories: &[Id],
+    ) {
+        let (machine, numbers) = (self.machine, self.numbers);
+        let first_level = (0..machine.arrays).flat_map(|array| match self.population.tests() {
+            true => numbers.vector_caches(number, array).collect(),
+            false => numbers.array(number, array),
+        });
+        let plan = FbtPlan {
+            spec: fbt.spec,
+            banks: machine.banks.deal(|bank| numbers.l2(number, bank)),
+            first_level: first_level.collect(),
+        };
+        let (path, node) = (Path::to_one("gpu", number).and("fbt"), Some(numbers.fbt(number)));
+        let own = self.plan.add(path, (self.gpu_clock, 0), node, What::Fbt(plan));
+        for (bank, id) in gpu.banks.iter().enumerate() {
+            let name = format!("gpu{number}_l2_{bank}_fbt");
+            self.plan.connect(name, *id, own, Wire::Link(fbt.wire), Freight::Messages);
+        }
+        for (array, of) in gpu.arrays.iter().enumerate() {
+            let name = format!("gpu{number}_array{array}_fbt");
+            self.plan.connect(name, of.junction, own, Wire::Link(fbt.wire), Freight::Messages);
+        }
+        for (bank, memory) in memories.iter().enumerate() {
+            let name = format!("gpu{number}_l2_{bank}_memory");
+            self.plan.connect(name, own, *memory, Wire::Link(machine.wires.l2_memory), Freight::Messages);
+        }
+        // The look-up is on the way of what is translated.
+        let way = |latency| PortSpec { capacity: fbt.wire.capacity, latency, bytes_per_cycle: None };
+        let wire = ports(("translate", way(fbt.spec.latency)), ("translated", way(Cycles(0))));
+        self.plan.connect("translate", own, iommu, wire, Freight::Translations);
+        if let Some(kernel) = kernel {
+            self.shoots(kernel, own);
         }
     }
 

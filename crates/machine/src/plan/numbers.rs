@@ -146,6 +146,11 @@ impl Numbers {
         node(self.memories() + channel)
     }
 
+    /// The forward-backward table of a GPU.
+    pub fn fbt(&self, gpu: usize) -> Node {
+        Node(FIRST_FBT + gpu as u16)
+    }
+
     /// A DMA engine that asks memories past all caches: the host's is 0, then come those of GPUs.
     pub fn engine(&self, number: usize) -> Node {
         assert!(number < interconnect::ENGINES.len(), "so many DMA engines can be told apart");
@@ -175,6 +180,9 @@ fn node(number: usize) -> Node {
 
 /// How many can be told apart. Some numbers are left for other uses.
 pub const MOST: usize = 4096;
+
+/// The forward-backward table of the first GPU.
+const FIRST_FBT: u16 = 4200;
 
 /// Who orders the caches of a CPU to be flushed.
 pub const FLUSHER: Node = Node(4097);

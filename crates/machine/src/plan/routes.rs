@@ -71,12 +71,13 @@ impl<'a> Search<'a> {
         self.visit(edge, plan.edge(edge).beyond(from), plan.edge(edge).only, 1);
         while let Some((came, at, only, length)) = self.next.pop_front() {
             let element = plan.element(at);
-            let Some(relay) = element.relays() else {
+            let relay = element.relays();
+            if relay.is_none() || element.node.is_some() {
                 let memory = matches!(element.what, What::Memory(_) | What::Level(_));
                 let meant = only.is_none_or(|only| (only == Receivers::Memories) == memory);
                 found.extend(element.node.filter(|_| at != from && meant).map(|node| (node, length)));
-                continue;
-            };
+            }
+            let Some(relay) = relay else { continue };
             for onward in plan.edges_of(at, Freight::Messages) {
                 let edge = plan.edge(onward);
                 let differs = edge.only.is_some() && only.is_some() && edge.only != only;

@@ -268,6 +268,7 @@ impl Dma {
             data,
             stamp: 0,
             lanes: 1,
+            tlb_missed: false,
         };
         let bytes = if access == Access::Store { data.mask().len() as u64 } else { 0 };
         self.requests[way].0.send(Lane::Request, request, HEADER + bytes);

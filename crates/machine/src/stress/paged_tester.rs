@@ -308,7 +308,7 @@ impl PagedTester {
 
     fn request(&self, id: RequestId, access: Access, scope: mem::Scope, virt: VirtAddr, data: Block<LINE>) -> Request {
         let asid = space_of(self.place.gpu);
-        Request { id, access, scope, asid, virt, phys: None, data, stamp: self.time, lanes: 1 }
+        Request { id, access, scope, asid, virt, phys: None, data, stamp: self.time, lanes: 1, tlb_missed: false }
     }
 
     fn next_id(&mut self) -> RequestId {

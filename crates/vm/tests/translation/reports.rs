@@ -33,9 +33,9 @@ fn memory_that_needs_the_mmu(world: &World, has_shared_tlb: bool) {
     walkers(ONE_WALKER, walk, vec![asker], None, &world.roots, &world.root.scope("walkers"));
     if has_shared_tlb {
         let (above, asker) = world.wires(2, 3);
-        let spec = SharedTlbSpec { tlb: tlb(4), lookups: None, misses: 4, shootdown: Cycles(0) };
+        let spec = SharedTlbSpec { tlb: tlb(4), lookups: None, banks: 1, misses: 4, shootdown: Cycles(0) };
         let scope = world.root.scope("l2tlb");
-        let shared = SharedTlb::new(spec, vec![asker], std::mem::replace(&mut mmu_side, above), None, &scope);
+        let shared = SharedTlb::new(spec, vec![asker], std::mem::replace(&mut mmu_side, above), None, None, &scope);
         scope.serve("control", |cx| shared.run(cx));
     }
     let ((data, core), (of_memory, loads)) = (world.port("data", 8), world.port("of_memory", 8));

@@ -150,9 +150,9 @@ fn whom_others_ask_forgets_first() {
         let (mmu, there) = world.wires(7, 7);
         let ((to_mmu, mmu_control), (to_iommu, control)) = (world.control(10), world.control(20));
         let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(tlb(16)) };
-        let tlb = SharedTlbSpec { tlb: tlb(16), lookups: Some(1), misses: 4, shootdown: Cycles(3) };
+        let tlb = SharedTlbSpec { tlb: tlb(16), lookups: Some(1), banks: 1, misses: 4, shootdown: Cycles(3) };
         let spec = IommuSpec { tlb, walkers: WalkersSpec { shootdown: Cycles(4), ..WALKERS } };
-        iommu(spec, walk, vec![there], Some(control), &world.roots, &world.root.scope("iommu"));
+        iommu(spec, walk, vec![there], None, Some(control), &world.roots, &world.root.scope("iommu"));
         world.mmu_with(MMU, "dtlb", mmu, Some(mmu_control), vec![load(0, 1, 5), load_at(300, 2, 5, 55)]);
         *result.lock().unwrap() = Some(kernel(world, 200, after, PAGE, vec![vec![to_iommu], vec![to_mmu]]));
     });

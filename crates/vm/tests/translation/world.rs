@@ -76,6 +76,7 @@ pub fn request(id: u64, access: Access, page: u64) -> Request {
         data: Block::zeros(Mask::first(8)),
         stamp: 0,
         lanes: 1,
+        tlb_missed: false,
     }
 }
 

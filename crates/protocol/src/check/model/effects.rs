@@ -9,7 +9,7 @@ use super::{
     Check, Meter, Move, Receiver,
 };
 use crate::{
-    Block, FIRST, Impossible, Kind, Lane, Msg, Node, Stamp, Stamps, Step, WHOLE,
+    Block, FIRST, Impossible, Kind, Lane, Line, Msg, Node, Stamp, Stamps, Step, WHOLE,
     orders::{self, Orders},
     step,
 };
@@ -162,7 +162,17 @@ impl Check {
         let (member, line) = (msg.to.0 as usize, self.line_of(msg.line));
         if self.system.members[member].controller.keeps_time() {
             let now = world.lines[line * self.members() + member].stamps.cts;
-            world.lines.iter_mut().skip(member).step_by(self.members()).for_each(|line| line.stamps.cts = now);
+            let unknown = |line: &Line<BYTES>| line.state == self.system.members[member].initial.state;
+            let of_member = world.lines.iter().skip(member).step_by(self.members());
+            let written = of_member.filter(|line| unknown(line)).map(|line| line.stamps.wts).max().unwrap_or(0);
+            // All lines start anew, one after the other.
+            let written = if msg.kind == Kind::Reset { 0 } else { written };
+            for line in world.lines.iter_mut().skip(member).step_by(self.members()) {
+                line.stamps.cts = now;
+                if unknown(line) {
+                    line.stamps.wts = written;
+                }
+            }
         }
         if msg.kind == Kind::Reset {
             world.restart_versions();

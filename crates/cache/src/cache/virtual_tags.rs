@@ -1,0 +1,178 @@
+//! Caches that know lines by the names of programs: a tag is the number of the address space and the virtual address
+//! (`[vcache 4.1]`).
+//!
+//! A first-level cache makes the tag of a request; below, protocols speak of tags as they would of addresses, down to the forward-backward table
+//! (`vm::Fbt`), which knows places in memory. That table has pages given up: lines of a second-level cache one by one, and a page of all first-level
+//! caches. A first-level cache counts the lines of each page that it holds or awaits (the invalidation filter): if there is one of the page, it
+//! forgets everything (`[vcache 4.2]`). A line that is on its way is answered and not kept.
+//!
+//! What requesters know of places in memory is kept beside: for those who check the run, and for walks of flat latency.
+
+use super::{Cache, NOBODY};
+use crate::front;
+use engine::{Counter, Inlet, Lane};
+use interconnect::{HEADER, Packet, is_order};
+use mem::{Access, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request};
+use protocol::{Impossible, Kind, Msg, concerns};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Above the bits of a virtual address, the number of its address space.
+const SPACE: u32 = 48;
+
+/// What a cache with such tags keeps beside its lines.
+pub(super) struct VirtualTags {
+    /// The page of memory of each page that was asked for. Looked up, never walked.
+    frames: FxHashMap<u64, u64>,
+    /// Lines that are on their way and must not be kept. Looked up, never walked.
+    unwanted: FxHashSet<LineAddr>,
+    /// The line that has just come and is answered without being kept.
+    once: Option<LineAddr>,
+    /// Recalls of lines that have something under way.
+    recalls: Vec<Msg<LINE>>,
+    filtered: Counter,
+    forgotten: Counter,
+}
+
+impl VirtualTags {
+    pub fn new(scope: &engine::Scope) -> Self {
+        Self {
+            frames: FxHashMap::default(),
+            unwanted: FxHashSet::default(),
+            once: None,
+            recalls: Vec::new(),
+            filtered: scope.counter("page_orders_filtered"),
+            forgotten: scope.counter("page_orders_forgetting"),
+        }
+    }
+}
+
+impl Cache {
+    /// A request under the name by which this cache knows its line.
+    pub(super) fn tagged(&mut self, request: Request) -> Request {
+        let Some(tags) = &mut self.tags else { return request };
+        if matches!(request.access, Access::Invalidate | Access::Flush) {
+            return request;
+        }
+        let tag = u64::from(request.asid.0) << SPACE | request.virt.0;
+        if let Some(place) = request.phys {
+            tags.frames.insert(tag / PAGE, place.0 / PAGE * PAGE);
+        }
+        Request { phys: Some(PhysAddr(tag)), ..request }
+    }
+
+    /// Where memory has a line, as its requesters know.
+    pub(super) fn place_of(&self, line: LineAddr) -> LineAddr {
+        let frame = self.tags.as_ref().and_then(|tags| tags.frames.get(&(line.0 / PAGE)));
+        frame.map_or(line, |frame| LineAddr(frame + line.0 % PAGE))
+    }
+
+    /// A message with what is known beside it.
+    pub(super) fn packet(&self, msg: Msg<LINE>) -> Packet {
+        let Some(tags) = &self.tags else { return msg.into() };
+        let frame = tags.frames.get(&(msg.line.0 / PAGE)).copied().map(PhysAddr);
+        Packet { frame, once: msg.kind == Kind::Data && tags.once == Some(msg.line), ..msg.into() }
+    }
+
+    /// Notes what is known beside a message.
+    pub(super) fn note(&mut self, packet: &Packet) {
+        if let (Some(tags), Some(frame)) = (&mut self.tags, packet.frame) {
+            tags.frames.insert(packet.msg.line.0 / PAGE, frame.0);
+        }
+    }
+
+    /// A line has come: whether it must go again as soon as those who wait have been answered.
+    pub(super) fn came(&mut self, packet: &Packet) -> Result<(), Box<Impossible>> {
+        let Some(tags) = &mut self.tags else { return Ok(()) };
+        if packet.msg.kind != Kind::Data {
+            return Ok(());
+        }
+        let line = packet.msg.line;
+        if tags.unwanted.remove(&line) | packet.once {
+            tags.once = packet.once.then_some(line);
+            self.bank.at_once(&Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY))?;
+        }
+        Ok(())
+    }
+
+    /// What was answered once has been sent.
+    pub(super) fn answered_once(&mut self) {
+        if let Some(tags) = &mut self.tags {
+            tags.once = None;
+        }
+    }
+
+    /// The table below wants a line back: at once, or when what is under way has come to its end.
+    pub(super) fn recall(&mut self, msg: Msg<LINE>) -> Result<(), Box<Impossible>> {
+        // A line that was brought for an atomic access goes when that has been performed, or it would be brought again and again.
+        while self.atomics.front().is_some_and(|packet| packet.msg.line == msg.line) && self.atomic(false)? {}
+        if !self.bank.at_once(&msg)?
+            && let Some(tags) = &mut self.tags
+        {
+            tags.recalls.push(msg);
+        }
+        Ok(())
+    }
+
+    /// Carries out what it can of what the table below wants; says whether there was something. None of this waits for anything that is asked below.
+    pub(super) fn obey_table(&mut self) -> Result<bool, Box<Impossible>> {
+        let Some(tags) = &mut self.tags else { return Ok(false) };
+        let mut did = false;
+        if !tags.recalls.is_empty() {
+            let recalls = std::mem::take(&mut tags.recalls);
+            let mut left = Vec::new();
+            for msg in recalls {
+                if self.bank.at_once(&msg)? {
+                    did = true;
+                } else {
+                    left.push(msg);
+                }
+            }
+            if let Some(tags) = &mut self.tags {
+                tags.recalls = left;
+            }
+        }
+        Ok(self.answer_page_order() || self.top.is_some() && self.forget_page()? || did)
+    }
+
+    /// Answers an order of a driver about a page of memory, if one has come: the table below has had such lines given up.
+    fn answer_page_order(&self) -> bool {
+        let Some(top) = &self.top else { return false };
+        let is_order = |request: &Request| matches!(request.access, Access::Invalidate | Access::Flush);
+        let has_order = |inlet: &Inlet<Request>| inlet.front(Lane::Coherence).is_some_and(|request| is_order(&request));
+        let Some((node, inlet, _)) = top.wires.iter().find(|(_, inlet, _)| has_order(inlet)) else { return false };
+        let Some(request) = inlet.try_recv(Lane::Coherence) else { return false };
+        let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
+        top.reply(front::Answer { to: *node, reply, mask: Mask::NONE });
+        true
+    }
+
+    /// Takes word that a page goes, if it has come.
+    fn forget_page(&mut self) -> Result<bool, Box<Impossible>> {
+        let is_word = |packet: &Packet| packet.msg.kind == Kind::Inval && is_order(packet.msg.line);
+        let word = |inlet: &Inlet<Packet>| inlet.front(Lane::Coherence).map(|packet| *packet).filter(is_word).is_some();
+        let Some(inlet) = self.from.iter().find(|inlet| word(inlet)) else { return Ok(false) };
+        let Some(packet) = inlet.try_recv(Lane::Coherence) else { return Ok(false) };
+        let page = packet.msg.line;
+        let lines = self.bank.lines();
+        let matches = lines.iter().any(|line| concerns(page, *line));
+        for line in lines.into_iter().filter(|_| matches) {
+            let evict = Msg::new(NOBODY, self.me, Kind::Evict, line, Block::EMPTY);
+            if self.bank.at_once(&evict)? {
+                continue;
+            }
+            // Bytes that were written through have been given up here; a line that has been asked for is not here yet.
+            if concerns(page, line)
+                && self.bank.awaits_data(line)
+                && let Some(tags) = &mut self.tags
+            {
+                tags.unwanted.insert(line);
+            }
+        }
+        if let Some(tags) = &self.tags {
+            if matches { &tags.forgotten } else { &tags.filtered }.increment();
+        }
+        let done = Msg::new(self.me, packet.msg.from, Kind::Done, page, Block::EMPTY);
+        self.to.to(done.to).send(Lane::Reply, done.into(), HEADER);
+        Ok(true)
+    }
+}

@@ -1,0 +1,398 @@
+//! The forward-backward table between caches that go by virtual addresses and everything below, which goes by places in memory
+//! (`[vcache 4.1]`).
+//!
+//! A request of the second-level cache for a line that it does not hold is translated by the IOMMU, whose TLB it asks for each. Then the backward
+//! table says whether another name of the page leads: none, and this name leads from now on; another, and the line is read and answered once,
+//! without being kept. A page that is written and has two names is a fault, whichever comes first (`[vcache 4.2]`). Lines that the cache holds, its
+//! write-backs and its notices of lines that went are known by the forward table.
+//!
+//! An entry goes when its set has no room for another, or its page is shot down. It is locked: requests for lines that the cache does not
+//! hold wait. When nothing of it is under way below, every line that the cache holds is recalled, behind all answers; the cache answers each, behind
+//! all that it has sent. Then first-level caches hear of the page. What waits is translated anew.
+
+mod removal;
+mod table;
+
+pub use table::FbtTables;
+
+use crate::{
+    Mistranslation, Roots, TlbSpec, Translate, Translated, TranslationId,
+    page::Rights,
+    shootdown::{Control, Orders},
+};
+use engine::{Context, Counter, EventCount, Inlet, Lane, Level, Scope};
+use interconnect::{Packet, Pending, Router, Sender, Side, Wire};
+use mem::{Block, Bytes, Interleave, LineAddr, PAGE, PhysAddr};
+use protocol::{Kind, Msg, Node};
+use removal::Removal;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use table::{Entry, address, bit, space};
+
+/// From the machine file.
+#[derive(Clone, Copy, Debug)]
+pub struct FbtSpec {
+    /// How many pages of memory, and in which sets.
+    pub table: TlbSpec,
+    /// Whether the IOMMU uses it as a second-level TLB, and how many cycles a look-up takes.
+    pub second_level: bool,
+    pub latency: engine::Cycles,
+}
+
+/// Where it stands.
+pub struct FbtPlace {
+    pub me: Node,
+    /// The bank of the second-level cache of each line.
+    pub banks: Interleave<Node>,
+    /// All first-level caches above it.
+    pub first_level: Vec<Node>,
+}
+
+/// A request that is being translated.
+struct Ask {
+    packet: Packet,
+    write: bool,
+    /// Its page has been shot down meanwhile: what comes is not to be relied on.
+    stale: bool,
+}
+
+pub struct Fbt {
+    place: FbtPlace,
+    tables: FbtTables,
+    from: Vec<Inlet<Packet>>,
+    to: Router<Packet>,
+    /// By the number of the question.
+    asks: Vec<Option<Ask>>,
+    answers: Inlet<Translated>,
+    below: Sender<Translate>,
+    orders: Orders,
+    roots: Roots,
+    /// For each line of memory that has been asked for, under which names and whether it may be kept. Looked up, never walked.
+    fetches: FxHashMap<LineAddr, VecDeque<(LineAddr, bool)>>,
+    /// Requests that wait for an entry to go, in their order.
+    parked: VecDeque<Packet>,
+    removals: Vec<Removal>,
+    bell: EventCount,
+    requests: Counter,
+    synonyms: Counter,
+    evictions: Counter,
+    recalled: Counter,
+    filtered: Counter,
+    waiting: Level,
+}
+
+impl Fbt {
+    /// Builds it at `scope`. `below`: the IOMMU.
+    pub fn new(
+        tables: FbtTables,
+        place: FbtPlace,
+        side: Side<Packet>,
+        below: Wire<Translated, Translate>,
+        (control, roots): (Option<Control>, &Roots),
+        scope: &Scope,
+    ) -> Self {
+        let (bell, pending) = (scope.eventcount("work"), Pending::default());
+        side.from.iter().for_each(|inlet| inlet.ring(&bell));
+        below.from.ring(&bell);
+        tables.0.borrow_mut().measure(scope);
+        Self {
+            place,
+            tables,
+            from: side.from,
+            to: Router::new(side.to, &pending, &scope.scope("neighbours"), &bell),
+            asks: Vec::new(),
+            answers: below.from,
+            below: Sender::new(below.to, &pending, &scope.scope("below"), &bell),
+            orders: Orders::new(control, &bell, scope),
+            roots: roots.clone(),
+            fetches: FxHashMap::default(),
+            parked: VecDeque::new(),
+            removals: Vec::new(),
+            bell,
+            requests: scope.counter("requests"),
+            synonyms: scope.counter("synonyms"),
+            evictions: scope.counter("evictions"),
+            recalled: scope.counter("recalled_lines"),
+            filtered: scope.counter("filtered_shootdowns"),
+            waiting: scope.level("waiting"),
+        }
+    }
+
+    pub async fn run(mut self, cx: Context) {
+        cx.known_as(interconnect::name_of(self.place.me));
+        self.from.iter().for_each(|inlet| cx.takes(inlet));
+        cx.takes(&self.answers);
+        self.orders.obeyed_by(&cx);
+        loop {
+            let seen = self.bell.count();
+            if let Err(wrong) = self.cycle() {
+                return cx.fail(wrong.to_string());
+            }
+            while self.bell.rest(seen + 1).await {
+                self.to.explain(&cx);
+                self.below.explain(&cx);
+            }
+        }
+    }
+
+    /// Takes all that has come.
+    fn cycle(&mut self) -> Result<(), Mistranslation> {
+        while let Some(answer) = self.answers.try_recv(Lane::Reply) {
+            self.translated(&answer)?;
+        }
+        for number in 0..self.from.len() {
+            for lane in [Lane::Reply, Lane::Coherence, Lane::Request] {
+                while let Some(packet) = self.from[number].try_recv(lane) {
+                    self.take(packet)?;
+                }
+            }
+        }
+        if let Some(order) = self.orders.next() {
+            self.shoot_down(order);
+        }
+        let is_shooting = self.orders.current.is_some();
+        self.carry_on()?;
+        let removals = &self.removals;
+        self.orders.answer(|_| !removals.is_empty());
+        if is_shooting && self.orders.current.is_none() {
+            self.tables.end_shooting();
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, packet: Packet) -> Result<(), Mistranslation> {
+        match packet.msg.kind {
+            Kind::Data | Kind::Ack => self.answered(packet),
+            Kind::Done => {
+                self.heard(packet.msg.line);
+                Ok(())
+            }
+            Kind::Evicted => self.evicted(&packet.msg),
+            Kind::Write => self.written_back(packet),
+            Kind::Read | Kind::Upgrade => {
+                self.requests.increment();
+                self.request(packet)
+            }
+            other => unreachable!("a cache of this protocol does not send {other:?}"),
+        }
+    }
+
+    /// An answer from below goes up under the name by which its line was asked for.
+    fn answered(&mut self, packet: Packet) -> Result<(), Mistranslation> {
+        let msg = packet.msg;
+        let way = self.tables.0.borrow_mut().of_frame(msg.line.0 / PAGE);
+        let way = way.ok_or_else(|| unknown(msg.line))?;
+        let mut tables = self.tables.0.borrow_mut();
+        let entry = tables.entry_mut(way);
+        entry.outstanding -= 1;
+        let (line, once) = match msg.kind {
+            Kind::Data => {
+                let names = self.fetches.get_mut(&msg.line).ok_or_else(|| unknown(msg.line))?;
+                let name = names.pop_front().ok_or_else(|| unknown(msg.line))?;
+                if names.is_empty() {
+                    self.fetches.remove(&msg.line);
+                }
+                name
+            }
+            _ => (LineAddr(entry.page * PAGE + msg.line.0 % PAGE), false),
+        };
+        let frame = Some(PhysAddr(entry.frame * PAGE));
+        drop(tables);
+        self.to.send(Packet { msg: Msg { line, ..msg }, once, frame, ..packet });
+        Ok(())
+    }
+
+    /// A line has left the second-level cache, or is not there any more, as that says to a recall (`of`).
+    fn evicted(&mut self, msg: &Msg<{ mem::LINE }>) -> Result<(), Mistranslation> {
+        let mut tables = self.tables.0.borrow_mut();
+        let Some(way) = tables.of_page(msg.line.0 / PAGE) else { return Ok(()) };
+        tables.set_line(way, bit(msg.line), false);
+        drop(tables);
+        if msg.of.is_some() {
+            self.gave_up(way);
+        }
+        Ok(())
+    }
+
+    /// What the second-level cache writes back it holds, so its page has an entry.
+    fn written_back(&mut self, packet: Packet) -> Result<(), Mistranslation> {
+        let mut tables = self.tables.0.borrow_mut();
+        let way = tables.of_page(packet.msg.line.0 / PAGE).ok_or_else(|| unknown(packet.msg.line))?;
+        let entry = tables.entry_mut(way);
+        if entry.lines & bit(packet.msg.line) == 0 {
+            return Err(unknown(packet.msg.line));
+        }
+        entry.outstanding += 1;
+        let line = entry.place(packet.msg.line);
+        drop(tables);
+        self.to.send(Packet { msg: Msg { line, ..packet.msg }, ..packet });
+        Ok(())
+    }
+
+    /// The second-level cache asks for a line, or for the right to write it.
+    fn request(&mut self, packet: Packet) -> Result<(), Mistranslation> {
+        let line = packet.msg.line;
+        let way = self.tables.0.borrow().of_page(line.0 / PAGE);
+        let entry = way.map(|way| *self.tables.0.borrow().entry(way));
+        match (way, entry) {
+            (Some(way), Some(entry)) if entry.lines & bit(line) != 0 => self.known(way, packet),
+            (Some(_), Some(Entry { locked: true, .. })) => {
+                self.park(packet);
+                Ok(())
+            }
+            _ => {
+                self.ask(packet, packet.msg.kind == Kind::Upgrade);
+                Ok(())
+            }
+        }
+    }
+
+    fn park(&mut self, packet: Packet) {
+        self.parked.push_back(packet);
+        self.waiting.set(self.parked.len() as u64);
+    }
+
+    /// Has the page of a request translated.
+    fn ask(&mut self, packet: Packet, write: bool) {
+        let ask = Ask { packet, write, stale: false };
+        let free = self.asks.iter().position(Option::is_none);
+        let number = free.unwrap_or_else(|| {
+            self.asks.push(None);
+            self.asks.len() - 1
+        });
+        self.asks[number] = Some(ask);
+        self.question(number);
+    }
+
+    fn question(&mut self, number: usize) {
+        let Some(ask) = &mut self.asks[number] else { return };
+        ask.stale = false;
+        let tag = ask.packet.msg.line.0 / PAGE * PAGE;
+        let (asid, virt, id) = (space(tag), address(tag), TranslationId(number as u32));
+        let question = Translate { id, asid, virt, phys: ask.packet.frame, write: ask.write };
+        self.below.send(Lane::Request, question, Translate::BYTES);
+    }
+
+    /// The page of a request has been translated.
+    fn translated(&mut self, answer: &Translated) -> Result<(), Mistranslation> {
+        let number = answer.id.0 as usize;
+        let ask = self.asks[number].as_ref().expect("what is answered was asked");
+        let (Some(found), false) = (answer.found, ask.stale) else {
+            self.question(number);
+            return Ok(());
+        };
+        let Some(Ask { packet, .. }) = self.asks[number].take() else { return Ok(()) };
+        let tag = packet.msg.line.0;
+        if packet.msg.kind == Kind::Upgrade && !found.rights.write {
+            return Err(Mistranslation::ReadOnly { asid: space(tag), virt: address(tag) });
+        }
+        let frame = found.place(address(tag / PAGE * PAGE)).0 / PAGE;
+        self.enter(packet, frame, found.rights)
+    }
+
+    /// Lets a request go on whose page lies in this page of memory.
+    fn enter(&mut self, packet: Packet, frame: u64, rights: Rights) -> Result<(), Mistranslation> {
+        let line = packet.msg.line;
+        let mut tables = self.tables.0.borrow_mut();
+        if let Some(way) = tables.of_page(line.0 / PAGE) {
+            let entry = tables.entry_mut(way);
+            if entry.locked && entry.lines & bit(line) == 0 {
+                drop(tables);
+                self.park(packet);
+                return Ok(());
+            }
+            if entry.frame != frame {
+                let (requester, tables) = (PhysAddr(entry.frame * PAGE), PhysAddr(frame * PAGE));
+                let (asid, virt) = (space(line.0), address(line.0));
+                return Err(Mistranslation::Differs { asid, virt, requester, tables, size: Bytes(PAGE) });
+            }
+            entry.writable |= rights.write;
+            tables.set_line(way, bit(line), true);
+            drop(tables);
+            return self.known(way, packet);
+        }
+        if let Some(way) = tables.of_frame(frame) {
+            let locked = tables.entry(way).locked;
+            drop(tables);
+            if locked {
+                self.park(packet);
+                return Ok(());
+            }
+            return self.other_name(way, packet);
+        }
+        match tables.room(frame) {
+            Ok(way) => {
+                let page = line.0 / PAGE;
+                let (lines, outstanding, writable) = (0, 0, rights.write);
+                let (written, synonym, locked) = (false, false, false);
+                tables.insert(way, Entry { page, frame, lines, writable, written, synonym, outstanding, locked });
+                tables.set_line(way, bit(line), true);
+                drop(tables);
+                self.known(way, packet)
+            }
+            Err(victim) => {
+                drop(tables);
+                if let Some(way) = victim {
+                    self.evictions.increment();
+                    self.remove(vec![way]);
+                }
+                self.park(packet);
+                Ok(())
+            }
+        }
+    }
+
+    /// A request for a line of a page that has an entry under this name goes on.
+    fn known(&mut self, way: usize, packet: Packet) -> Result<(), Mistranslation> {
+        let (msg, mut tables) = (packet.msg, self.tables.0.borrow_mut());
+        let entry = tables.entry_mut(way);
+        let (asid, virt, place) = (space(msg.line.0), address(msg.line.0), PhysAddr(entry.frame * PAGE));
+        if let Some(meant) = packet.frame.filter(|meant| *meant != place && !self.roots.may_differ(asid, virt)) {
+            return Err(Mistranslation::Differs { asid, virt, requester: meant, tables: place, size: Bytes(PAGE) });
+        }
+        if msg.kind == Kind::Read {
+            entry.outstanding += 1;
+            let line = entry.place(msg.line);
+            drop(tables);
+            self.fetches.entry(line).or_default().push_back((msg.line, false));
+            self.to.send(Packet { msg: Msg { line, ..msg }, ..packet });
+            return Ok(());
+        }
+        if !entry.writable {
+            drop(tables);
+            self.ask(packet, true);
+            return Ok(());
+        }
+        if entry.synonym {
+            return Err(Mistranslation::ReadWriteSynonym { asid, virt, leading: virt, frame: place });
+        }
+        entry.written = true;
+        drop(tables);
+        let granted = Msg::new(msg.to, msg.from, Kind::UpgradeAck, msg.line, Block::EMPTY);
+        self.to.send(granted.into());
+        Ok(())
+    }
+
+    /// A request for a line of a page that another name leads to: it is read and answered once.
+    fn other_name(&mut self, way: usize, packet: Packet) -> Result<(), Mistranslation> {
+        let (msg, mut tables) = (packet.msg, self.tables.0.borrow_mut());
+        let entry = tables.entry_mut(way);
+        if entry.written || msg.kind != Kind::Read {
+            let (asid, virt, leading) = (space(msg.line.0), address(msg.line.0), address(entry.page * PAGE));
+            return Err(Mistranslation::ReadWriteSynonym { asid, virt, leading, frame: PhysAddr(entry.frame * PAGE) });
+        }
+        entry.synonym = true;
+        entry.outstanding += 1;
+        let line = entry.place(msg.line);
+        drop(tables);
+        self.synonyms.increment();
+        self.fetches.entry(line).or_default().push_back((msg.line, true));
+        self.to.send(Packet { msg: Msg { line, ..msg }, ..packet });
+        Ok(())
+    }
+}
+
+/// A line passes that no entry knows.
+fn unknown(line: LineAddr) -> Mistranslation {
+    Mistranslation::Unknown { asid: space(line.0), line }
+}

@@ -1,7 +1,7 @@
 //! Fig. 7: the five systems with four GPUs on the standard benchmarks (`[halcone 5.1]`).
 
 use super::{
-    BENCHMARKS, Benchmark, HALCONE, HMG, L2_REQUESTS, NOTICES, RDMA, READS, SM_WB, SM_WT, WRITES, job, notes,
+    BENCHMARKS, Benchmark, HALCONE, HMG, L2_READS, L2_WRITES, NOTICES, RDMA, READS, SM_WB, SM_WT, WRITES, job, notes,
     over_benchmarks, sum,
 };
 use crate::{Experiment, Measured, Options, Plan, Results, Row, Size};
@@ -35,7 +35,7 @@ fn below_l2(run: &Measured) -> f64 {
 }
 
 fn below_l1(run: &Measured) -> f64 {
-    sum(run, &[L2_REQUESTS])
+    sum(run, &[L2_READS, L2_WRITES])
 }
 
 fn rows(results: &Results, size: Size) -> Vec<Row> {

@@ -1,7 +1,7 @@
 //! HALCONE against G-TSC: what it saves that requests carry no time (`[halcone 1 and 3.2]`).
 
 use super::{
-    BENCHMARKS, Benchmark, GTSC, HALCONE, L2_REQUESTS, job, notes, over_benchmarks, sum,
+    BENCHMARKS, Benchmark, GTSC, HALCONE, L2_READS, L2_WRITES, job, notes, over_benchmarks, sum,
     traffic::{ADDRESS, BLOCK, METADATA, TIMESTAMPS},
 };
 use crate::{Experiment, Job, Measured, Options, Plan, Results, Row, Size};
@@ -21,11 +21,9 @@ const ANSWER_TIME: f64 = 2.0;
 /// Of each kind of access, those that meet a cache and those that it passes on.
 const L1_READS: &str = "gpu*.array*.cu*.l1v.accesses.read/*";
 const L1_WRITES: &str = "gpu*.array*.cu*.l1v.accesses.write/*";
-const L2_READS: &str = "gpu*.l2_*.accesses.read/*";
-const L2_WRITES: &str = "gpu*.l2_*.accesses.write/*";
 
 fn counted(benchmark: &Benchmark, machine: &str, size: Size) -> Job {
-    job(benchmark, machine, size, &[]).counting(&[L1_READS, L1_WRITES, L2_READS, L2_WRITES])
+    job(benchmark, machine, size, &[]).counting(&[L1_READS, L1_WRITES])
 }
 
 fn plan(options: Options) -> Plan {
@@ -76,7 +74,7 @@ fn rows(results: &Results, size: Size) -> Vec<Row> {
     let speed = over_benchmarks(results, (&on(HALCONE), &on(GTSC)), |run, base| run.speedup_over(base));
     rows.extend(speed.map(|speed| Row::new("mean, HALCONE over G-TSC", None, speed)));
     let messages = over_benchmarks(results, (&on(HALCONE), &on(GTSC)), |run, base| {
-        sum(run, &[L2_REQUESTS]) / sum(base, &[L2_REQUESTS])
+        sum(run, &[L2_READS, L2_WRITES]) / sum(base, &[L2_READS, L2_WRITES])
     });
     rows.extend(messages.map(|mean| Row::new("L1-L2 requests, HALCONE over G-TSC", None, mean)));
     rows

@@ -79,11 +79,12 @@ const BENCHMARKS: [Benchmark; 11] = [
     },
 ];
 
-/// What the paper counts (Fig. 7 b and c): messages that L2s exchange with memory, and L1s with L2s; and what says why a run took as long as it did.
+/// What the paper counts (Fig. 7 b and c): reads and writes that L2s have memory do, and L1s have L2s do; orders to forget are neither.
 const READS: &str = "*memory*.reads";
 const WRITES: &str = "*memory*.writes";
 const NOTICES: &str = "*memory*.notices";
-const L2_REQUESTS: &str = "gpu*.l2_*.requests";
+const L2_READS: &str = "gpu*.l2_*.accesses.read/*";
+const L2_WRITES: &str = "gpu*.l2_*.accesses.write/*";
 
 /// What Table 2 has of the L2 of each GPU, and of the TSU behind each channel.
 const L2_KIB: u64 = 2048;
@@ -124,7 +125,7 @@ fn job(benchmark: &Benchmark, machine: &str, size: Size, more: &[String]) -> Job
     Job::new(machine, benchmark.program, &format!("--size {input}{check}"))
         .with(&scale(benchmark, machine, size))
         .with(more)
-        .counting(&[READS, WRITES, NOTICES, L2_REQUESTS])
+        .counting(&[READS, WRITES, NOTICES, L2_READS, L2_WRITES])
 }
 
 fn sum(run: &Measured, patterns: &[&str]) -> f64 {
@@ -163,7 +164,7 @@ fn xtreme(number: usize, elements: usize, machine: &str, more: &[String]) -> Job
     Job::new(machine, &format!("xtreme{number}"), &format!("--size {elements}x128x4 --no-check"))
         .with(&["gpu.dispatcher.placement=bound".to_owned()])
         .with(more)
-        .counting(&[READS, WRITES, NOTICES, L2_REQUESTS])
+        .counting(&[READS, WRITES, NOTICES, L2_READS, L2_WRITES])
 }
 
 /// Elements of vectors, and their size in KB: the smallest and the largest are the paper's.

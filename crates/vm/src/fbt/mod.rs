@@ -21,7 +21,7 @@ use crate::{
     shootdown::{Control, Orders},
 };
 use engine::{Context, Counter, EventCount, Inlet, Lane, Level, Scope};
-use interconnect::{Packet, Pending, Router, Sender, Side, Wire};
+use interconnect::{Packet, Pending, Router, Sender, Side, WHOLE, Wire};
 use mem::{Block, Bytes, Interleave, LINE, LineAddr, PAGE, PhysAddr};
 use protocol::{Kind, Msg, Node};
 use removal::Removal;
@@ -209,6 +209,10 @@ impl Fbt {
     /// A line has left the second-level cache, or is not there any more, as that says to a recall (`of`).
     fn evicted(&mut self, msg: &Msg<{ mem::LINE }>) -> Result<(), Mistranslation> {
         let mut tables = self.tables.0.borrow_mut();
+        if msg.line == WHOLE {
+            tables.clear_lines(|line| *self.place.banks.of(line.0) == msg.from);
+            return Ok(());
+        }
         let Some(way) = tables.of_page(msg.line.0 / PAGE) else { return Ok(()) };
         tables.set_line(way, bit(msg.line), false);
         drop(tables);

@@ -47,9 +47,8 @@ fn count(run: &Run, end: &str) -> u64 {
 fn every_read_is_right_while_entries_go_with_any_number_of_threads() {
     for name in ["vc-opt", "vc-noopt"] {
         let machine = machine(name, TINY);
-        let run = |threads| {
-            stress(&machine, what(6_000, 1024), &Options { check: true, threads, ..Options::default() })
-        };
+        let run =
+            |threads| stress(&machine, what(6_000, 1024), &Options { check: true, threads, ..Options::default() });
         let one = run(1);
         assert_eq!(one.outcome, Outcome::Finished, "{name}");
         assert!(one.regions == run(2).regions, "{name}: threads change statistics");

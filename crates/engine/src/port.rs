@@ -313,7 +313,9 @@ impl<T: 'static> Inlet<T> {
     /// `take` while its sender runs. An item that `take` accepts needs no context to wake up; an item that it returns
     /// waits as usual. Only ports of latency 0 deliver such items. May be called once for each inlet.
     ///
-    /// # Panics If it has been called for this inlet before.
+    /// # Panics
+    ///
+    /// If it has been called for this inlet before.
     pub fn take_at_once(&self, take: impl Fn(Lane, T) -> Option<T> + 'static) {
         assert!(self.0.at_once.set(Box::new(take)).is_ok(), "one takes items as they come");
     }

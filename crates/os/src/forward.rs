@@ -110,7 +110,7 @@ pub struct FastForward {
 }
 
 impl FastForward {
-    /// Fails unless the warm-up is counted in the unit of the point, from which it is subtracted.
+    /// Fails if the warm-up is not counted in the unit of the point, or would begin before the program.
     pub fn new(to: Point, warm_up: WarmUp) -> Result<Self, String> {
         let too_long = || format!("a warm-up of {warm_up} begins before the program: {to} has fewer before it");
         let switch = match (to, warm_up) {

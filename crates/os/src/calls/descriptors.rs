@@ -212,7 +212,7 @@ impl Process {
         DONE
     }
 
-    /// `fsync` and `fdatasync` do nothing: the host writes files back on its own.
+    /// `flock`, `fsync` and `fdatasync` do nothing: no other process exists, and the host writes files back on its own.
     pub(super) fn sync(&mut self, fd: u64) -> Outcome {
         self.files.get(fd)?;
         DONE

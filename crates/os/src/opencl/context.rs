@@ -95,7 +95,7 @@ impl Driver {
     }
 }
 
-/// The properties of a context: the platform, and whether it synchronises with other interfaces.
+/// Checks the properties of a context: CL_CONTEXT_PLATFORM, and CL_CONTEXT_INTEROP_USER_SYNC, which has no effect.
 fn context_properties(call: &mut Call) -> Cl<Vec<u64>> {
     let mut list = Vec::new();
     for (name, value) in call.properties(0)? {

@@ -180,7 +180,7 @@ impl Driver {
             }
             cl::KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM => {
                 ensure(size == 4, cl::INVALID_VALUE)?;
-                // Sharing of ordinary (unallocated) host memory is not supported.
+                // Fine-grained sharing of memory that `clSVMAlloc` did not allocate is not supported.
                 let wanted = call.guest.read_u32(place)? != 0;
                 ensure(!wanted, cl::INVALID_OPERATION)?;
                 DONE

@@ -203,6 +203,10 @@ impl Sweep<'_> {
         cluster.kill("slurmctld.pid", "-KILL");
         thread::sleep(Duration::from_secs(2));
         cluster.controller()?;
+        // What it saved last is older than what nodes have done; it would ask them in some minutes.
+        cluster.until("nodes tell the controller what they have done", || {
+            cluster.order("scontrol", ["reconfigure".to_owned()]).is_ok()
+        })?;
         cluster.until("most of it is done", || self.done("slurm") >= RUNS * 3 / 4)?;
         println!("it is cancelled after {} runs", self.done("slurm"));
         self.order(&["cancel", "sweep.toml"], "slurm")?;

@@ -1,7 +1,9 @@
 //! An experiment from its plan to its findings, broken off, damaged and resumed.
 
 use engine::Monitor;
-use figures::{Conductor, Event, Experiment, Findings, Job, Missing, Options, Plan, RunError, State, Store, conduct};
+use figures::{
+    Conductor, Event, Experiment, Findings, Job, Missing, Options, Plan, RunError, State, Store, conduct, recall,
+};
 use std::{fs, num::NonZero, path::PathBuf, sync::Mutex};
 
 static EXPERIMENT: Experiment = Experiment {
@@ -79,6 +81,13 @@ fn an_experiment_is_resumed_with_the_same_findings() {
 
     let (again, _, counts) = conducted(&folder, b"a", 2);
     assert_eq!(((0, 2), &first), (counts, &again));
+
+    // What is kept is found without running anything.
+    let recalled = |simulator: &[u8]| recall(&EXPERIMENT, Options::default(), &Store::new(&folder.0, simulator));
+    let kept = recalled(b"a");
+    assert_eq!((&kept.findings.rows, kept.runs, kept.missing), (&first.rows, 3, 1));
+    let nothing = recalled(b"another simulator");
+    assert_eq!((nothing.findings.rows.len(), nothing.missing), (0, 3));
 
     let files = folder.files();
     assert_eq!(files.len(), 2);

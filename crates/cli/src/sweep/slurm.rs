@@ -24,7 +24,7 @@ pub fn submit(store: &Store, id: &str, numbers: &[usize], how: &Slurm) -> miette
     crate::files::write(&script, line.as_bytes())?;
     let mut command = Command::new("sbatch");
     let at_once = how.at_once.map_or(String::new(), |most| format!("%{most}"));
-    command.args(["--parsable", "--requeue", "--job-name", &format!("cohesim-{id}")]);
+    command.args(["--parsable", "--requeue", "--open-mode=append", "--job-name", &format!("cohesim-{id}")]);
     command.arg(format!("--array=0-{}{at_once}", numbers.len() - 1));
     command.arg(format!("--output={}", folder.join("task-%A_%a.log").display()));
     let options = [("partition", &how.partition), ("time", &how.time), ("mem", &how.memory)];

@@ -4,10 +4,13 @@ use crate::{
     EDGE, TOO_WIDE, cohesim, folder,
     webdriver::{Browser, available, http},
 };
+use engine::Monitor;
+use figures::{Conductor, Experiment, Job, Options, Plan, Store};
 use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead, BufReader},
+    num::NonZero,
     path::Path,
     process::{Child, Command, Stdio},
 };
@@ -202,4 +205,38 @@ fn only_the_page_itself_is_answered_and_only_with_what_was_named() {
         let (status, text) = http(viewer.port, "GET", &path.replace("{}", &id), &[], None);
         assert!(status == 404 && !text.contains("secret\n") && text != "secret", "{path}: {status} {text}");
     }
+}
+
+/// One small run, as `repro` does and keeps it.
+static EXPERIMENT: Experiment = Experiment {
+    name: "tiny",
+    about: "one run",
+    source: "nowhere",
+    plan: |_| Plan {
+        jobs: vec![Job::new("skeleton", "vecadd", "--size 64").with(&["gpu.l2.size=512KiB".into()])],
+        native: Vec::new(),
+        alone: true,
+        notes: Vec::new(),
+        rows: Box::new(|_| Vec::new()),
+    },
+};
+
+#[test]
+fn what_repro_keeps_is_listed_with_its_changes_and_figures() {
+    let folder = folder("kept");
+    let (store, monitor) = (Store::new(&folder, b"this one"), Monitor::default());
+    let conductor = Conductor { store: Some(&store), threads: NonZero::<usize>::MIN, monitor: &monitor, tell: &|_| {} };
+    let (_, missing) = figures::conduct(&EXPERIMENT, Options::default(), &conductor).expect("results can be kept");
+    assert!(missing.is_empty(), "{missing:?}");
+    let viewer = Viewer::start(&folder);
+    let runs = viewer.json("/api/runs");
+    let [run] = runs["runs"].as_array().expect("runs are a list").as_slice() else { panic!("one run: {runs}") };
+    assert_eq!((&run["program"], &run["system"]), (&json!("vecadd"), &json!("skeleton")));
+    assert_eq!((&run["changes"], &run["whole"]), (&json!("gpu.l2.size=512KiB"), &json!(false)));
+    let statistics = viewer.json(&format!("/api/runs/{}/statistics", run["id"].as_str().expect("it has an address")));
+    let lines = statistics["lines"].as_array().expect("statistics are lines");
+    assert!(
+        lines.iter().any(|line| line[0] == "region_fs" && line[2] == run["total_fs"].as_f64().unwrap()),
+        "{lines:?}"
+    );
 }

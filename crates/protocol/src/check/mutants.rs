@@ -83,8 +83,8 @@ impl Trial {
     }
 }
 
-/// Walks of a system that meet the changed cell: this many are enough. The other walks serve cells that few of them
-/// meet.
+/// Maximum walks tried for a mutant on a system, of those that meet the changed cell. More walks than this are for
+/// cells that few of them meet.
 const MEETINGS: usize = 50;
 
 /// A system to try mutants on.

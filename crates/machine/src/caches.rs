@@ -1,4 +1,4 @@
-//! Caches and wires as machine files describe them: the same keys wherever they stand.
+//! Caches and wires in machine files. The keys are equal for all caches and for all wires.
 
 use crate::{
     file::{File, MachineError},
@@ -24,6 +24,20 @@ pub(crate) struct CacheFile {
     line: Option<Size>,
     replacement: Option<OneOf<Replacement>>,
     ports: Option<Positive<WIDE>>,
+    tags: Option<OneOf<Tags>>,
+}
+
+/// The kind of address that a cache's tags hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tags {
+    Physical,
+    Virtual,
+}
+
+impl Choice for Tags {
+    fn words() -> Vec<(&'static str, Self)> {
+        vec![("physical", Self::Physical), ("virtual", Self::Virtual)]
+    }
 }
 
 impl Choice for Replacement {
@@ -32,10 +46,14 @@ impl Choice for Replacement {
     }
 }
 
-/// A cache of its own.
+/// Reads the section of a cache.
 pub(crate) fn cache(file: &mut File, path: &str) -> Result<CacheSpec, MachineError> {
     let of: CacheFile = file.section(path)?;
     let (mshrs, waiting) = (of.mshrs.count(), of.waiting.count());
+    if of.tags.is_some() && path != "gpu.l1v" {
+        let reason = "only gpu.l1v and gpu.l2 say by what a GPU's caches know lines: leave it out";
+        return Err(file.wrong(path, Some("tags"), reason));
+    }
     Ok(CacheSpec {
         shape: shape(file, path, (of.size.0, of.ways.count()), of.line, of.replacement)?,
         mshrs,
@@ -47,7 +65,28 @@ pub(crate) fn cache(file: &mut File, path: &str) -> Result<CacheSpec, MachineErr
     })
 }
 
-/// Of a cache, or of each bank of one.
+/// Tags of a GPU's L2. First-level caches must use the same kind of address.
+pub(crate) fn tags(file: &File) -> Result<Tags, MachineError> {
+    let said = |path: &str| match file.says(path, "tags") {
+        true => file.key::<OneOf<Tags>>(path, "tags").map(|tags| Some(tags.0)),
+        false => Ok(None),
+    };
+    let (l1v, l2) = (said("gpu.l1v")?, said("gpu.l2")?.unwrap_or(Tags::Physical));
+    match (l1v.unwrap_or(l2), l2) {
+        (Tags::Physical, Tags::Virtual) => {
+            let reason =
+                "the L2 has virtual tags (gpu.l2.tags), and asks below by them: first-level caches must have them, too";
+            Err(file.wrong("gpu.l1v", Some("tags"), reason))
+        }
+        (Tags::Virtual, Tags::Physical) => {
+            let reason = "virtual tags in first-level caches alone are not built: set gpu.l2.tags to virtual as well";
+            Err(file.wrong("gpu.l1v", Some("tags"), reason))
+        }
+        (_, l2) => Ok(l2),
+    }
+}
+
+/// The shape of a cache, or of one bank of a banked cache.
 pub(crate) fn shape(
     file: &File,
     path: &str,
@@ -69,7 +108,7 @@ pub(crate) struct WireFile {
     bytes_per_cycle: Option<Positive>,
 }
 
-/// A wire along which the machine can be cut.
+/// Reads the section of a wire. Its latency is above zero, so that the model can be partitioned along it.
 pub(crate) fn wire(file: &mut File, path: &str) -> Result<LinkSpec, MachineError> {
     let wire: WireFile = file.section(path)?;
     let bytes_per_cycle = wire.bytes_per_cycle.map(Positive::get);

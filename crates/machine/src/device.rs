@@ -1,7 +1,7 @@
 //! A GPU as a machine file says in `[gpu]`: its compute units with their caches, the L2, and the network between them.
 
 use crate::{
-    caches::{cache, shape},
+    caches::{Tags, cache, shape, tags},
     file::{File, MachineError},
     network,
     plan::MOST,
@@ -31,6 +31,7 @@ pub struct Device {
     pub l1i: CacheSpec,
     pub l2: CacheSpec,
     pub banks: Banks,
+    pub tags: Tags,
     pub network: Option<NetworkSpec>,
 }
 
@@ -119,6 +120,7 @@ struct L2File {
     line: Option<Size>,
     replacement: Option<OneOf<Replacement>>,
     ports: Option<Positive<64>>,
+    tags: Option<OneOf<Tags>>,
 }
 
 /// What `[gpu]` and its sections say.
@@ -126,7 +128,7 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
     let gpu: GpuFile = file.section("gpu")?;
     let dispatcher: DispatcherFile = file.section("gpu.dispatcher")?;
     let (compute_unit, pipeline) = compute_unit(file)?;
-    let (l2, banks) = l2(file)?;
+    let (l2, banks, tags) = l2(file)?;
     // The pipeline before the vector cache is a stretch of wire on the way to it.
     let mut l1v = cache(file, "gpu.l1v")?;
     l1v.latency.0 += pipeline.0;
@@ -150,6 +152,7 @@ pub fn device(file: &mut File) -> Result<Device, MachineError> {
         l1i: cache(file, "gpu.l1i")?,
         l2,
         banks,
+        tags,
         network: network::network(file, "gpu.network", &[], arrays + banks.count)?,
     })
 }
@@ -179,9 +182,11 @@ fn compute_unit(file: &mut File) -> Result<(ComputeUnitSpec, Cycles), MachineErr
 }
 
 /// A bank of the L2, and how addresses are dealt over all.
-fn l2(file: &mut File) -> Result<(CacheSpec, Banks), MachineError> {
+fn l2(file: &mut File) -> Result<(CacheSpec, Banks, Tags), MachineError> {
     let path = "gpu.l2";
     let of: L2File = file.section(path)?;
+    let tags = tags(file)?;
+    debug_assert!(of.tags.is_none_or(|said| said.0 == tags), "the L2 says by what it knows lines");
     let banks = Banks { count: of.banks.count(), interleave: of.interleave.0 };
     if of.line.is_some_and(|line| line.0.0 > banks.interleave.bytes()) {
         let reason = "a line lies in one bank: it can't be longer than `interleave`";
@@ -199,5 +204,5 @@ fn l2(file: &mut File) -> Result<(CacheSpec, Banks), MachineError> {
         latency: Cycles(0),
         ports: of.ports.map_or(1, Positive::count),
     };
-    Ok((cache, banks))
+    Ok((cache, banks, tags))
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     bounds,
-    caches::{WireFile, wire},
+    caches::{Tags, WireFile, wire},
     cpu_complex::{self, CpuComplex},
     device::{self, Device},
     driver::DriverSpec,
@@ -11,7 +11,7 @@ use crate::{
     levels::{self, Levels},
     memory::{self, Acquires, Leases},
     organisation::{Around, Organisation, organisation},
-    translation::{self, GpuMmu},
+    translation::{self, GpuFbt, GpuMmu, Iommu},
     units::{Duration, Rate},
     values::{Choice, Number, OneOf, Positive},
     zones::{MemoryZone, Place},
@@ -72,6 +72,8 @@ pub struct Machine {
     pub cpu: Option<CpuComplex>,
     /// What translation takes compute units, if it takes anything.
     pub gpu_mmu: Option<GpuMmu>,
+    /// What stands below a second-level cache with virtual tags, and translates for it.
+    pub fbt: Option<GpuFbt>,
     /// Of the time-stamp unit of each channel, where the protocol has such: how many lines it knows. None: all.
     pub tsu: Option<RoomSpec>,
     /// Whether an acquire has caches forget what they hold, where logical time could be raised instead.
@@ -198,6 +200,7 @@ impl Machine {
             Some(complex) => complex.gpu_mmu,
             None => translation::without_cpu(file)?,
         };
+        let fbt = translation::fbt(file, gpu.tags == Tags::Virtual, gpu.clock, complex.is_some())?;
         let fabric = fabric::fabric(file)?;
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
@@ -213,6 +216,7 @@ impl Machine {
         let mut protocol = timed(file, protocol, time_bits, gpu.banks)?;
         give_leases(file, &mut protocol, leases)?;
         protocol.parameters.peers = gpus > 1;
+        protocol.parameters.claims = fbt.is_some();
         // Caches of several GPUs that hold the same lines meet in memory.
         if gpus > 1 && protocol.protocol.boundary.stale_between_gpus {
             let alone = remote == Some(Remote::L1);
@@ -256,6 +260,7 @@ impl Machine {
             driver,
             cpu: complex,
             gpu_mmu,
+            fbt,
             tsu,
             forgetting_acquires: acquires == Acquires::Forget,
             levels,
@@ -287,6 +292,16 @@ impl Machine {
                 cycles as f64 / dram.standard.clock.0 as f64 * self.clock.0 as f64
             }
         }
+    }
+
+    /// Whom GPUs ask for pages, if they ask anybody.
+    pub fn iommu(&self) -> Option<Iommu> {
+        self.gpu_mmu.map(|mmu| mmu.iommu).or(self.fbt.map(|fbt| fbt.iommu))
+    }
+
+    /// Whether the TLBs of one GPU's compute units ask an IOMMU that stands beside nobody else's.
+    pub fn has_lone_iommu(&self) -> bool {
+        self.gpu_mmu.is_some() && self.cpu.is_none() && self.fabric.is_none()
     }
 
     /// The channels of all memories.

@@ -77,16 +77,19 @@ pub enum Forgotten {
     Shootdown,
 }
 
-/// Whether a driver can move pages of this machine while testers access them: GPUs on a fabric, whose accesses to absent pages fault.
+/// Whether a driver can move pages of this machine while testers access them: GPUs on a fabric, or such with virtual caches, whose accesses to
+/// absent pages fault.
 pub fn moves_pages(machine: &Machine) -> bool {
-    let faults = machine.gpu_mmu.is_some_and(|mmu| mmu.iommu.faults());
-    machine.fabric.is_some() && machine.cpu.is_none() && faults
+    let faults = machine.iommu().is_some_and(|iommu| iommu.faults());
+    (machine.fabric.is_some() || machine.fbt.is_some()) && machine.cpu.is_none() && faults
 }
 
 /// Runs testers whose pages a driver moves between memories all the time, on a machine that [can](moves_pages). They know virtual addresses
 /// only: an access to a page that their GPU's table lacks waits for the driver.
 pub fn stress_pages(machine: &Machine, stress: Stress, forgets: Option<Forgotten>, options: &Options) -> Run {
-    run_checked(machine, &Memories::new(machine), Agents::PagedTesters(stress, forgets), options)
+    // Virtual caches do not know where memory has what testers write: these check what they read themselves.
+    let options = Options { check: options.check && machine.fbt.is_none(), ..options.clone() };
+    run_checked(machine, &Memories::new(machine), Agents::PagedTesters(stress, forgets), &options)
 }
 
 fn stress_on(machine: &Machine, memories: &Memories, stress: Stress, options: &Options) -> Run {
@@ -463,7 +466,7 @@ impl Tester {
         let lanes = if by_lane && self.one_in(4) { 1 + self.below(63) as u8 } else { 1 };
         // An order is about all lines.
         let phys = (!matches!(access, Access::Invalidate | Access::Flush)).then_some(line);
-        let request = Request { id, access, scope, asid, virt, phys, data, stamp: self.time, lanes };
+        let request = Request { id, access, scope, asid, virt, phys, data, stamp: self.time, lanes, tlb_missed: false };
         let store = access == Access::Lock || access == Access::Store && !data.mask().is_empty();
         let lane = if self.port == Port::Data && store { Lane::Coherence } else { Lane::Request };
         // The cache may be unable to take it before its answers are taken.

@@ -1,31 +1,31 @@
-//! What translation takes, as a machine file says: `[cpu.mmu]` of each core, `[gpu.mmu]` of each compute unit, `[gpu.l2_tlb]`
-//! of each GPU, and `[system.iommu]`, whom these ask (`[giles 3.2.4 and 3.2.7]`).
+//! Address translation in machine files: `[cpu.mmu]` of each core, `[gpu.mmu]` of each compute unit, `[gpu.l2_tlb]` of
+//! each GPU, and `[system.iommu]`, which serves the GPUs (`[giles 3.2.4 and 3.2.7]`).
 
 use crate::{
     caches::{self, CacheFile},
     file::{Because, File, MachineError, join},
     spec::CacheSpec,
-    values::{Choice, Crossing, Number, OneOf, Positive, SHORT, WIDE},
+    values::{Choice, Crossing, Limit, Number, OneOf, Positive, PowerOfTwo, SHORT, WIDE},
 };
 use cache::Shape;
-use engine::{Cycles, LinkSpec};
+use engine::{Cycles, Hertz, LinkSpec, Time};
 use mem::{Bytes, LINE};
 use serde::Deserialize;
-use vm::{MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
+use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
 
-/// How pages are found.
+/// How page walks are modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// Walkers read the tables, with a cache of upper levels.
+    /// Walkers read the page tables from memory, with an optional cache of the upper levels.
     Tables { page_walk_cache: Option<TlbSpec> },
-    /// It takes so long.
+    /// Each walk takes this fixed time.
     Flat(Cycles),
-    /// It takes so long to look into tables that the driver of the GPUs keeps, one for each of them; a page that is not there is a fault,
-    /// which the driver answers.
+    /// Each walk takes this fixed time and looks into tables that the GPUs' driver keeps, one per GPU. A missing page
+    /// is a fault, which the driver serves.
     Driver(Cycles),
 }
 
-/// Of a core. Without one, translation takes no time.
+/// Translation of a core. Without it, translation takes no time.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreMmu {
     pub tlb: TlbSpec,
@@ -34,12 +34,12 @@ pub struct CoreMmu {
     pub pages: Pages,
 }
 
-/// Of all compute units, and whom they ask. Without one, translation takes no time.
+/// Translation of all compute units, and the IOMMU that serves them. Without it, translation takes no time.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuMmu {
     pub tlb: TlbSpec,
     pub mmu: MmuSpec,
-    /// A second level that the compute units of a GPU share, if there is one.
+    /// A second-level TLB that the compute units of a GPU share.
     pub shared: Option<GpuTlb>,
     pub iommu: Iommu,
 }
@@ -47,44 +47,44 @@ pub struct GpuMmu {
 /// The second-level TLB of a GPU, between its compute units and the IOMMU.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuTlb {
-    /// From each compute unit, and back.
+    /// The link to each compute unit.
     pub wire: LinkSpec,
     pub tlb: SharedTlbSpec,
 }
 
-/// At the hub, for all GPUs.
+/// The IOMMU at the hub, for all GPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct Iommu {
-    /// From each compute unit, or from the second-level TLB of each GPU, and back.
+    /// The link to each compute unit, or to the second-level TLB of each GPU.
     pub wire: LinkSpec,
     /// Its own TLB, if it has one.
     pub tlb: Option<SharedTlbSpec>,
     pub walkers: WalkersSpec,
     pub pages: Pages,
-    /// Through which its walkers read the tables, if they do.
+    /// The cache through which its walkers read the tables, if they do.
     pub cache: CacheSpec,
 }
 
 impl Iommu {
-    /// Whether a page that is not there is a fault, which the driver answers.
+    /// Whether a missing page is a fault that the driver serves.
     pub fn faults(&self) -> bool {
         matches!(self.pages, Pages::Driver(_))
     }
 
-    /// Whether it reads memory, as a core does.
+    /// Whether its walkers read page tables from memory.
     pub fn reads(&self) -> bool {
         matches!(self.pages, Pages::Tables { .. })
     }
 }
 
-/// The cache of an IOMMU that reads nothing: of a line.
+/// The unused one-line cache of an IOMMU that reads no memory.
 fn no_cache() -> CacheSpec {
     let shape = Shape::new(Bytes(LINE as u64), 1).expect("a line makes a set of one way");
     let (mshrs, waiting, join_queue, write_back_queue) = (1, 1, 1, 1);
     CacheSpec { shape, mshrs, waiting, join_queue, write_back_queue, latency: Cycles(0), ports: 1 }
 }
 
-/// How pages are found, as a file says it.
+/// The words for `kind` in `[cpu.mmu]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Tables,
@@ -98,7 +98,7 @@ impl Choice for Kind {
     }
 }
 
-/// The same for an IOMMU, which is there to find pages.
+/// The words for `kind` in `[system.iommu]`, which always translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IommuKind {
     Tables,
@@ -112,12 +112,12 @@ impl Choice for IommuKind {
     }
 }
 
-/// A section that has sections only.
+/// A section that has only subsections, no keys.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// Whom compute units ask.
+/// The words for `kind` in `[gpu.mmu]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GpuKind {
     Iommu,
@@ -149,7 +149,7 @@ struct CpuFile {
 #[serde(deny_unknown_fields)]
 struct GpuFile {
     kind: OneOf<GpuKind>,
-    entries: Positive<SHORT>,
+    entries: Limit<SHORT>,
     ways: Positive<WIDE>,
     lookups: Positive<WIDE>,
     misses: Positive<SHORT>,
@@ -175,9 +175,10 @@ struct IommuFile {
     kind: OneOf<IommuKind>,
     latency: Crossing,
     capacity: Positive,
-    entries: Number<SHORT>,
+    entries: Limit<SHORT>,
     ways: Positive<WIDE>,
-    lookups: Positive<WIDE>,
+    lookups: Limit<WIDE>,
+    banks: Option<PowerOfTwo<64>>,
     misses: Positive<SHORT>,
     walkers: Positive<WIDE>,
     page_walk_cache: Number<WIDE>,
@@ -185,7 +186,7 @@ struct IommuFile {
     shootdown: Number,
 }
 
-/// Of cores; `None` if the file says that it takes no time.
+/// Reads the translation of cores; `None` if the file says that it takes no time.
 pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
     let path = "cpu.mmu";
     if file.has(path) {
@@ -215,7 +216,7 @@ pub fn of_cores(file: &mut File) -> Result<Option<CoreMmu>, MachineError> {
     }))
 }
 
-/// Of compute units; `None` if the file says that it takes no time.
+/// Reads the translation of compute units; `None` if the file says that it takes no time.
 pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
     let path = "gpu.mmu";
     if file.has(path) && file.key::<OneOf<GpuKind>>(path, "kind")?.0 == GpuKind::None {
@@ -224,6 +225,9 @@ pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
         file.idle_section::<CacheFile>("system.iommu.cache", &why)?;
         file.idle_section::<IommuFile>("system.iommu", &why)?;
         file.idle_section::<GpuTlbFile>("gpu.l2_tlb", &why)?;
+    }
+    if file.has(path) && file.says(path, "entries") && file.key::<Limit<SHORT>>(path, "entries")?.count().is_none() {
+        idle_ways(file, path);
     }
     let of: GpuFile = file.section(path)?;
     if of.kind.0 == GpuKind::None {
@@ -235,11 +239,11 @@ pub fn of_gpus(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
         waiting: of.waiting.count(),
         shootdown: of.shootdown.cycles(),
     };
-    let tlb = tlb(file, path, (of.entries.count(), of.ways.count()))?;
+    let tlb = limited(file, path, (of.entries.count(), of.ways.count()))?;
     Ok(Some(GpuMmu { tlb, mmu, shared: second_level(file)?, iommu: iommu(file)? }))
 }
 
-/// The second-level TLB of each GPU, if the file has one.
+/// Reads the second-level TLB of each GPU, if the file has one.
 fn second_level(file: &mut File) -> Result<Option<GpuTlb>, MachineError> {
     let path = "gpu.l2_tlb";
     if !file.has(path) {
@@ -250,11 +254,66 @@ fn second_level(file: &mut File) -> Result<Option<GpuTlb>, MachineError> {
     let (lookups, misses, shootdown) = (Some(of.lookups.count()), of.misses.count(), of.shootdown.cycles());
     Ok(Some(GpuTlb {
         wire: LinkSpec { latency: of.latency.0, capacity: of.capacity.count(), bytes_per_cycle: None },
-        tlb: SharedTlbSpec { tlb, lookups, misses, shootdown },
+        tlb: SharedTlbSpec { tlb, lookups, banks: 1, misses, shootdown },
     }))
 }
 
-/// Of compute units of a machine without a CPU, which has no page tables to be read.
+/// A forward-backward table, and the IOMMU that serves its misses.
+#[derive(Clone, Copy, Debug)]
+pub struct GpuFbt {
+    pub spec: FbtSpec,
+    /// The link from an L2 bank to the table, and from the table to first-level caches.
+    pub wire: LinkSpec,
+    pub iommu: Iommu,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FbtFile {
+    entries: Positive<SHORT>,
+    ways: Positive<WIDE>,
+    wire: Positive<WIDE>,
+    latency: Positive<WIDE>,
+    capacity: Positive,
+    second_level: bool,
+}
+
+/// Reads the forward-backward table of a GPU whose L2 has virtual tags. Without virtual tags the section has no effect.
+pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz, cpu: bool) -> Result<Option<GpuFbt>, MachineError> {
+    let path = "gpu.fbt";
+    if is_virtual && cpu {
+        let reason = "virtual: beside a CPU the forward-backward table would have to answer the directory's probes, which is not built; it must be \
+                      physical";
+        return Err(file.wrong("gpu.l2", Some("tags"), reason));
+    }
+    if !is_virtual {
+        file.idle_section::<FbtFile>(path, &Because::value("gpu.l2.tags", "physical", &["virtual"]))?;
+        return Ok(None);
+    }
+    let of: FbtFile = file.section(path)?;
+    let table = tlb(file, path, (of.entries.count(), of.ways.count()))?;
+    let time = |cycles: u64| Time(cycles * 1_000_000_000_000_000 / clock.0);
+    let latency = time(of.wire.get());
+    let iommu = iommu(file)?;
+    if iommu.reads() {
+        let reason = "page tables are those of a CPU's kernel, and this machine has no CPU: it must be flat or driver";
+        return Err(file.wrong("system.iommu", Some("kind"), reason));
+    }
+    if iommu.tlb.is_none() {
+        let reason = "a forward-backward table asks the TLB of the IOMMU: it must be at least 1";
+        return Err(file.wrong("system.iommu", Some("entries"), reason));
+    }
+    if file.has("system") {
+        file.section::<Nothing>("system")?;
+    }
+    Ok(Some(GpuFbt {
+        spec: FbtSpec { table, second_level: of.second_level, latency: of.latency.cycles() },
+        wire: LinkSpec { latency, capacity: of.capacity.count(), bytes_per_cycle: None },
+        iommu,
+    }))
+}
+
+/// Reads the translation of compute units in a machine without a CPU, which has no page tables in memory.
 pub fn without_cpu(file: &mut File) -> Result<Option<GpuMmu>, MachineError> {
     if !file.founded("gpu.mmu") {
         return Ok(None);
@@ -275,11 +334,15 @@ fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
     if file.has(path) {
         let tables = file.key::<OneOf<IommuKind>>(path, "kind")?.0 == IommuKind::Tables;
         idle_pages(file, path, !tables);
-        if file.key::<Number>(path, "entries")?.get() == 0 {
-            let why = Because::new("system.iommu.entries", "system.iommu.entries is 0: it has no TLB of its own");
-            for key in ["ways", "lookups", "misses"] {
-                file.idle(&join(path, key), &why);
+        match file.key::<Limit<SHORT>>(path, "entries")?.count() {
+            Some(0) => {
+                let why = Because::new("system.iommu.entries", "system.iommu.entries is 0: it has no TLB of its own");
+                for key in ["ways", "lookups", "banks", "misses"] {
+                    file.idle(&join(path, key), &why);
+                }
             }
+            None => idle_ways(file, path),
+            Some(_) => {}
         }
     }
     let of: IommuFile = file.section(path)?;
@@ -298,33 +361,48 @@ fn iommu(file: &mut File) -> Result<Iommu, MachineError> {
         IommuKind::Tables => caches::cache(file, cache_path)?,
     };
     let (entries, shootdown) = (of.entries.count(), of.shootdown.cycles());
-    let tlb = (entries > 0).then(|| tlb(file, path, (entries, of.ways.count()))).transpose()?;
-    let (lookups, misses) = (Some(of.lookups.count()), of.misses.count());
+    let tlb = (entries != Some(0)).then(|| limited(file, path, (entries, of.ways.count()))).transpose()?;
+    let (lookups, misses) = (of.lookups.count(), of.misses.count());
+    if lookups == Some(0) {
+        return Err(file.wrong(path, Some("lookups"), "must be at least 1, or \"infinite\""));
+    }
+    let banks = of.banks.map_or(1, PowerOfTwo::count);
     Ok(Iommu {
         wire: LinkSpec { latency: of.latency.0, capacity: of.capacity.count(), bytes_per_cycle: None },
-        tlb: tlb.map(|tlb| SharedTlbSpec { tlb, lookups, misses, shootdown }),
+        tlb: tlb.map(|tlb| SharedTlbSpec { tlb, lookups, banks, misses, shootdown }),
         walkers: walkers(of.walkers.count(), shootdown),
         pages,
         cache,
     })
 }
 
-/// Of the two ways in which pages are found, what belongs to the other has no effect.
+/// Marks the key of the other kind of page walk as having no effect.
 fn idle_pages(file: &mut File, path: &str, flat: bool) {
     let (key, kind, other) = if flat { ("page_walk_cache", "flat", "tables") } else { ("flat", "tables", "flat") };
     file.idle(&join(path, key), &Because::value(&join(path, "kind"), kind, &[other]));
+}
+
+/// Marks the ways of an unlimited TLB as having no effect.
+fn idle_ways(file: &mut File, path: &str) {
+    let entries = join(path, "entries");
+    file.idle(&join(path, "ways"), &Because::new(&entries, format!("{entries} is infinite")));
+}
+
+/// A TLB whose number of entries may be unlimited.
+fn limited(file: &File, path: &str, (entries, ways): (Option<usize>, usize)) -> Result<TlbSpec, MachineError> {
+    entries.map_or(Ok(TlbSpec::UNLIMITED), |entries| tlb(file, path, (entries, ways)))
 }
 
 fn tlb(file: &File, path: &str, (entries, ways): (usize, usize)) -> Result<TlbSpec, MachineError> {
     TlbSpec::new(entries, ways).map_err(|error| file.wrong(path, Some("entries"), error.to_string()))
 }
 
-/// As many pages wait for a walker as there are walkers.
+/// The queue has as many entries as there are walkers.
 fn walkers(walkers: usize, shootdown: Cycles) -> WalkersSpec {
     WalkersSpec { walkers, queue: walkers, shootdown }
 }
 
-/// Walkers with a cache of upper levels, fully associative as those are few; of no entries: none.
+/// Walkers with a fully associative cache of upper levels; 0 entries: no cache.
 fn tables(file: &File, path: &str, entries: usize) -> Result<Pages, MachineError> {
     let cache = (entries > 0).then(|| TlbSpec::new(entries, entries)).transpose();
     let page_walk_cache = cache.map_err(|error| file.wrong(path, Some("page_walk_cache"), error.to_string()))?;

@@ -13,6 +13,7 @@ use crate::{
     memory::{self, Memory},
     mesi, nmoesi, orders,
     vi_l1::{self, ViL1},
+    wb_claims::ClaimingL2,
     wb_l2::{self, WriteBackL2},
     wt_l2::{self, WriteThroughL2},
 };
@@ -199,7 +200,10 @@ pub static ALL: &[Protocol] = &[
             Setup { name: "gpus-atomics", rounds: 1, build: |_, _| atomics_below(&WriteBackL2::SEVERAL, 1) },
         ],
         storage: None,
-        seats: |role, parameters| over_memory(role, WriteBackL2 { atomics: parameters.atomics }),
+        seats: |role, parameters| match parameters.claims {
+            true => over_memory(role, ClaimingL2),
+            false => over_memory(role, WriteBackL2 { atomics: parameters.atomics }),
+        },
         orders: forgetting,
         sees: Sees::UntilSynchronised,
         needs: Needs {

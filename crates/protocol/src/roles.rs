@@ -50,6 +50,8 @@ pub struct Parameters {
     pub recalls: bool,
     /// Where second-level caches that do not keep each other coherent have atomic accesses performed.
     pub atomics: Atomics,
+    /// Whether second-level caches stand above a translator, which must hear of what they write and give up.
+    pub claims: bool,
     /// How long a line may be read after a read and after a write, where lines are given out on leases of logical time.
     pub read_lease: Stamp,
     pub write_lease: Stamp,
@@ -89,6 +91,7 @@ impl Default for Parameters {
             peers: false,
             recalls: false,
             atomics: Atomics::Here,
+            claims: false,
             read_lease: Self::READ_LEASE,
             write_lease: Self::WRITE_LEASE,
         }

@@ -1,10 +1,10 @@
-//! What can be wrong about a translation, in words. All of these but the shape are bugs of the machine or of its kernel, found while
-//! it runs.
+//! Errors of translation. Except for the shape, all of these are bugs in the machine or its kernel, found at run
+//! time.
 
 use mem::{Asid, Bytes, LineAddr, PhysAddr, VirtAddr};
 use thiserror::Error;
 
-/// A request and the page tables don't agree.
+/// A request and the page tables disagree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Mistranslation {
     #[error(
@@ -39,11 +39,11 @@ pub enum Mistranslation {
     )]
     Untold { asid: Asid, virt: VirtAddr },
     #[error(
-        "pages {virt} and {leading} of address space {} are both the page {frame} of memory: caches by virtual address would hold \
-         its lines twice, which needs a forward-backward table",
+        "{virt} of address space {} and {leading} are names of one page of memory, {frame}, which is written: caches by virtual address can't \
+         keep the order of reads and writes under two names; use one name, or physical tags (gpu.l2.tags)",
         asid.0
     )]
-    Synonym { asid: Asid, virt: VirtAddr, leading: VirtAddr, frame: PhysAddr },
+    ReadWriteSynonym { asid: Asid, virt: VirtAddr, leading: VirtAddr, frame: PhysAddr },
     #[error(
         "line {line} passes between virtual and physical caches of address space {}, but no request has asked for its page, or it \
          has been shot down: its lines must leave the virtual caches before that",

@@ -1,30 +1,49 @@
-//! A TLB that several share: the second level of a core, or the TLB of an IOMMU, "a second-level shared GPU TLB"
-//! (`[vcache 3]`).
+//! A TLB that several elements share: the second level of a core, or the TLB of an IOMMU, "a second-level shared GPU
+//! TLB" (`[vcache 3]`).
 //!
-//! What limits it is how many look-ups it can do in a cycle: whoever comes when they are used up waits in its wire, and is served in
-//! turn. Misses for one page are one question below.
+//! Its bandwidth is limited to a number of look-ups per cycle. Questions beyond that wait in their wires and are
+//! served round-robin. Misses for one page are merged into one question below.
 
 use crate::{
-    Tlb, TlbSpec, Translate, Translated, TranslationId,
+    FbtTables, PageSize, Tlb, TlbSpec, Translate, Translated, TranslationId,
     misses::{Misses, Search},
     shootdown::{Control, Orders},
 };
 use engine::{
-    Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Rate, Ready, RoundRobin, Scope, Series, Time,
+    Context, Counter, Cycles, EventCount, Histogram, Inlet, Lane, Outlet, PortSpec, Rate, Ready, RoundRobin, Scope,
+    Series, Time,
 };
 use interconnect::{Pending, Sender, Wire};
-use mem::PhysAddr;
+use mem::{PhysAddr, VirtAddr};
 
 /// From the machine file.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedTlbSpec {
     pub tlb: TlbSpec,
-    /// Look-ups in a cycle; `None`: any number.
+    /// Look-ups per cycle and bank; `None`: any number.
     pub lookups: Option<usize>,
-    /// Pages that can be asked for below at a time.
+    /// Banks, selected by page number.
+    pub banks: usize,
+    /// Maximum outstanding misses.
     pub misses: usize,
     /// How long it is busy with a shootdown.
     pub shootdown: Cycles,
+}
+
+/// A forward-backward table that is looked up before asking below.
+pub struct SecondLevel {
+    pub tables: FbtTables,
+    /// Latency of a hit.
+    pub latency: Cycles,
+}
+
+/// A [`SecondLevel`] and the port that delays its results.
+struct Second {
+    tables: FbtTables,
+    later: Outlet<Translated>,
+    found: Inlet<Translated>,
+    hits: Counter,
+    misses: Counter,
 }
 
 /// A TLB over the first-level ones.
@@ -34,10 +53,11 @@ pub struct SharedTlb {
     askers: Vec<Asker>,
     ready: Ready,
     turns: RoundRobin,
-    /// The last cycle in which something was looked up, and how much.
-    looked_up: (u64, usize),
+    /// The last cycle in which something was looked up, and the number of look-ups in each bank.
+    looked_up: (u64, Vec<usize>),
+    second: Option<Second>,
     misses: Misses,
-    /// Who waits for pages from below, in the order in which they came.
+    /// Questions that wait for an answer from below, in order of arrival.
     waiting: Vec<Waiting>,
     answers: Inlet<Translated>,
     below: Sender<Translate>,
@@ -65,16 +85,35 @@ struct Waiting {
     since: u64,
 }
 
+impl Second {
+    /// Looks up a page and, on a hit, sends the result after the latency. Returns `None` on a miss.
+    fn look_up(&self, ask: &Translate) -> Option<()> {
+        let found = self.tables.find(ask.asid, ask.virt, ask.write);
+        if found.is_some() { &self.hits } else { &self.misses }.increment();
+        let sent = self.later.try_send(Lane::Reply, Translated { id: ask.id, found: Some(found?) }, Translated::BYTES);
+        assert!(sent.is_ok(), "there is room for as many as can be asked for");
+        Some(())
+    }
+}
+
 impl SharedTlb {
-    /// Builds the TLB at `scope`. `below`: whom it asks on a miss.
+    /// Builds the TLB at `scope`. `below` is the wire to the element asked on a miss.
     pub fn new(
         spec: SharedTlbSpec,
         askers: Vec<Wire<Translate, Translated>>,
         below: Wire<Translated, Translate>,
         control: Option<Control>,
+        second: Option<SecondLevel>,
         scope: &Scope,
     ) -> SharedTlb {
         let bell = scope.eventcount("work");
+        let second = second.map(|SecondLevel { tables, latency }| {
+            let scope = scope.scope("second_level");
+            let way = PortSpec { capacity: spec.misses, latency, bytes_per_cycle: None };
+            let (later, found) = scope.port::<Translated>("found", way, &scope);
+            found.ring(&bell);
+            Second { tables, later, found, hits: scope.counter("hits"), misses: scope.counter("misses") }
+        });
         below.from.ring(&bell);
         let ready = Ready::new(askers.len());
         let above = scope.scope("above");
@@ -92,7 +131,8 @@ impl SharedTlb {
             turns: RoundRobin::new(askers.len()),
             askers,
             ready,
-            looked_up: (u64::MAX, 0),
+            looked_up: (u64::MAX, vec![0; spec.banks]),
+            second,
             misses: Misses::new(spec.misses, scope),
             waiting: Vec::new(),
             answers: below.from,
@@ -122,9 +162,13 @@ impl SharedTlb {
             while let Some(answer) = self.answers.try_recv(Lane::Reply) {
                 self.answered(&answer, now);
             }
+            while let Some(answer) = self.second.as_ref().and_then(|second| second.found.try_recv(Lane::Reply)) {
+                self.answered(&answer, now);
+            }
             self.orders.answer(|_| self.misses.has_void());
             let more = self.look_up(now);
             if let Some(order) = self.orders.next() {
+                self.second.iter().for_each(|second| second.tables.begin_shooting(order));
                 self.orders.dropped.add(self.tlb.forget(order) as u64);
                 self.misses.void(&order);
                 cx.pause(self.spec.shootdown).await;
@@ -141,37 +185,47 @@ impl SharedTlb {
         }
     }
 
-    /// Tells a report on a run that does not get on what this TLB waits for.
+    /// Adds what this TLB waits for to the report on a run that makes no progress.
     fn explain(&self, cx: &Context) {
         self.below.explain(cx);
         self.askers.iter().for_each(|asker| asker.to.explain(cx));
         self.misses.explain(cx, &self.below);
     }
 
-    /// Looks up as much as it can in a cycle; says whether that was the limit.
+    /// Looks up questions until the limit of this cycle; returns whether some have to wait for the next cycle.
     fn look_up(&mut self, now: u64) -> bool {
         if self.looked_up.0 != now {
-            self.looked_up = (now, 0);
+            self.looked_up.0 = now;
+            self.looked_up.1.fill(0);
         }
         while self.ready.first(&[Lane::Request], 0).is_some() {
-            if self.spec.lookups == Some(self.looked_up.1) {
+            if self.looked_up.1.iter().all(|done| self.spec.lookups == Some(*done)) {
                 return true;
             }
             let mut next = self.ready.in_turn([Lane::Request], &self.turns);
-            let Some(taken) = next.find(|asker| self.take(*asker, now)) else { return false };
+            let Some(taken) = next.find(|asker| self.take(*asker, now)) else {
+                // A question that waits for a bank can go on in the next cycle. With one bank, only an event can
+                // unblock the others.
+                return self.spec.banks > 1;
+            };
             self.turns.grant(|asker| asker == taken);
-            self.looked_up.1 += 1;
             self.accesses.count(1);
             self.rate.count(1);
         }
         false
     }
 
-    /// Takes somebody's next question, if it can be taken.
+    /// The bank of a page.
+    fn bank(&self, address: VirtAddr) -> usize {
+        (address.0 / PageSize::Small.bytes().0) as usize % self.spec.banks
+    }
+
+    /// Takes the next question of an asker, if there is one and it can be accepted.
     fn take(&mut self, number: usize, now: u64) -> bool {
         let asker = &self.askers[number];
         let Some(question) = asker.from.front(Lane::Request).map(|question| *question) else { return false };
-        if !asker.pending.is_clear() {
+        let bank = self.bank(question.virt);
+        if !asker.pending.is_clear() || self.spec.lookups == Some(self.looked_up.1[bank]) {
             return false;
         }
         let Translate { id, asid, virt, phys, write } = question;
@@ -190,16 +244,20 @@ impl SharedTlb {
             Search::Nothing => {
                 let Some(ask) = self.misses.open(asid, virt, phys, write) else { return false };
                 self.missed.increment();
-                self.below.send(Lane::Request, ask, Translate::BYTES);
+                let known = self.second.as_ref().and_then(|second| second.look_up(&ask));
+                if known.is_none() {
+                    self.below.send(Lane::Request, ask, Translate::BYTES);
+                }
                 Some(ask.id)
             }
         };
+        self.looked_up.1[bank] += 1;
         self.waiting.extend(page.map(|page| Waiting { page, asker: number, question, since: now }));
         self.askers[number].from.try_recv(Lane::Request);
         true
     }
 
-    /// A page has come: who asked for it gets it.
+    /// A translation has come: answers the questions that waited for it.
     fn answered(&mut self, answer: &Translated, now: u64) {
         let miss = self.misses.get(answer.id);
         let found = answer.found.filter(|_| !miss.is_stale());

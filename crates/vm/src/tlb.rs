@@ -1,20 +1,26 @@
-//! A TLB: translations by address space and page, in sets of ways (`[giles Fig. 3.13]`). No time.
+//! A TLB: translations by address space and page, in sets of ways (`[giles Fig. 3.13]`). It knows no time.
 //!
-//! Pages of both sizes share the sets; a look-up tries each size that is there. What is read-only in it may have become writable
-//! since: who wants to write forgets such an entry and looks it up anew, as a processor does on the fault that follows.
+//! Pages of both sizes share the sets; a look-up tries each size that is present. A read-only entry may have become
+//! writable in the tables. A write therefore drops such an entry and looks the page up again, as a processor does on
+//! the fault.
 
 use crate::{PageSize, ShapeError, Shootdown, Translation};
 use mem::{Asid, Sets, VirtAddr};
+use rustc_hash::FxHashMap;
 
-/// How many translations, and in which sets.
+/// Entries and associativity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlbSpec {
+    /// 0 with `ways` 0: any number of translations.
     sets: usize,
     ways: usize,
 }
 
 impl TlbSpec {
-    /// `entries` in sets of `ways`. As many ways as entries: fully associative.
+    /// A TLB without a limit.
+    pub const UNLIMITED: TlbSpec = TlbSpec { sets: 0, ways: 0 };
+
+    /// `entries` in sets of `ways`; fully associative if both are equal.
     pub fn new(entries: usize, ways: usize) -> Result<TlbSpec, ShapeError> {
         if entries == 0 || ways == 0 || !entries.is_multiple_of(ways) {
             return Err(ShapeError::Uneven { entries, ways });
@@ -26,6 +32,10 @@ impl TlbSpec {
         Ok(TlbSpec { sets, ways })
     }
 
+    pub(crate) fn entries(self) -> usize {
+        self.sets * self.ways
+    }
+
     pub(crate) fn build<E>(self) -> Sets<E> {
         Sets::new(self.sets, self.ways)
     }
@@ -33,17 +43,27 @@ impl TlbSpec {
 
 /// A table of translations.
 pub struct Tlb {
-    entries: Sets<(Asid, Translation)>,
-    /// How many of them are huge.
+    entries: Entries,
+    /// How many of the entries are huge pages.
     huge: usize,
+}
+
+enum Entries {
+    Sets(Sets<(Asid, Translation)>),
+    /// Never iterated, except to drop entries.
+    Unlimited(FxHashMap<(Asid, VirtAddr, PageSize), Translation>),
 }
 
 impl Tlb {
     pub fn new(spec: TlbSpec) -> Tlb {
-        Tlb { entries: spec.build(), huge: 0 }
+        let entries = match spec {
+            TlbSpec::UNLIMITED => Entries::Unlimited(FxHashMap::default()),
+            _ => Entries::Sets(spec.build()),
+        };
+        Tlb { entries, huge: 0 }
     }
 
-    /// The translation of an address, if it is here.
+    /// The translation of an address, if it is present.
     pub fn look_up(&mut self, asid: Asid, address: VirtAddr) -> Option<Translation> {
         let huge = if self.huge > 0 { self.look_up_sized(asid, address, PageSize::Huge) } else { None };
         huge.or_else(|| self.look_up_sized(asid, address, PageSize::Small))
@@ -51,36 +71,56 @@ impl Tlb {
 
     fn look_up_sized(&mut self, asid: Asid, address: VirtAddr, size: PageSize) -> Option<Translation> {
         let page = address.align_down(size.bytes());
-        let meant = |(space, entry): &(Asid, Translation)| entry.page == page && entry.size == size && *space == asid;
-        self.entries.look_up(number(page, size), meant).map(|(_, entry)| *entry)
+        match &mut self.entries {
+            Entries::Sets(sets) => sets.look_up(number(page, size), meant(asid, page, size)).map(|(_, entry)| *entry),
+            Entries::Unlimited(entries) => entries.get(&(asid, page, size)).copied(),
+        }
     }
 
-    /// Puts a translation in, in place of what was known about its page. Says whether another had to go.
+    /// Inserts a translation and replaces what was known about its page. Returns whether another entry was evicted.
     pub fn insert(&mut self, asid: Asid, translation: Translation) -> bool {
         self.forget(Shootdown::Page { asid, virt: translation.page });
-        let gone = self.entries.put(number(translation.page, translation.size), (asid, translation));
+        let Translation { page, size, .. } = translation;
+        let gone = match &mut self.entries {
+            Entries::Sets(sets) => sets.put(number(page, size), (asid, translation)),
+            Entries::Unlimited(entries) => {
+                entries.insert((asid, page, size), translation);
+                None
+            }
+        };
         let is_huge = |entry: &Translation| usize::from(entry.size == PageSize::Huge);
         self.huge += is_huge(&translation);
         self.huge -= gone.as_ref().map_or(0, |(_, entry)| is_huge(entry));
         gone.is_some()
     }
 
-    /// Forgets what a shootdown is about; says how many entries that were.
+    /// Drops the entries that a shootdown affects; returns how many.
     pub fn forget(&mut self, what: Shootdown) -> usize {
-        let entries = match what {
-            Shootdown::Page { asid, virt } => {
-                return [PageSize::Small, PageSize::Huge].map(|size| self.forget_page(asid, virt, size)).iter().sum();
+        if let Shootdown::Page { asid, virt } = what {
+            return [PageSize::Small, PageSize::Huge].map(|size| self.forget_page(asid, virt, size)).iter().sum();
+        }
+        let is_huge = |size: PageSize| size == PageSize::Huge;
+        match &mut self.entries {
+            Entries::Sets(sets) => {
+                let gone = sets.retain(|(asid, entry)| !what.covers(*asid, entry.page));
+                self.huge = sets.iter().filter(|(_, entry)| is_huge(entry.size)).count();
+                gone
             }
-            _ => self.entries.retain(|(asid, entry)| !what.covers(*asid, entry.page)),
-        };
-        self.huge = self.entries.iter().filter(|(_, entry)| entry.size == PageSize::Huge).count();
-        entries
+            Entries::Unlimited(entries) => {
+                let before = entries.len();
+                entries.retain(|(asid, page, _), _| !what.covers(*asid, *page));
+                self.huge = entries.keys().filter(|(.., size)| is_huge(*size)).count();
+                before - entries.len()
+            }
+        }
     }
 
     fn forget_page(&mut self, asid: Asid, virt: VirtAddr, size: PageSize) -> usize {
         let page = virt.align_down(size.bytes());
-        let meant = |(space, entry): &(Asid, Translation)| entry.page == page && entry.size == size && *space == asid;
-        let gone = usize::from(self.entries.remove(number(page, size), meant).is_some());
+        let gone = usize::from(match &mut self.entries {
+            Entries::Sets(sets) => sets.remove(number(page, size), meant(asid, page, size)).is_some(),
+            Entries::Unlimited(entries) => entries.remove(&(asid, page, size)).is_some(),
+        });
         if size == PageSize::Huge {
             self.huge -= gone;
         }
@@ -88,7 +128,12 @@ impl Tlb {
     }
 }
 
-/// What picks the set of a page.
+/// Matches the entry of a page.
+fn meant(asid: Asid, page: VirtAddr, size: PageSize) -> impl Fn(&(Asid, Translation)) -> bool {
+    move |(space, entry)| entry.page == page && entry.size == size && *space == asid
+}
+
+/// The number that selects the set of a page.
 fn number(page: VirtAddr, size: PageSize) -> u64 {
     page.0 / size.bytes().0
 }

@@ -1,16 +1,16 @@
-//! Who finds pages, and how those who translate hear that tables have changed.
+//! Builds page walkers, MMUs and TLBs, and the shootdowns that tell them of changed tables.
 //!
 //! ```text
 //! core ---- mmu ---- l1d             cu ---- mmu ---- l1v
 //!            |        |                       |
 //!         walkers ----'                       '=== iommu (at the hub) ---- l1d, l2 of its own on the network
 //! ```
-//! Answers of caches go straight back. The kernel's [`Shooter`] tells walkers first, then MMUs, and the kernel is not left
-//! before all have forgotten.
+//! Answers of caches bypass the MMU. The kernel's [`Shooter`] sends shootdowns to walkers first, then to shared TLBs,
+//! then to MMUs. The kernel is left only after all have acknowledged.
 
 use super::elements::Builder;
 use crate::{
-    plan::{EdgeId, Freight, Id, WalkersPlan, What},
+    plan::{EdgeId, FbtPlan, Freight, Id, WalkersPlan, What},
     program::{KnownSoftware, Software, Translations},
     translation::Pages,
 };
@@ -23,11 +23,11 @@ use std::{
     rc::Rc,
 };
 use vm::{
-    DriverTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SharedTlb, SharedTlbSpec, Shootdown, Shootdowns,
-    Translate, Translated, Walk,
+    DriverTables, Fbt, FbtPlace, FbtTables, Forgotten, IommuSpec, MOST_PAGES, PageSize, Roots, SecondLevel, SharedTlb,
+    SharedTlbSpec, Shootdown, Shootdowns, Translate, Translated, Walk,
 };
 
-/// One end of a link between one who translates and one who is asked, or who is told what to forget.
+/// One end of a link that carries translation requests, or shootdowns.
 pub enum TranslationEnds {
     Ask(LinkSender<Translate>, LinkReceiver<Translated>),
     Asked(LinkReceiver<Translate>, LinkSender<Translated>),
@@ -35,7 +35,7 @@ pub enum TranslationEnds {
     Forget(LinkReceiver<Shootdown>, LinkSender<Forgotten>),
 }
 
-/// The upper end of such a link, and the lower one.
+/// The upper and the lower end of such a link.
 pub fn translation_link(
     model: &mut Model,
     name: &str,
@@ -53,15 +53,17 @@ pub fn translation_link(
     }
 }
 
-/// What those who translate in a partition share.
+/// State that the translating elements of a partition share.
 #[derive(Default)]
 pub struct Translators {
     pub roots: Roots,
-    /// Who makes them forget, until the kernel has it.
+    /// The sender of shootdowns, until the kernel takes it.
     pub shooter: Option<Rc<Shooter>>,
-    /// How all are made to forget, and where; and the tables that a driver keeps.
+    /// Sends shootdowns to all elements, and its scope; `tables`: the page tables that a driver keeps.
     pub shootdowns: Option<(Rc<Shootdowns>, Scope)>,
     pub tables: DriverTables,
+    /// The forward-backward table, shared by its element and the IOMMU.
+    pub fbt: Option<FbtTables>,
 }
 
 impl Builder<'_> {
@@ -80,11 +82,27 @@ impl Builder<'_> {
         match plan.tlb {
             Some(tlb) => {
                 let spec = IommuSpec { tlb, walkers: plan.walkers };
-                vm::iommu(spec, walk, askers, control, roots, scope);
+                let fbt = &mut self.translators.fbt;
+                let second = plan.second_level.map(|spec| SecondLevel {
+                    tables: fbt.get_or_insert_with(|| FbtTables::new(spec.table)).clone(),
+                    latency: spec.latency,
+                });
+                vm::iommu(spec, walk, askers, second, control, roots, scope);
             }
             None if plan.iommu => vm::walkers(plan.walkers, walk, askers, control, roots, &scope.scope("walkers")),
             None => vm::walkers(plan.walkers, walk, askers, control, roots, scope),
         }
+    }
+
+    pub(super) fn fbt(&mut self, id: Id, plan: &FbtPlan, scope: &Scope) {
+        let below = self.edge(id, Freight::Translations);
+        let below = self.wires.translates.remove(&below).expect("both ends of every edge are in place");
+        let tables = self.translators.fbt.get_or_insert_with(|| FbtTables::new(plan.spec.table)).clone();
+        let me = self.plan.element(id).node.expect("a forward-backward table has a number");
+        let place = FbtPlace { me, banks: plan.banks.clone(), first_level: plan.first_level.clone(), line: plan.line };
+        let (side, control) = (self.side(id), self.control(id));
+        let fbt = Fbt::new(tables, place, side, below, (control, &self.translators.roots), scope);
+        scope.serve("control", |cx| fbt.run(cx));
     }
 
     pub(super) fn shared_tlb(&mut self, id: Id, spec: SharedTlbSpec, scope: &Scope) {
@@ -98,11 +116,11 @@ impl Builder<'_> {
             }
         }
         let below = below.expect("both ends of every edge are in place");
-        let tlb = SharedTlb::new(spec, askers, below, self.control(id), scope);
+        let tlb = SharedTlb::new(spec, askers, below, self.control(id), None, scope);
         scope.serve("control", |cx| tlb.run(cx));
     }
 
-    /// Who makes all of them forget: those whom others ask before the others.
+    /// Builds the sender of shootdowns. Elements that serve others' misses come in earlier stages.
     pub(super) fn shooter(&mut self, id: Id, scope: &Scope) {
         let mut stages: [Vec<Wire<Forgotten, Shootdown>>; 3] = Default::default();
         let edges: Vec<EdgeId> = self.plan.edges_of(id, Freight::Shootdowns).collect();
@@ -123,7 +141,7 @@ impl Builder<'_> {
         self.translators.shooter = Some(shooter);
     }
 }
-/// Has everybody forget what the kernel has changed.
+/// Sends shootdowns for the kernel's page table changes.
 pub struct Shooter {
     roots: Roots,
     work: EventCount,
@@ -137,14 +155,14 @@ impl Shooter {
         Rc::new(Self { roots: roots.clone(), work, ranges: RefCell::default(), software: OnceCell::new() })
     }
 
-    /// The kernel to obey. Its tables are those of the first address space.
+    /// Sets the kernel to serve. Its tables are those of the first address space.
     pub fn obey(self: &Rc<Self>, software: &Software) {
         assert!(self.software.set(software.known()).is_ok(), "a machine has one process");
         self.roots.set(Asid::default(), software.with_process(|process| process.space.root()));
         software.set_translations(Rc::clone(self) as Rc<dyn Translations>);
     }
 
-    /// `all`: those whom others ask in stages before these.
+    /// Serves shootdowns, in the stages of `all`.
     pub async fn run(self: Rc<Self>, all: Rc<Shootdowns>, _: Context) {
         loop {
             let seen = self.work.count();
@@ -176,7 +194,7 @@ impl Translations for Shooter {
     }
 }
 
-/// What has to be forgotten for ranges of addresses.
+/// The shootdowns for these address ranges.
 fn orders_for(ranges: &[(u64, u64)]) -> Vec<Shootdown> {
     let asid = Asid::default();
     let Bytes(page) = PageSize::Small.bytes();

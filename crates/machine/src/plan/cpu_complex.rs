@@ -23,7 +23,7 @@ use crate::{
     program::GpusSpec,
     spec::CacheSpec,
     stress::Port,
-    translation::{GpuMmu, Pages},
+    translation::{Iommu, Pages},
 };
 use dram::{Beside, MemorySpec, RoomSpec};
 use engine::Cycles;
@@ -160,7 +160,7 @@ impl Lowering<'_> {
         let (own, place) = (Path::to("cpu").and_one("core", core), (clocks.cpu, PART));
         let mmu = cpu.core_mmu.map(|of| {
             let pages = self.pages(of.pages);
-            let walkers = WalkersPlan { walkers: of.walkers, pages, tlb: None, iommu: false };
+            let walkers = WalkersPlan { walkers: of.walkers, pages, tlb: None, second_level: None, iommu: false };
             let node = Some(self.numbers.walkers(core));
             let walkers = self.plan.add(own.clone().and("walkers"), place, node, What::Walkers(walkers));
             let mmu = MmuPlan { tlb: of.tlb, spec: of.mmu, guards: Vec::new(), at_kernel: true };
@@ -232,7 +232,8 @@ impl Lowering<'_> {
             self.plan.report(l1, "iommu.l1d".to_owned(), Some(Side::Cpu));
             (l1, self.second(cpu.cores, own.and("l2"), of, place))
         });
-        let plan = WalkersPlan { walkers: mmu.iommu.walkers, pages, tlb: mmu.iommu.tlb, iommu: true };
+        let plan =
+            WalkersPlan { walkers: mmu.iommu.walkers, pages, tlb: mmu.iommu.tlb, second_level: None, iommu: true };
         let node = Some(self.numbers.walkers(cpu.cores));
         let iommu = self.plan.add(Path::to("iommu"), (self.gpu_clock, PART), node, What::Walkers(plan));
         (caches, Some(iommu))
@@ -240,17 +241,18 @@ impl Lowering<'_> {
 
     /// Whom compute units ask where there is no CPU, whose kernel would have tables, and who makes them forget, if pages can be taken
     /// away from them.
-    pub(super) fn lone_translators(&mut self, mmu: GpuMmu) -> (Id, Option<Id>) {
+    pub(super) fn lone_translators(&mut self, iommu: Iommu) -> (Id, Option<Id>) {
+        let faults = iommu.faults();
         let plan = WalkersPlan {
-            walkers: mmu.iommu.walkers,
-            pages: self.pages(mmu.iommu.pages),
-            tlb: mmu.iommu.tlb,
+            walkers: iommu.walkers,
+            pages: self.pages(iommu.pages),
+            tlb: iommu.tlb,
+            second_level: self.machine.fbt.map(|fbt| fbt.spec).filter(|spec| spec.second_level),
             iommu: true,
         };
         let place = (self.gpu_clock, PART);
         let iommu = self.plan.add(Path::to("iommu"), place, None, What::Walkers(plan));
-        let takes_away =
-            mmu.iommu.faults() && matches!(self.population, Population::Program | Population::PagedTesters);
+        let takes_away = faults && matches!(self.population, Population::Program | Population::PagedTesters);
         let shooter = takes_away.then(|| self.plan.add(Path::to("kernel"), place, None, What::Shooter));
         if let Some(shooter) = shooter {
             self.shoots(shooter, iommu);

@@ -90,7 +90,7 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     let claims = takes_back.then(|| lowering.claims());
     let complex = machine.cpu.as_ref().map(|cpu| lowering.complex(cpu, memory_clock));
     let lone = match &complex {
-        None => machine.gpu_mmu.map(|mmu| lowering.lone_translators(mmu)),
+        None => machine.iommu().map(|iommu| lowering.lone_translators(iommu)),
         Some(_) => None,
     };
     let memories = match (&complex, &levels) {
@@ -111,6 +111,14 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
         if homes.is_some() && levels.is_none() {
             continue;
         }
+        if let (Some(fbt), Some(translators)) = (&machine.fbt, lone) {
+            lowering.connect_fbt(number, gpu, fbt, translators, &memories);
+            for bank in &gpu.banks {
+                let below = lowering.plan.edges_of(*bank, Freight::Messages).last();
+                lowering.plan.order_bank(*bank, below.expect("it has just been connected"), &gpus);
+            }
+            continue;
+        }
         let hub = machine.cpu.as_ref().filter(|_| levels.is_none()).map(|complex| complex.hub);
         let wire = Wire::Link(hub.unwrap_or(machine.wires.l2_memory));
         for (bank, own) in gpu.banks.iter().enumerate() {
@@ -126,6 +134,9 @@ pub fn lower(machine: &Machine, population: Population) -> Plan {
     }
     if let Some(levels) = &levels {
         lowering.connect_levels(levels);
+    }
+    if population == Population::PagedTesters && homes.is_none() {
+        lowering.lone_driver_engine(&memories);
     }
     if let Some((fabric, homes, ends)) = &homes {
         if population == Population::PagedTesters {
@@ -238,8 +249,8 @@ impl Lowering<'_> {
     /// The memories of the machine, as the driver sees them.
     pub(super) fn memories_of_driver(&self) -> Memories {
         let machine = self.machine;
-        let mmu = machine.cpu.as_ref().map_or(machine.gpu_mmu, |cpu| cpu.gpu_mmu);
-        let faults = mmu.is_some_and(|mmu| mmu.iommu.faults());
+        let iommu = machine.cpu.as_ref().map_or(machine.iommu(), |cpu| cpu.gpu_mmu.map(|mmu| mmu.iommu));
+        let faults = iommu.is_some_and(|iommu| iommu.faults());
         let local = machine.zones.iter().find(|zone| matches!(zone.place, Place::Gpu(_)));
         let apart = machine.zones.iter().find(|zone| !zone.of_host);
         let size = |zone: &MemoryZone| zone.size.unwrap_or(AMPLE);
@@ -263,6 +274,22 @@ impl Lowering<'_> {
         let engine = self.plan.add(Path::to("host").and("dma"), (self.gpu_clock, 0), None, engine);
         let by_time = self.machine.protocol.protocol.sees == Sees::ByTime;
         self.direct_seat(0, engine, ends, if by_time { Tells::Nothing } else { Tells::Everything });
+    }
+
+    /// The same, with a wire to each channel where there is no fabric. It moves bytes by their places in memory, which testers do not know.
+    fn lone_driver_engine(&mut self, memories: &[Id]) {
+        let (place, path, numbers) = ((self.gpu_clock, 0), Path::to("host").and("dma"), self.numbers);
+        let engine = self.plan.add(path.clone(), place, None, What::Dma { outstanding: IN_FLIGHT });
+        let homes = self.plan.channels.map(&|channel| numbers.memory(*channel));
+        let what = What::Direct { homes, tells: Tells::Nothing };
+        let seat = self.plan.add(path.and("direct"), place, Some(numbers.engine(0)), what);
+        let way = PortSpec { capacity: IN_FLIGHT, latency: Cycles(1), bytes_per_cycle: None };
+        let wire = ports(("to_direct", way), ("to_direct_replies", way));
+        self.plan.connect("to_direct", engine, seat, wire, Freight::Requests);
+        for (channel, memory) in memories.iter().enumerate() {
+            let wire = Wire::Link(self.machine.wires.l2_memory);
+            self.plan.connect(format!("host_dma_memory{channel}"), seat, *memory, wire, Freight::Messages);
+        }
     }
 
     /// The DMA engine of a host outside, and its ways to the channels, if there is no fabric.
@@ -411,6 +438,8 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         sees: Sees::Newest,
         lifts_requests: false,
         wide_acquires: false,
+        virtual_tags: false,
+        counts_tlb_misses: false,
         memories: None,
     }
 }

@@ -31,10 +31,10 @@ use dram::{Extent, LevelSpec, MemorySpec, RoomSpec};
 use engine::{Hertz, LinkSpec, PortSpec, Time};
 use gpu::{ComputeUnitSpec, DispatcherSpec};
 use interconnect::NetworkSpec;
-use mem::{Interleave, Share};
+use mem::{Bytes, Interleave, Share};
 use protocol::{Node, Roster, Sharers};
 use std::collections::BTreeMap;
-use vm::{MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
+use vm::{FbtSpec, MmuSpec, SharedTlbSpec, TlbSpec, WalkersSpec};
 
 /// A machine that can be built.
 pub struct Plan {
@@ -122,6 +122,8 @@ pub enum What {
     /// The second-level TLB of a GPU.
     SharedTlb(SharedTlbSpec),
     Walkers(WalkersPlan),
+    /// Between a second-level cache that goes by virtual addresses and everything below.
+    Fbt(FbtPlan),
     /// Makes all of those forget what the kernel has changed.
     Shooter,
     // Who passes messages on.
@@ -286,8 +288,20 @@ pub struct WalkersPlan {
     pub pages: crate::translation::Pages,
     /// A TLB before them.
     pub tlb: Option<SharedTlbSpec>,
+    /// A forward-backward table in which that looks before it asks them.
+    pub second_level: Option<FbtSpec>,
     /// Whether several ask: they are an IOMMU.
     pub iommu: bool,
+}
+
+/// A forward-backward table.
+pub struct FbtPlan {
+    pub spec: FbtSpec,
+    /// The bank of the second-level cache of each line, and the first-level caches.
+    pub banks: Interleave<Node>,
+    pub first_level: Vec<Node>,
+    /// Bytes of a line of the second-level cache.
+    pub line: Bytes,
 }
 
 /// The process on the cores.
@@ -440,6 +454,7 @@ impl Element {
             },
             What::Mmu(mmu) => Some(if mmu.at_kernel { "cpu.mmu" } else { "gpu.mmu" }),
             What::SharedTlb(_) => Some("gpu.l2_tlb"),
+            What::Fbt(_) => Some("gpu.fbt"),
             What::Walkers(walkers) => Some(if walkers.iommu { "system.iommu" } else { "cpu.mmu" }),
             What::Network(_, Relay::Between) => Some("gpu.network"),
             What::Network(..) => Some("system.network"),
@@ -466,7 +481,7 @@ impl Element {
         match &self.what {
             What::Network(_, relay) => Some(*relay),
             What::Fabric(fabric) => Some(if fabric.switch { Relay::Any } else { Relay::End }),
-            What::Junction => Some(Relay::Across),
+            What::Junction | What::Fbt(_) => Some(Relay::Across),
             What::Agent => Some(Relay::Between),
             _ => None,
         }

@@ -1,4 +1,4 @@
-//! Units in one partition, their IOMMU in another.
+//! MMUs in one partition, their IOMMU in another.
 
 use crate::{
     tables::Tables,
@@ -38,9 +38,9 @@ fn run(threads: usize, cut: bool) -> Statistics {
             let scope = scope.scope(("unit", unit));
             Wire { from: scope.receiver(asked), to: scope.sender(answer) }
         });
-        let shared = SharedTlbSpec { tlb: tlb(16), lookups: Some(1), misses: 8, shootdown: Cycles(0) };
+        let shared = SharedTlbSpec { tlb: tlb(16), lookups: Some(1), banks: 1, misses: 8, shootdown: Cycles(0) };
         let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(tlb(8)) };
-        iommu(IommuSpec { tlb: shared, walkers: WALKERS }, walk, askers.collect(), None, &world.roots, &scope);
+        iommu(IommuSpec { tlb: shared, walkers: WALKERS }, walk, askers.collect(), None, None, &world.roots, &scope);
     };
     if cut {
         model.partition(move |partition| build_units(partition.scope(clock).scope("units")));

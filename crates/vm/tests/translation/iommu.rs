@@ -8,21 +8,21 @@ use mem::Request;
 use vm::{IommuSpec, SharedTlbSpec, Translate, Translated, Walk, iommu};
 
 fn spec(lookups: Option<usize>) -> IommuSpec {
-    let tlb = SharedTlbSpec { tlb: tlb(64), lookups, misses: 16, shootdown: Cycles(0) };
+    let tlb = SharedTlbSpec { tlb: tlb(64), lookups, banks: 1, misses: 16, shootdown: Cycles(0) };
     IommuSpec { tlb, walkers: WALKERS }
 }
 
-/// An IOMMU 7 cycles away, for so many.
+/// An IOMMU that is 7 cycles away from each of its `askers`.
 fn iommu_for(world: &World, spec: IommuSpec, askers: usize) -> Vec<Wire<Translated, Translate>> {
     let (ours, theirs): (Vec<_>, Vec<_>) = (0..askers).map(|_| world.wires(7, 7)).unzip();
     let walk = Walk::Tables { memory: world.memory(), page_walk_cache: None };
-    iommu(spec, walk, theirs, None, &world.roots, &world.root.scope("iommu"));
+    iommu(spec, walk, theirs, None, None, &world.roots, &world.root.scope("iommu"));
     ours
 }
 
 const MISS: u64 = 7 + 4 * READ + 7;
 
-/// Sixteen units, of which one has each page walked to first; then all ask for a page each, at once.
+/// One unit has every page walked to first; then sixteen units ask for one page each, in the same cycle.
 fn sixteen(lookups: Option<usize>) -> (Run, Vec<u64>) {
     let (run, log) = finish(Tables::of(0..16), move |world| {
         for (unit, below) in iommu_for(world, spec(lookups), 17).into_iter().enumerate() {
@@ -84,7 +84,7 @@ fn a_shared_tlb_can_stand_between_a_core_and_its_walkers() {
         let (mmu, there) = world.wires(3, 4);
         let scope = world.root.scope("l2tlb");
         let below = world.walkers(WALKERS, None);
-        let second = SharedTlb::new(spec(None).tlb, vec![there], below, None, &scope);
+        let second = SharedTlb::new(spec(None).tlb, vec![there], below, None, None, &scope);
         scope.serve("control", |cx| second.run(cx));
         world.mmu(MMU, mmu, loads);
     });

@@ -1,7 +1,8 @@
-//! Translation in time, over a memory that answers after a fixed time.
+//! Tests of timed translation, over a memory with a fixed latency.
 
 mod cut;
 mod faults;
+mod fbt;
 mod iommu;
 mod mmu;
 mod random;

@@ -1,0 +1,215 @@
+//! Virtual caches: a tag is the number of the address space and the virtual address (`[vcache 4.1]`).
+//!
+//! A first-level cache forms the tag of a request. Below it, protocols use tags in place of addresses, down to the
+//! forward-backward table (`vm::Fbt`), which translates them to physical addresses. To remove a page, that table
+//! recalls its lines from the second-level cache one by one and sends the page to all first-level caches. A
+//! first-level cache that holds or awaits a line of the page invalidates all its lines (the invalidation filter,
+//! `[vcache 4.2]`). A line in flight at that time is used to answer the waiting requests and not kept.
+//!
+//! The physical addresses that requesters know are kept alongside, for the golden image and for walks of flat
+//! latency.
+
+use super::{Cache, NOBODY};
+use crate::front;
+use engine::{Counter, Inlet, Lane};
+use interconnect::{HEADER, Packet, WHOLE, is_order};
+use mem::{Access, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request};
+use protocol::{Impossible, Kind, Msg, concerns};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The address space number starts at this bit, above the bits of a virtual address.
+const SPACE: u32 = 48;
+
+/// State of a virtual cache beside its lines.
+pub(super) struct VirtualTags {
+    /// The physical page of each virtual page that was requested. Never iterated.
+    frames: FxHashMap<u64, u64>,
+    /// Lines in flight that must not be kept. Never iterated.
+    unwanted: FxHashSet<LineAddr>,
+    /// The line that has just come and is used for answers without being kept.
+    once: Option<LineAddr>,
+    /// Recalls of lines that have a transaction in flight.
+    recalls: Vec<Msg<LINE>>,
+    /// Notices of lines that went because all are to be forgotten, until that is over.
+    swept: Option<Vec<Msg<LINE>>>,
+    filtered: Counter,
+    forgotten: Counter,
+}
+
+impl VirtualTags {
+    pub fn new(scope: &engine::Scope) -> Self {
+        Self {
+            frames: FxHashMap::default(),
+            unwanted: FxHashSet::default(),
+            once: None,
+            recalls: Vec::new(),
+            swept: None,
+            filtered: scope.counter("page_orders_filtered"),
+            forgotten: scope.counter("page_orders_forgetting"),
+        }
+    }
+}
+
+impl Cache {
+    /// The request with its line's tag as the address.
+    pub(super) fn tagged(&mut self, request: Request) -> Request {
+        let Some(tags) = &mut self.tags else { return request };
+        if matches!(request.access, Access::Invalidate | Access::Flush) {
+            return request;
+        }
+        let tag = u64::from(request.asid.0) << SPACE | request.virt.0;
+        if let Some(place) = request.phys {
+            tags.frames.insert(tag / PAGE, place.0 / PAGE * PAGE);
+        }
+        Request { phys: Some(PhysAddr(tag)), ..request }
+    }
+
+    /// The line's physical address, if a requester gave it; otherwise the tag.
+    pub(super) fn place_of(&self, line: LineAddr) -> LineAddr {
+        let frame = self.tags.as_ref().and_then(|tags| tags.frames.get(&(line.0 / PAGE)));
+        frame.map_or(line, |frame| LineAddr(frame + line.0 % PAGE))
+    }
+
+    /// A message as a packet, with the physical page and whether the receiver must not keep the line.
+    pub(super) fn packet(&self, msg: Msg<LINE>) -> Packet {
+        let Some(tags) = &self.tags else { return msg.into() };
+        let frame = tags.frames.get(&(msg.line.0 / PAGE)).copied().map(PhysAddr);
+        Packet { frame, once: msg.kind == Kind::Data && tags.once == Some(msg.line), ..msg.into() }
+    }
+
+    /// Records the physical page that came with a message.
+    pub(super) fn note(&mut self, packet: &Packet) {
+        if let (Some(tags), Some(frame)) = (&mut self.tags, packet.frame) {
+            tags.frames.insert(packet.msg.line.0 / PAGE, frame.0);
+        }
+    }
+
+    /// A line has come: evicts it again if it must not be kept, after the requests that waited have been answered.
+    pub(super) fn came(&mut self, packet: &Packet) -> Result<(), Box<Impossible>> {
+        let Some(tags) = &mut self.tags else { return Ok(()) };
+        if packet.msg.kind != Kind::Data {
+            return Ok(());
+        }
+        let line = packet.msg.line;
+        if tags.unwanted.remove(&line) | packet.once {
+            tags.once = packet.once.then_some(line);
+            self.bank.at_once(&Msg::new(self.me, self.me, Kind::Evict, line, Block::EMPTY))?;
+        }
+        Ok(())
+    }
+
+    /// The answers from a line that is not kept have been sent.
+    pub(super) fn answered_once(&mut self) {
+        if let Some(tags) = &mut self.tags {
+            tags.once = None;
+        }
+    }
+
+    /// All lines are to be forgotten: notices of those that go are kept back.
+    pub(super) fn begin_sweep(&mut self, order: &Msg<LINE>) {
+        if let Some(tags) = self.tags.as_mut().filter(|_| order.kind == Kind::Invalidate && order.line == WHOLE) {
+            tags.swept.get_or_insert_default();
+        }
+    }
+
+    /// Whether a notice is kept back.
+    pub(super) fn keeps_back(&mut self, notice: &Msg<LINE>) -> bool {
+        let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.as_mut()) else { return false };
+        let kept = notice.of.is_none();
+        swept.extend(kept.then_some(*notice));
+        kept
+    }
+
+    /// All lines have been forgotten: one notice says so, if nothing has come since. Else each is told that has not come again.
+    pub(super) fn end_sweep(&mut self) {
+        let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.take()) else { return };
+        let held = self.bank.lines();
+        match (held.as_slice(), swept.first()) {
+            ([], Some(first)) => self.tell_evicted(Msg { line: WHOLE, ..*first }),
+            _ => {
+                let gone = swept.into_iter().filter(|notice| held.binary_search(&notice.line).is_err());
+                gone.for_each(|notice| self.tell_evicted(notice));
+            }
+        }
+    }
+
+    /// The forward-backward table recalls a line: it is given up now or, if it has a transaction in flight, after
+    /// that.
+    pub(super) fn recall(&mut self, msg: Msg<LINE>) -> Result<(), Box<Impossible>> {
+        // An atomic access that the line was fetched for is performed first; otherwise it would be fetched again and
+        // again.
+        while self.atomics.front().is_some_and(|packet| packet.msg.line == msg.line) && self.atomic(false)? {}
+        if !self.bank.at_once(&msg)?
+            && let Some(tags) = &mut self.tags
+        {
+            tags.recalls.push(msg);
+        }
+        Ok(())
+    }
+
+    /// Carries out recalls and page removals of the forward-backward table; returns whether there was something to
+    /// do. None of them waits for a request to below.
+    pub(super) fn obey_table(&mut self) -> Result<bool, Box<Impossible>> {
+        let Some(tags) = &mut self.tags else { return Ok(false) };
+        let mut did = false;
+        if !tags.recalls.is_empty() {
+            let recalls = std::mem::take(&mut tags.recalls);
+            let mut left = Vec::new();
+            for msg in recalls {
+                if self.bank.at_once(&msg)? {
+                    did = true;
+                } else {
+                    left.push(msg);
+                }
+            }
+            if let Some(tags) = &mut self.tags {
+                tags.recalls = left;
+            }
+        }
+        Ok(self.answer_page_order() || self.top.is_some() && self.forget_page()? || did)
+    }
+
+    /// Answers a driver's order about a physical page, if one has come: the forward-backward table has already had
+    /// its lines given up.
+    fn answer_page_order(&self) -> bool {
+        let Some(top) = &self.top else { return false };
+        let is_order = |request: &Request| matches!(request.access, Access::Invalidate | Access::Flush);
+        let has_order = |inlet: &Inlet<Request>| inlet.front(Lane::Coherence).is_some_and(|request| is_order(&request));
+        let Some((node, inlet, _)) = top.wires.iter().find(|(_, inlet, _)| has_order(inlet)) else { return false };
+        let Some(request) = inlet.try_recv(Lane::Coherence) else { return false };
+        let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
+        top.reply(front::Answer { to: *node, reply, mask: Mask::NONE });
+        true
+    }
+
+    /// Takes the removal of a page, if one has come.
+    fn forget_page(&mut self) -> Result<bool, Box<Impossible>> {
+        let is_word = |packet: &Packet| packet.msg.kind == Kind::Inval && is_order(packet.msg.line);
+        let word = |inlet: &Inlet<Packet>| inlet.front(Lane::Coherence).map(|packet| *packet).filter(is_word).is_some();
+        let Some(inlet) = self.from.iter().find(|inlet| word(inlet)) else { return Ok(false) };
+        let Some(packet) = inlet.try_recv(Lane::Coherence) else { return Ok(false) };
+        let page = packet.msg.line;
+        let lines = self.bank.lines();
+        let matches = lines.iter().any(|line| concerns(page, *line));
+        for line in lines.into_iter().filter(|_| matches) {
+            let evict = Msg::new(NOBODY, self.me, Kind::Evict, line, Block::EMPTY);
+            if self.bank.at_once(&evict)? {
+                continue;
+            }
+            // The eviction stalled. A line that awaits data must not be kept when it comes. A line that only awaits
+            // acknowledgements of bytes written through holds none of them any more.
+            if concerns(page, line)
+                && self.bank.awaits_data(line)
+                && let Some(tags) = &mut self.tags
+            {
+                tags.unwanted.insert(line);
+            }
+        }
+        if let Some(tags) = &self.tags {
+            if matches { &tags.forgotten } else { &tags.filtered }.increment();
+        }
+        let done = Msg::new(self.me, packet.msg.from, Kind::Done, page, Block::EMPTY);
+        self.to.to(done.to).send(Lane::Reply, done.into(), HEADER);
+        Ok(true)
+    }
+}

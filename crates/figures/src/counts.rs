@@ -3,7 +3,7 @@
 use engine::{Statistics, Value};
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// The sum of all numbers whose names match, of each pattern that one matches.
+/// The sum of all numbers whose names match, of each pattern that one matches; of those called `max`, the largest.
 pub(crate) fn sums(patterns: &[String], total: &Statistics) -> BTreeMap<String, f64> {
     let mut sums = BTreeMap::new();
     if patterns.is_empty() {
@@ -13,7 +13,8 @@ pub(crate) fn sums(patterns: &[String], total: &Statistics) -> BTreeMap<String, 
         for (own, number) in numbers(value) {
             let name = if own.is_empty() { Cow::from(path) } else { format!("{path}.{own}").into() };
             for pattern in patterns.iter().filter(|pattern| matches(pattern, &name)) {
-                *sums.entry(pattern.clone()).or_insert(0.0) += number as f64;
+                let kept = sums.entry(pattern.clone()).or_insert(0.0);
+                *kept = if own == "max" { f64::max(*kept, number as f64) } else { *kept + number as f64 };
             }
         }
     }
@@ -24,8 +25,13 @@ pub(crate) fn sums(patterns: &[String], total: &Statistics) -> BTreeMap<String, 
 fn numbers(value: &Value) -> Vec<(Cow<'_, str>, u64)> {
     match value {
         Value::Count(n) => vec![("".into(), *n)],
-        Value::Histogram { count, sum, .. } => vec![("count".into(), *count), ("sum".into(), *sum)],
-        Value::Level { cycles, area, .. } => vec![("cycles".into(), *cycles), ("area".into(), *area)],
+        Value::Histogram { count, sum, max, buckets, .. } => {
+            let buckets = buckets.iter().enumerate().map(|(bits, n)| (format!("n{bits}").into(), *n));
+            [("count".into(), *count), ("sum".into(), *sum), ("max".into(), *max)].into_iter().chain(buckets).collect()
+        }
+        Value::Level { cycles, area, max } => {
+            vec![("cycles".into(), *cycles), ("area".into(), *area), ("max".into(), *max)]
+        }
         Value::Matrix { rows, columns, counts } => {
             let pairs = rows.iter().flat_map(|row| columns.iter().map(move |column| format!("{row}/{column}").into()));
             pairs.zip(counts.iter().copied()).collect()
@@ -80,16 +86,27 @@ mod tests {
             columns: vec!["messages".into(), "bytes".into()],
             counts: vec![1, 64, 2, 128],
         };
-        let histogram = Value::Histogram { count: 2, sum: 7, min: 3, max: 4, buckets: Vec::new() };
+        let histogram = Value::Histogram { count: 2, sum: 7, min: 3, max: 4, buckets: vec![0, 0, 1, 1] };
         let statistics = [
             ("gpu0.hits", Value::Count(3)),
             ("gpu1.hits", Value::Count(4)),
             ("fabric.port", matrix),
             ("gpu0.waits", histogram),
+            ("gpu0.pages", Value::Level { cycles: 10, area: 70, max: 9 }),
+            ("gpu1.pages", Value::Level { cycles: 10, area: 20, max: 5 }),
         ];
         let total = Statistics(statistics.map(|(path, value)| (path.to_owned(), value)).into());
-        let patterns = ["gpu*.hits", "fabric.*/bytes", "*.waits.sum", "*.misses"].map(str::to_owned);
-        let expected = [("gpu*.hits", 7.0), ("fabric.*/bytes", 192.0), ("*.waits.sum", 7.0)];
+        let patterns =
+            ["gpu*.hits", "fabric.*/bytes", "*.waits.sum", "*.waits.n3", "*.pages.max", "*.pages.area", "*.misses"]
+                .map(str::to_owned);
+        let expected = [
+            ("gpu*.hits", 7.0),
+            ("fabric.*/bytes", 192.0),
+            ("*.waits.sum", 7.0),
+            ("*.waits.n3", 1.0),
+            ("*.pages.max", 9.0),
+            ("*.pages.area", 90.0),
+        ];
         assert_eq!(sums(&patterns, &total), expected.map(|(pattern, sum)| (pattern.to_owned(), sum)).into());
     }
 }

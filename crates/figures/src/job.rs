@@ -31,8 +31,8 @@ impl Job {
     }
 
     /// With the sums of statistics whose names match these patterns, in which `*` stands for any characters. A count is called by
-    /// its path, a number of another statistic by the path and its own name: `PATH.sum` and `PATH.count` of a histogram,
-    /// `PATH.area` and `PATH.cycles` of a level, `PATH.ROW/COLUMN` of a matrix, `PATH.active` and `PATH.passive` of energy.
+    /// its path, a number of another statistic by the path and its own name: `PATH.sum`, `PATH.count` and `PATH.max` of a histogram and
+    /// `PATH.nB` for its values of B bits, `PATH.area`, `PATH.cycles` and `PATH.max` of a level (of several, the largest), `PATH.ROW/COLUMN` of a matrix, `PATH.active` and `PATH.passive` of energy.
     pub fn counting(mut self, patterns: &[&str]) -> Self {
         self.counts.extend(patterns.iter().map(|pattern| (*pattern).to_owned()));
         self

@@ -197,7 +197,7 @@ impl Machine {
             Some(complex) => complex.gpu_mmu,
             None => translation::without_cpu(file)?,
         };
-        let fbt = translation::fbt(file, gpu.tags == Tags::Virtual, gpu.clock)?;
+        let fbt = translation::fbt(file, gpu.tags == Tags::Virtual, gpu.clock, complex.is_some())?;
         let fabric = fabric::fabric(file)?;
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };

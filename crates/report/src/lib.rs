@@ -1,9 +1,10 @@
 //! Results of runs, for people and programs.
 //!
-//! A run brings statistics by path, and nothing else. What a reader wants to know is made of them here: where the time
-//! went ([`Summary`]), how several machines compare ([`Comparison`]), files for other programs and a page to look at
-//! ([`write`]), what a machine looks like ([`drawing`]), and an experiment beside its paper ([`findings_text`]). Nothing here simulates, and nothing here knows how a machine is
-//! wired: elements are found by what they count (`docs/statistics.md`), so a new one appears by itself.
+//! A run yields statistics by path, and nothing else. This crate derives everything a reader wants to know from them:
+//! where the time went ([`Summary`]), how several machines compare ([`Comparison`]), files for other programs and a
+//! page ([`write`]), a drawing of the machine ([`drawing`]), and an experiment beside its paper ([`findings_text`]). It
+//! simulates nothing and does not know how a machine is wired: elements are found by the statistics that they count
+//! (`docs/statistics.md`), so a new element appears without changes here.
 #![forbid(unsafe_code)]
 
 mod comparison;

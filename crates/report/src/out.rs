@@ -212,6 +212,8 @@ fn lock(folder: &Path) -> io::Result<Option<OwnedFd>> {
     let held = open(folder)?;
     match flock(&held, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Ok(None),
+        // Some network file systems lock no folders; what is there is as safe as names that no other run has.
+        Err(Errno::BADF | Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(Some(held)),
         Err(error) => Err(error.into()),
         // Another run may have moved it meanwhile.
         Ok(()) => Ok(is_same(&held, folder).then_some(held)),

@@ -1,7 +1,7 @@
-//! Statistics as a Parquet file, for DuckDB, polars, pandas and their like (`docs/data.md`).
+//! Statistics as a Parquet file, for DuckDB, polars, pandas and similar tools (`docs/data.md`).
 //!
-//! Every row says of which run, program and machine it is, so that the files of many runs, read together, are one table. Texts
-//! repeat and become dictionaries; all columns are compressed by Snappy, which every reader knows.
+//! Every row names its run, program and machine, so that the files of many runs can be read together as one table.
+//! Repeated texts are dictionary-encoded. All columns are compressed with Snappy, which every reader supports.
 
 use crate::{
     rows::Row,
@@ -21,11 +21,11 @@ use std::{
     sync::Arc,
 };
 
-/// A column: its name, and what a row has in it.
+/// A column: its name, and where its values come from.
 type Column<'a> = (&'static str, Of<'a>);
 
 enum Of<'a> {
-    /// One text in all rows.
+    /// The same text in all rows.
     Always(&'a str),
     Text(for<'b> fn(&'b Row) -> &'b str),
     /// An unsigned number of 64 bits.
@@ -97,7 +97,7 @@ fn write(columns: &[Column], rows: &[Row]) -> Result<Vec<u8>, ParquetError> {
     file.into_inner()
 }
 
-/// Makes one file of the statistics of many runs, as they are: each stays a row group of its own.
+/// Joins the statistics files of many runs into one, unchanged; each stays a row group of its own.
 pub fn join_parquet(files: &[PathBuf], into: &Path) -> io::Result<()> {
     let schema = Arc::new(schema(&columns("", "", "")).map_err(io::Error::other)?);
     let partial = into.with_extension("partial");

@@ -1,4 +1,4 @@
-//! Statistics as rows, one number a row: for databases (`parquet.rs`), and as CSV for spreadsheets.
+//! Statistics as rows, one number per row: for databases (`parquet.rs`), and as CSV for spreadsheets.
 
 use engine::{Region, Value};
 use std::borrow::Cow;
@@ -6,11 +6,11 @@ use std::borrow::Cow;
 /// The columns of the CSV file.
 const COLUMNS: [&str; 6] = ["run", "region", "path", "kind", "bucket", "value"];
 
-/// A number of a statistic in a region.
+/// One number of a statistic in a region.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Row<'a> {
     pub(crate) run: &'a str,
-    /// Its number and name: `1 vecadd`.
+    /// The region's number and name: `1 vecadd`.
     pub(crate) region: &'a str,
     /// When the region began and ended, in femtoseconds.
     pub(crate) start_fs: u64,
@@ -18,13 +18,13 @@ pub(crate) struct Row<'a> {
     pub(crate) path: &'a str,
     /// The kind of statistic: `count`, `histogram`, `level`, `matrix`, `series`, `energy`.
     pub(crate) kind: &'static str,
-    /// Which number of it: empty for a count; `sum`, `min`, `n7` of a histogram (values of 7 bits); `I/Load` of a matrix; the
-    /// first cycle of a span of a series.
+    /// Which number of the statistic: empty for a count; `sum`, `min`, `n7` of a histogram (values of 7 bits); `I/Load`
+    /// of a matrix; the first cycle of a span of a series.
     pub(crate) bucket: Cow<'static, str>,
     pub(crate) value: u64,
 }
 
-/// The rows of regions, each with its name.
+/// The rows of named regions.
 pub(crate) fn rows<'a>(run: &'a str, regions: &'a [(String, Region)]) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for (name, region) in regions {
@@ -38,7 +38,7 @@ pub(crate) fn rows<'a>(run: &'a str, regions: &'a [(String, Region)]) -> Vec<Row
     rows
 }
 
-/// The numbers of a statistic. Those of matrices, histograms and series that are 0 are left out.
+/// The numbers of a statistic. Zeros of matrices, histograms and series are left out.
 fn numbers(value: &Value) -> (&'static str, Vec<(Cow<'static, str>, u64)>) {
     let named =
         |names: &[(&'static str, u64)]| names.iter().map(|(name, n)| (Cow::from(*name), *n)).collect::<Vec<_>>();

@@ -38,7 +38,8 @@ export function count(number) {
 }
 
 export function percent(share) {
-  return share === null || share === undefined ? "-" : `${(share * 100).toFixed(share && share < 0.0995 ? 1 : 0)}%`;
+  if (share === null || share === undefined) return "-";
+  return share === 0 || share === 1 ? `${share * 100}%` : `${(share * 100).toFixed(1)}%`;
 }
 
 export function bytes(number) {

@@ -182,6 +182,12 @@ struct SummaryFile {
     bottlenecks: Vec<BottleneckFile>,
 }
 
+/// `task.json`.
+#[derive(Default, Deserialize)]
+struct TaskFile {
+    sets: Vec<(String, String)>,
+}
+
 #[derive(Deserialize)]
 struct BottleneckFile {
     what: String,
@@ -195,10 +201,14 @@ fn json<T: for<'a> Deserialize<'a>>(path: &Path) -> io::Result<T> {
 fn run(folder: &Path) -> io::Result<Entry> {
     let run: RunFile = json(&folder.join("run.json"))?;
     let summary: SummaryFile = json(&folder.join("summary.json")).unwrap_or_default();
+    // Runs of sweeps say what they were asked for.
+    let task: TaskFile = json(&folder.join("task.json")).unwrap_or_default();
+    let changes = task.sets.iter().map(|(key, value)| format!("{key}={value}"));
     Ok(Entry {
         program: run.program.name,
         arguments: run.arguments.join(" "),
         system: run.system,
+        changes: changes.collect::<Vec<_>>().join(" "),
         outcome: run.outcome,
         total_fs: run.total_fs,
         kernel_fs: summary.kernel_fs,

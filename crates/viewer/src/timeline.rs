@@ -139,14 +139,14 @@ fn curves(regions: &[Region], start: u64, end: u64, clock_hz: f64) -> Vec<Curve>
 /// Adds a value that lasts from one time to another to the columns that it lies in, by how much of each it fills.
 fn pour(columns: &mut [f64], (start, end): (f64, f64), (from, until): (f64, f64), value: f64) {
     let width = (end - start) / columns.len() as f64;
-    let (first, count) = (((from - start) / width).max(0.0) as usize, columns.len());
-    for number in first..count {
+    let first = ((from - start) / width).max(0.0) as usize;
+    for (number, column) in columns.iter_mut().enumerate().skip(first) {
         let (left, right) = (start + number as f64 * width, start + (number + 1) as f64 * width);
         let inside = until.min(right) - from.max(left);
         if inside <= 0.0 {
             break;
         }
-        columns[number] += value * inside / width;
+        *column += value * inside / width;
     }
 }
 

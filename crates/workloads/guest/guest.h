@@ -62,6 +62,7 @@ typedef struct {
     size_t tiny[3], small[3], full[3], usual[3];
     Preset presets[MAX_PRESETS]; // the others
     unsigned iterations; // the default; 0 if the program does not repeat itself
+    bool can_stop;       // `--iterations` ends it after its first steps; without, it runs to its end
     size_t chunk;        // the default, in what `chunk_means` says; 0 if the CPU does not share the work
     const char *chunk_means;
     const char *graph;      // the kind of graph that it is made for, the default of `--graph`; NULL if it uses none

@@ -91,6 +91,8 @@ static void help(const Program *program)
     printf(")\n");
     if (program->iterations)
         printf("  --iterations N    how many steps (default %u)\n", program->iterations);
+    if (program->can_stop)
+        printf("  --iterations N    do the first N steps alone (default: all of them)\n");
     if (program->chunk) {
         printf("  --cpu-share P     how many per cent of the work the CPU does (default 0)\n");
         printf("  --chunk N         %s that a thread takes at a time (default %zu)\n", program->chunk_means, program->chunk);
@@ -211,7 +213,7 @@ static Options parse(const Program *program, char **arguments)
             continue;
         bool shares = strcmp(option, "--cpu-share") == 0 && program->chunk;
         bool chunks = strcmp(option, "--chunk") == 0 && program->chunk;
-        bool iterates = strcmp(option, "--iterations") == 0 && program->iterations;
+        bool iterates = strcmp(option, "--iterations") == 0 && (program->iterations || program->can_stop);
         bool copies = strcmp(option, "--copies") == 0 && program->kernels;
         bool regions = strcmp(option, "--region") == 0 && program->part;
         bool graphs = strcmp(option, "--graph") == 0 && program->graph;

@@ -66,6 +66,19 @@ fn every_host_program_is_right_on_pocl() {
         let (code, said, trouble) = run(program, &[name, "--size", "tiny", "--copies", "explicit"]);
         assert_eq!(code, 0, "{name}, with explicit copies: {said}{trouble}");
     }
+    let ways = [
+        "floyd-warshall --size 64x2 --variant columns",
+        "floyd-warshall --size tiny --iterations 3",
+        "floyd-warshall-blocked --size tiny --iterations 2",
+    ];
+    for way in ways {
+        let (code, said, trouble) = run(program, &way.split(' ').collect::<Vec<_>>());
+        assert_eq!(code, 0, "{way}: {said}{trouble}");
+        let (code, said, _) = run(program, &way.split(' ').chain(["--break"]).collect::<Vec<_>>());
+        assert_eq!(code, 1, "{way}, spoiled: {said}");
+    }
+    let (code, _, trouble) = run(program, &["floyd-warshall-blocked", "--size", "tiny", "--iterations", "5"]);
+    assert_eq!((code, trouble.trim()), (2, "floyd-warshall-blocked: --iterations 5: 64 nodes take 4 steps"));
 }
 
 /// A program file that is committed.

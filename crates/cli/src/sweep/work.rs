@@ -5,7 +5,7 @@ use super::{
     store::{Claim, Failure, RENEWED, State, Store},
     task::Task,
 };
-use crate::progress::interrupted;
+use crate::progress::{about, interrupted};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use std::{
     fs,
@@ -189,13 +189,4 @@ fn abandon(work: &Path) {
 fn why(status: ExitStatus, said: &[u8]) -> String {
     let tail = String::from_utf8_lossy(&said[said.len().saturating_sub(TAIL)..]);
     format!("{}\n{status}", tail.trim_end())
-}
-
-/// `about 12 s`, `about 3 min`.
-fn about(time: Duration) -> String {
-    match time.as_secs() {
-        seconds if seconds < 120 => format!("about {seconds} s"),
-        seconds if seconds < 7200 => format!("about {} min", seconds / 60),
-        seconds => format!("about {} h", seconds / 3600),
-    }
 }

@@ -1,18 +1,21 @@
-//! `cohesim view`: pages load without errors, charts have the data, filtering works, and nobody else is answered.
+//! `cohesim view`: pages load without errors, charts have the data, filtering works, and foreign requests are refused.
 
 use crate::{
     EDGE, TOO_WIDE, cohesim, folder,
     webdriver::{Browser, available, http},
 };
+use engine::Monitor;
+use figures::{Conductor, Experiment, Job, Options, Plan, Store};
 use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead, BufReader},
+    num::NonZero,
     path::Path,
     process::{Child, Command, Stdio},
 };
 
-/// A viewer of a folder, until it is dropped.
+/// A viewer of a folder, stopped on drop.
 struct Viewer {
     process: Child,
     port: u16,
@@ -40,7 +43,7 @@ impl Viewer {
         serde_json::from_str(&text).expect("it is JSON")
     }
 
-    /// The address part of the run in this folder.
+    /// The id in the address of the run in this folder.
     fn id(&self, name: &str) -> String {
         let runs = self.json("/api/runs");
         let run = runs["runs"].as_array().expect("runs are a list").iter().find(|run| run["name"] == name);
@@ -57,7 +60,7 @@ impl Drop for Viewer {
 
 /// Opens a page of the viewer and expects no error in its console.
 fn look(browser: &Browser, viewer: &Viewer, page: &str) {
-    // Another page in between: an address that differs behind `#` alone would not be loaded.
+    // Another page in between, because a browser does not reload for a change after `#`.
     browser.open("about:blank");
     browser.open(&viewer.page(page));
     browser.until("document.body?.dataset.ready");
@@ -92,7 +95,7 @@ fn runs_are_listed_filtered_looked_at_and_compared() {
         json!("edge")
     );
 
-    // One run: charts have what the summary has, and an element of the drawing shows its statistics.
+    // One run: charts show the summary's data, and an element of the drawing shows its statistics.
     let id = viewer.id("edge");
     look(&browser, &viewer, &format!("run/{id}"));
     browser.until("document.querySelectorAll('.chart canvas').length >= 3");
@@ -128,7 +131,7 @@ fn runs_are_listed_filtered_looked_at_and_compared() {
         json!(true)
     );
 
-    // Several: what differs between two policies on one machine.
+    // Several runs: the difference between two policies on one machine.
     let ids = [viewer.id("bfs"), viewer.id("remote")].join(",");
     look(&browser, &viewer, &format!("compare/{ids}"));
     assert_eq!(browser.script("return document.querySelectorAll('.overview thead th').length;"), json!(3));
@@ -138,7 +141,7 @@ fn runs_are_listed_filtered_looked_at_and_compared() {
     look(&browser, &viewer, "experiments");
     look(&browser, &viewer, "experiment/giles-study2");
 
-    // Every page in a narrow window, and in the dark.
+    // Every page in a narrow window, and in the dark theme.
     for page in ["runs".to_owned(), format!("run/{id}"), format!("compare/{ids}"), "experiments".into()] {
         for width in [1280, 640] {
             browser.resize(width);
@@ -202,4 +205,38 @@ fn only_the_page_itself_is_answered_and_only_with_what_was_named() {
         let (status, text) = http(viewer.port, "GET", &path.replace("{}", &id), &[], None);
         assert!(status == 404 && !text.contains("secret\n") && text != "secret", "{path}: {status} {text}");
     }
+}
+
+/// One small run, as `repro` does and keeps it.
+static EXPERIMENT: Experiment = Experiment {
+    name: "tiny",
+    about: "one run",
+    source: "nowhere",
+    plan: |_| Plan {
+        jobs: vec![Job::new("skeleton", "vecadd", "--size 64").with(&["gpu.l2.size=512KiB".into()])],
+        native: Vec::new(),
+        alone: true,
+        notes: Vec::new(),
+        rows: Box::new(|_| Vec::new()),
+    },
+};
+
+#[test]
+fn what_repro_keeps_is_listed_with_its_changes_and_figures() {
+    let folder = folder("kept");
+    let (store, monitor) = (Store::new(&folder, b"this one"), Monitor::default());
+    let conductor = Conductor { store: Some(&store), threads: NonZero::<usize>::MIN, monitor: &monitor, tell: &|_| {} };
+    let (_, missing) = figures::conduct(&EXPERIMENT, Options::default(), &conductor).expect("results can be kept");
+    assert!(missing.is_empty(), "{missing:?}");
+    let viewer = Viewer::start(&folder);
+    let runs = viewer.json("/api/runs");
+    let [run] = runs["runs"].as_array().expect("runs are a list").as_slice() else { panic!("one run: {runs}") };
+    assert_eq!((&run["program"], &run["system"]), (&json!("vecadd"), &json!("skeleton")));
+    assert_eq!((&run["changes"], &run["whole"]), (&json!("gpu.l2.size=512KiB"), &json!(false)));
+    let statistics = viewer.json(&format!("/api/runs/{}/statistics", run["id"].as_str().expect("it has an address")));
+    let lines = statistics["lines"].as_array().expect("statistics are lines");
+    assert!(
+        lines.iter().any(|line| line[0] == "region_fs" && line[2] == run["total_fs"].as_f64().unwrap()),
+        "{lines:?}"
+    );
 }

@@ -10,6 +10,7 @@ mod study2;
 mod study3;
 mod umh;
 mod validation;
+mod vcache;
 
 use crate::Experiment;
 
@@ -37,6 +38,15 @@ pub static ALL: &[Experiment] = &[
     umh::PEER,
     umh::TRAFFIC,
     umh::STORAGE,
+    vcache::fig2::EXPERIMENT,
+    vcache::rates::FIG3,
+    vcache::overheads::FIG4,
+    vcache::overheads::FIG5,
+    vcache::rates::FIG8,
+    vcache::performance::FIG9,
+    vcache::performance::FIG10,
+    vcache::performance::FIG11,
+    vcache::area::EXPERIMENT,
     adsm::fig7::EXPERIMENT,
     adsm::fig8::EXPERIMENT,
     adsm::fig9::EXPERIMENT,

@@ -1,5 +1,5 @@
-//! The plan of a machine as data (`plan.json`), for programs that draw it: every element by its path, which is also how its
-//! statistics begin; wires that differ in numbers only stand there once.
+//! The plan of a machine as data (`plan.json`), for programs that draw it. Each element has its path, which is also the
+//! prefix of its statistics. Wires that differ only in numbers are listed once.
 
 use super::plan::{about, planned, wires_alike};
 use machine::{Machine, plan::What};
@@ -11,7 +11,7 @@ pub(crate) struct PlanFile {
     about: String,
     /// In the order of the plan.
     elements: Vec<ElementEntry>,
-    /// What sections of the machine file say; elements refer to it by number.
+    /// Descriptions from sections of the machine file; elements refer to them by index.
     sections: Vec<String>,
     wires: Vec<WireEntry>,
 }
@@ -53,7 +53,7 @@ pub(crate) fn of(machine: &Machine) -> PlanFile {
     PlanFile { name: machine.name.clone(), about: machine.about.clone(), elements, sections, wires: wires_alike(&plan) }
 }
 
-/// What an element is, in a word or two.
+/// The kind of an element, in a word or two.
 fn kind(what: &What) -> &'static str {
     match what {
         What::Unit(_) => "compute unit",

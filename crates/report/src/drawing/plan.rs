@@ -1,4 +1,4 @@
-//! What a drawing shows: the parts of a machine, in the order in which a request meets them.
+//! The contents of a drawing: the parts of a machine, in the order in which a request passes them.
 
 use super::data::WireEntry;
 use machine::{
@@ -14,7 +14,7 @@ pub(super) enum Part {
     Line(String),
 }
 
-/// The machine as its file has it, and its plan.
+/// The machine's file as a table, and its plan.
 pub(super) fn planned(machine: &Machine) -> (Table, Plan) {
     let table: Table = machine.resolved.parse().expect("the resolved machine is TOML");
     let population = if machine.cpu.is_some() { Population::Program } else { Population::Host };
@@ -32,12 +32,12 @@ pub(super) fn of(machine: &Machine) -> Vec<Part> {
     parts
 }
 
-/// Elements whose paths differ in numbers only, and what lies below them.
+/// Elements whose paths differ only in numbers, and the groups below them.
 #[derive(Default)]
 struct Group<'a> {
     name: &'static str,
     numbers: BTreeSet<usize>,
-    /// The first of them.
+    /// The first of these elements.
     element: Option<&'a Element>,
     groups: Vec<Group<'a>>,
 }
@@ -45,7 +45,7 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     fn put(&mut self, path: &[(&'static str, Option<usize>)], element: &'a Element) {
         let [(name, number), rest @ ..] = path else {
-            // What has a section says more of the group than what has none.
+            // An element with a section describes the group better than one without.
             if self.element.is_none_or(|first| first.section().is_none()) {
                 self.element = Some(element);
             }
@@ -83,7 +83,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What the machine file says of an element, line by line.
+/// The machine file's description of an element, line by line.
 pub(super) fn about(element: &Element, table: &Table) -> Vec<String> {
     match (&element.what, element.section()) {
         (What::Network(spec, _), _) => vec![of_network(spec)],
@@ -92,7 +92,7 @@ pub(super) fn about(element: &Element, table: &Table) -> Vec<String> {
     }
 }
 
-/// What a section says; of memories, also what the section of their kind says.
+/// The description of a section; for memories, also that of their kind's section.
 fn of_section(table: &Table, path: &str) -> Vec<String> {
     let section = |path: &str| at(table, path).and_then(Value::as_table).cloned().unwrap_or_default();
     let own = section(path);
@@ -116,7 +116,7 @@ fn of_network(spec: &NetworkSpec) -> String {
     format!("{kind}, latency {} cycle{plural}{bytes}, capacity {}", spec.latency.0, spec.capacity)
 }
 
-/// The wires, those that differ in numbers only as one.
+/// The wires; those that differ only in numbers are one entry.
 pub(super) fn wires_alike(plan: &Plan) -> Vec<WireEntry> {
     let mut found: Vec<WireEntry> = Vec::new();
     for edge in &plan.edges {
@@ -164,7 +164,7 @@ fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     keys.try_fold(first, |value, key| value.as_table()?.get(key))
 }
 
-/// Keys that say most, in the order in which they are told; the others follow.
+/// The most informative keys, in the order of printing; other keys follow.
 const FIRST: [&str; 7] = ["kind", "size", "ways", "simds", "waves_per_simd", "latency", "mshrs"];
 
 /// The values of a section in words: `16 KiB, 4 ways, latency 20 cycles, 128 mshrs`.

@@ -10,7 +10,7 @@ KERNELS(floyd_warshall);
 
 typedef struct {
     uint32_t *distances, *first_hops;
-    size_t nodes;
+    size_t nodes, steps;
 } Maps;
 
 static void all_pairs(void *context, size_t first, size_t end)
@@ -19,7 +19,7 @@ static void all_pairs(void *context, size_t first, size_t end)
     size_t n = maps->nodes;
     for (size_t map = first; map < end; map++) {
         uint32_t *distances = maps->distances + map * n * n, *hops = maps->first_hops + map * n * n;
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < maps->steps; k++)
             for (size_t i = 0; i < n; i++)
                 for (size_t j = 0; j < n; j++) {
                     uint32_t detour = distances[i * n + k] + distances[k * n + j];
@@ -35,10 +35,11 @@ static void run(const Options *options)
 {
     size_t nodes = options->size[0], maps = options->size[1] ? options->size[1] : 1;
     require(nodes % 64 == 0, "--size %zu: the number of nodes must be a multiple of 64", nodes);
-    size_t n = cells(nodes, nodes, maps);
+    size_t n = cells(nodes, nodes, maps), steps = options->iterations ? options->iterations : nodes;
+    require(steps <= nodes, "--iterations %zu: a map of %zu nodes takes %zu steps", steps, nodes, nodes);
     Random random = seeded(10);
     uint32_t *distances = input_array(uint32_t, n), *hops = input_array(uint32_t, n);
-    Maps expected = {host_array(uint32_t, n), host_array(uint32_t, n), nodes};
+    Maps expected = {host_array(uint32_t, n), host_array(uint32_t, n), nodes, steps};
     for (size_t cell = 0; cell < n; cell++) {
         bool way = random_below(&random, 8) == 0;
         bool here = cell / nodes % nodes == cell % nodes;
@@ -49,8 +50,10 @@ static void run(const Options *options)
     memcpy(expected.first_hops, hops, n * sizeof *hops);
 
     region_begin();
-    for (size_t k = 0; k < nodes; k++)
-        launch("through", space(nodes, nodes, maps, 64, 2, 1), svm(distances), svm(hops), u32(nodes), u32(k));
+    for (size_t k = 0; k < steps; k++)
+        launch_with(options->variant ? "through_columns" : "through",
+                    options->variant ? space(nodes, nodes, maps, 16, 16, 1) : space(nodes, nodes, maps, 64, 2, 1),
+                    (Arg[]){svm(distances), svm(hops), u32(nodes), u32(k)}, 4);
     map_to_read(distances), map_to_read(hops);
     region_end();
 
@@ -73,6 +76,9 @@ const Program floyd_warshall_program = {
                 {"scaled-umh", {64, 1}},
                 {"paper-vcache", {512, 1}},
                 {"scaled-vcache", {256, 1}}},
+    .can_stop = true,
+    .variant = "columns",
+    .variant_means = "neighbouring work-items have neighbouring rows: accesses are scattered",
     .kernels = &kernels,
     .run = run,
 };

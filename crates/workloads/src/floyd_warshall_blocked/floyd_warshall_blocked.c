@@ -9,9 +9,9 @@ KERNELS(floyd_warshall_blocked);
 // Far enough that two of it do not overflow.
 #define NO_WAY ((uint32_t)1 << 30)
 
-static void all_pairs(uint32_t *distances, size_t n)
+static void all_pairs(uint32_t *distances, size_t n, size_t steps)
 {
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < steps; k++)
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) {
                 uint32_t detour = distances[i * n + k] + distances[k * n + j];
@@ -24,6 +24,8 @@ static void run(const Options *options)
 {
     size_t nodes = options->size[0], n = cells(nodes, nodes, 1);
     require(nodes % SIDE == 0, "--size %zu: the number of nodes must be a multiple of 16", nodes);
+    size_t pivots = options->iterations ? options->iterations : nodes / SIDE;
+    require(pivots <= nodes / SIDE, "--iterations %zu: %zu nodes take %zu steps", pivots, nodes, nodes / SIDE);
     Random random = seeded(58);
     uint32_t *distances = input_array(uint32_t, n), *expected = host_array(uint32_t, n);
     for (size_t cell = 0; cell < n; cell++) {
@@ -34,7 +36,7 @@ static void run(const Options *options)
     memcpy(expected, distances, n * sizeof *distances);
 
     region_begin();
-    for (size_t k = 0; k < nodes / SIDE; k++) {
+    for (size_t k = 0; k < pivots; k++) {
         launch("diagonal", plane(SIDE, SIDE, SIDE, SIDE), svm(distances), u32(nodes), u32(k));
         if (nodes == SIDE)
             break;
@@ -46,7 +48,7 @@ static void run(const Options *options)
 
     if (!options->check)
         return;
-    all_pairs(expected, nodes);
+    all_pairs(expected, nodes, pivots * SIDE);
     check_equal("distances", distances, expected, n);
 }
 
@@ -57,6 +59,7 @@ const Program floyd_warshall_blocked_program = {
     .tiny = {64},
     .full = {1024},
     .presets = {{"paper-vcache", {512}}, {"scaled-vcache", {256}}},
+    .can_stop = true,
     .kernels = &kernels,
     .run = run,
 };

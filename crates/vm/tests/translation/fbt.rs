@@ -230,7 +230,7 @@ fn a_page_that_is_shot_down_leaves_all_caches_before_it_is_read_anew() {
         let data = cache.next().await.msg;
         assert_eq!((data.kind, data.line), (Kind::Data, tag(SPACE, 5, 2)));
         assert_eq!(data.data.bytes()[..8], place(15, 2).0.to_le_bytes(), "it lies elsewhere now");
-        assert_eq!(cache.heard.borrow().as_slice(), [LineAddr(tag(SPACE, 5, 0).0 / PAGE * PAGE | 1)]);
+        assert_eq!(cache.heard.borrow().as_slice(), [LineAddr((tag(SPACE, 5, 0).0 / PAGE * PAGE) | 1)]);
         assert_eq!(cache.read(tag(SPACE, 6, 2)).await, (place(6, 2), true), "others are as they were");
     });
 }

@@ -54,6 +54,11 @@ impl Shape {
         Self { share, ..self }
     }
 
+    /// The bytes of a line.
+    pub fn line(&self) -> Bytes {
+        Bytes((self.sectors * LINE) as u64)
+    }
+
     /// The bytes that it holds.
     pub fn size(&self) -> Bytes {
         Bytes((self.sets * self.ways * self.sectors * LINE) as u64)

@@ -131,8 +131,8 @@ pub struct Bank {
     log: Log,
     steps: Matrix,
     accesses: Matrix,
-    /// Reads of requesters whose TLB did not have the page; and what came of the last request.
-    tlb_missed: Matrix,
+    /// Reads of requesters whose TLB did not have the page, if they are counted; and what came of the last request.
+    pub tlb_missed: Option<Matrix>,
     last: usize,
     /// Whether the last step began something that is under way now.
     began: bool,
@@ -201,7 +201,7 @@ impl Bank {
             log: Log::new(table, history),
             steps: scope.matrix("steps", table.states, table.events),
             accesses: scope.matrix("accesses", &["read", "write"], &["hit", "miss", "merged"]),
-            tlb_missed: scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]),
+            tlb_missed: None,
             last: 0,
             began: false,
             evictions: scope.counter("evictions"),

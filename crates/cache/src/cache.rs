@@ -152,6 +152,8 @@ impl Cache {
             OrderDesk::new(spec.orders, spec.ordered.unwrap_or_else(|| below.clone()), peers.clone(), spec.history);
         let (performs, claims) = (spec.bank.controller.table().capabilities().performs, spec.bank.controller.claims());
         let mut bank = Bank::new(spec.bank, spec.history, scope);
+        let counts = || scope.matrix("tlb_missed", &["read"], &["hit", "miss", "merged"]);
+        bank.tlb_missed = spec.counts_tlb_misses.then(counts);
         // Where accesses have logical times, it is memory that says what was written when.
         let tells = spec.sees == Sees::UntilSynchronised;
         bank.performed = observer.as_ref().filter(|_| tells).map(|_| Vec::new());
@@ -538,7 +540,9 @@ impl Cache {
                 continue;
             }
             if msg.kind == Kind::Evicted {
-                self.tell_evicted(msg);
+                if !self.keeps_back(&msg) {
+                    self.tell_evicted(msg);
+                }
                 continue;
             }
             if self.to.leads_to(msg.to) {

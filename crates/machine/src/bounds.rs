@@ -59,10 +59,6 @@ fn virtual_tags(machine: &Machine, file: &File) -> Result<(), MachineError> {
     let name = machine.protocol.name;
     let banks = machine.banks;
     let reason = match () {
-        () if machine.cpu.is_some() => {
-            "virtual: beside a CPU the forward-backward table would have to answer the directory's probes, which is not built; it must be physical"
-                .to_owned()
-        }
         () if name != "wb_nc" => {
             format!("virtual: of all protocols only wb_nc has an L2 that tells a forward-backward table what it writes and gives up, not {name}")
         }

@@ -197,7 +197,7 @@ impl Machine {
             Some(complex) => complex.gpu_mmu,
             None => translation::without_cpu(file)?,
         };
-        let fbt = translation::fbt(file, gpu.tags == Tags::Virtual, gpu.clock)?;
+        let fbt = translation::fbt(file, gpu.tags == Tags::Virtual, gpu.clock, complex.is_some())?;
         let fabric = fabric::fabric(file)?;
         let host = host(file, complex.is_some(), fabric.is_some())?;
         let around = Around { protocol, gpus, banks: gpu.banks, cpu: complex.as_ref(), fabric: fabric.as_ref() };
@@ -292,6 +292,11 @@ impl Machine {
     /// Whom GPUs ask for pages, if they ask anybody.
     pub fn iommu(&self) -> Option<Iommu> {
         self.gpu_mmu.map(|mmu| mmu.iommu).or(self.fbt.map(|fbt| fbt.iommu))
+    }
+
+    /// Whether the TLBs of one GPU's compute units ask an IOMMU that stands beside nobody else's.
+    pub fn has_lone_iommu(&self) -> bool {
+        self.gpu_mmu.is_some() && self.cpu.is_none() && self.fabric.is_none()
     }
 
     /// The channels of all memories.

@@ -279,8 +279,13 @@ struct FbtFile {
 }
 
 /// The forward-backward table of a GPU whose second-level cache has virtual tags. Without such tags it has no effect.
-pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz) -> Result<Option<GpuFbt>, MachineError> {
+pub fn fbt(file: &mut File, is_virtual: bool, clock: Hertz, cpu: bool) -> Result<Option<GpuFbt>, MachineError> {
     let path = "gpu.fbt";
+    if is_virtual && cpu {
+        let reason = "virtual: beside a CPU the forward-backward table would have to answer the directory's probes, which is not built; it must be \
+                      physical";
+        return Err(file.wrong("gpu.l2", Some("tags"), reason));
+    }
     if !is_virtual {
         file.idle_section::<FbtFile>(path, &Because::value("gpu.l2.tags", "physical", &["virtual"]))?;
         return Ok(None);

@@ -13,7 +13,7 @@ fn a_change_that_is_wrong_is_told_by_its_own_words() {
     assert_eq!(
         refused(&["gpu.l2.siez=1MiB"]),
         "--set gpu.l2.siez=1MiB: [gpu.l2] has no key 'siez' (did you mean 'size'?); its keys: size, ways, banks, interleave, \
-         mshrs, waiting, join_queue, write_back_queue, line, replacement, ports"
+         mshrs, waiting, join_queue, write_back_queue, line, replacement, ports, tags"
     );
     assert_eq!(
         refused(&["gpu.clock=fast"]),

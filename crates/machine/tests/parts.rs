@@ -117,7 +117,7 @@ fn a_part_that_does_not_exist_or_is_for_another_section_is_told_with_the_right_o
     assert_eq!(
         refused("gpu.part=hd785"),
         "--set gpu.part=hd785: [gpu] part: there is no part 'hd785' for [gpu] (did you mean 'hd7850'?); parts for it: halcone, \
-         hd7850, m2s-gcn, r9nano, virtual-cache, or the path of a file"
+         hd7850, m2s-gcn, r9nano, virtual-cache, virtual-cache-128, or the path of a file"
     );
     assert!(
         refused("gpu.part=m2s-core").contains("there is no part 'm2s-core' for [gpu] (it is one for [cpu]); parts")

@@ -352,7 +352,7 @@ fn a_machine_file_can_extend_another_and_its_mistakes_are_told_with_their_place(
     assert_eq!(load("extends = \"skeleton\"\n[gpu]\nunits_per_array = 7\n"), Ok(7));
     assert_eq!(
         wrong("extends = \"skeleton\"\n\n[gpu.l1v]\nsiez = \"4 KiB\"\n"),
-        "mine.toml:4: [gpu.l1v] has no key 'siez' (did you mean 'size'?); its keys: size, ways, mshrs, waiting, join_queue, write_back_queue, latency, line, replacement, ports"
+        "mine.toml:4: [gpu.l1v] has no key 'siez' (did you mean 'size'?); its keys: size, ways, mshrs, waiting, join_queue, write_back_queue, latency, line, replacement, ports, tags"
     );
     assert_eq!(
         wrong("extends = \"skeleton\"\n[gpu.l1v]\nsize = \"4 kb\"\n"),

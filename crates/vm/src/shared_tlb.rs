@@ -168,6 +168,7 @@ impl SharedTlb {
             self.orders.answer(|_| self.misses.has_void());
             let more = self.look_up(now);
             if let Some(order) = self.orders.next() {
+                self.second.iter().for_each(|second| second.tables.begin_shooting(order));
                 self.orders.dropped.add(self.tlb.forget(order) as u64);
                 self.misses.void(&order);
                 cx.pause(self.spec.shootdown).await;

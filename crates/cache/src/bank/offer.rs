@@ -80,8 +80,8 @@ impl Bank {
 
     /// Counts the last request as one whose requester's TLB did not have the page; says whether its line was not here.
     pub fn count_tlb_missed(&self) -> bool {
-        self.tlb_missed.add(0, self.last, 1);
-        self.last == Came::Miss as usize
+        self.tlb_missed.iter().for_each(|counts| counts.add(0, self.last, 1));
+        self.tlb_missed.is_some() && self.last == Came::Miss as usize
     }
 
     /// Counts a request from above.

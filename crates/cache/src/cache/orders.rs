@@ -97,6 +97,7 @@ impl Cache {
             Some(done) => done,
             None if self.orders.sweeping && self.bank.is_swept() => {
                 self.orders.sweeping = false;
+                self.end_sweep();
                 Msg::new(self.me, self.me, Kind::Done, WHOLE, Block::EMPTY)
             }
             None => return Ok(false),
@@ -139,6 +140,7 @@ impl Cache {
     /// Has every line told.
     fn sweep(&mut self, order: &Msg<LINE>) -> Result<(), Box<Impossible>> {
         self.orders.sweeping = true;
+        self.begin_sweep(order);
         if order.kind == Kind::Evict {
             let recalled = |line| self.recalled.as_ref().is_none_or(|recalled| recalled(line));
             self.bank.empty(|line| concerns(order.line, line) && recalled(line));

@@ -27,6 +27,8 @@ pub struct CacheSpec {
     pub wide_acquires: bool,
     /// Whether lines are known by the names of programs: the address space and the virtual address.
     pub virtual_tags: bool,
+    /// Whether it is counted what reads find here whose requester's TLB did not have the page.
+    pub counts_tlb_misses: bool,
     /// The memory that gives each line its logical times, where that is not the one below.
     pub memories: Option<Interleave<Node>>,
 }

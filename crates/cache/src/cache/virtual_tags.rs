@@ -9,9 +9,10 @@
 //! What requesters know of places in memory is kept beside: for those who check the run, and for walks of flat latency.
 
 use super::{Cache, NOBODY};
-use engine::Counter;
-use interconnect::{HEADER, Packet, is_order};
-use mem::{Block, LINE, LineAddr, PAGE, PhysAddr, Request};
+use crate::front;
+use engine::{Counter, Inlet, Lane};
+use interconnect::{HEADER, Packet, WHOLE, is_order};
+use mem::{Access, Block, LINE, LineAddr, Mask, PAGE, PhysAddr, Reply, Request};
 use protocol::{Impossible, Kind, Msg, concerns};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -28,6 +29,8 @@ pub(super) struct VirtualTags {
     once: Option<LineAddr>,
     /// Recalls of lines that have something under way.
     recalls: Vec<Msg<LINE>>,
+    /// Notices of lines that went because all are to be forgotten, until that is over.
+    swept: Option<Vec<Msg<LINE>>>,
     filtered: Counter,
     forgotten: Counter,
 }
@@ -39,6 +42,7 @@ impl VirtualTags {
             unwanted: FxHashSet::default(),
             once: None,
             recalls: Vec::new(),
+            swept: None,
             filtered: scope.counter("page_orders_filtered"),
             forgotten: scope.counter("page_orders_forgetting"),
         }
@@ -49,7 +53,7 @@ impl Cache {
     /// A request under the name by which this cache knows its line.
     pub(super) fn tagged(&mut self, request: Request) -> Request {
         let Some(tags) = &mut self.tags else { return request };
-        if matches!(request.access, mem::Access::Invalidate | mem::Access::Flush) {
+        if matches!(request.access, Access::Invalidate | Access::Flush) {
             return request;
         }
         let tag = u64::from(request.asid.0) << SPACE | request.virt.0;
@@ -100,8 +104,38 @@ impl Cache {
         }
     }
 
+    /// All lines are to be forgotten: notices of those that go are kept back.
+    pub(super) fn begin_sweep(&mut self, order: &Msg<LINE>) {
+        if let Some(tags) = self.tags.as_mut().filter(|_| order.kind == Kind::Invalidate && order.line == WHOLE) {
+            tags.swept.get_or_insert_default();
+        }
+    }
+
+    /// Whether a notice is kept back.
+    pub(super) fn keeps_back(&mut self, notice: &Msg<LINE>) -> bool {
+        let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.as_mut()) else { return false };
+        let kept = notice.of.is_none();
+        swept.extend(kept.then_some(*notice));
+        kept
+    }
+
+    /// All lines have been forgotten: one notice says so, if nothing has come since. Else each is told that has not come again.
+    pub(super) fn end_sweep(&mut self) {
+        let Some(swept) = self.tags.as_mut().and_then(|tags| tags.swept.take()) else { return };
+        let held = self.bank.lines();
+        match (held.as_slice(), swept.first()) {
+            ([], Some(first)) => self.tell_evicted(Msg { line: WHOLE, ..*first }),
+            _ => {
+                let gone = swept.into_iter().filter(|notice| held.binary_search(&notice.line).is_err());
+                gone.for_each(|notice| self.tell_evicted(notice));
+            }
+        }
+    }
+
     /// The table below wants a line back: at once, or when what is under way has come to its end.
     pub(super) fn recall(&mut self, msg: Msg<LINE>) -> Result<(), Box<Impossible>> {
+        // A line that was brought for an atomic access goes when that has been performed, or it would be brought again and again.
+        while self.atomics.front().is_some_and(|packet| packet.msg.line == msg.line) && self.atomic(false)? {}
         if !self.bank.at_once(&msg)?
             && let Some(tags) = &mut self.tags
         {
@@ -128,17 +162,27 @@ impl Cache {
                 tags.recalls = left;
             }
         }
-        Ok(self.top.is_some() && self.forget_page()? || did)
+        Ok(self.answer_page_order() || self.top.is_some() && self.forget_page()? || did)
+    }
+
+    /// Answers an order of a driver about a page of memory, if one has come: the table below has had such lines given up.
+    fn answer_page_order(&self) -> bool {
+        let Some(top) = &self.top else { return false };
+        let is_order = |request: &Request| matches!(request.access, Access::Invalidate | Access::Flush);
+        let has_order = |inlet: &Inlet<Request>| inlet.front(Lane::Coherence).is_some_and(|request| is_order(&request));
+        let Some((node, inlet, _)) = top.wires.iter().find(|(_, inlet, _)| has_order(inlet)) else { return false };
+        let Some(request) = inlet.try_recv(Lane::Coherence) else { return false };
+        let reply = Reply { id: request.id, data: Block::EMPTY, stamp: 0 };
+        top.reply(front::Answer { to: *node, reply, mask: Mask::NONE });
+        true
     }
 
     /// Takes word that a page goes, if it has come.
     fn forget_page(&mut self) -> Result<bool, Box<Impossible>> {
         let is_word = |packet: &Packet| packet.msg.kind == Kind::Inval && is_order(packet.msg.line);
-        let word = |inlet: &engine::Inlet<Packet>| {
-            inlet.front(engine::Lane::Coherence).map(|packet| *packet).filter(is_word).is_some()
-        };
+        let word = |inlet: &Inlet<Packet>| inlet.front(Lane::Coherence).map(|packet| *packet).filter(is_word).is_some();
         let Some(inlet) = self.from.iter().find(|inlet| word(inlet)) else { return Ok(false) };
-        let Some(packet) = inlet.try_recv(engine::Lane::Coherence) else { return Ok(false) };
+        let Some(packet) = inlet.try_recv(Lane::Coherence) else { return Ok(false) };
         let page = packet.msg.line;
         let lines = self.bank.lines();
         let matches = lines.iter().any(|line| concerns(page, *line));
@@ -159,7 +203,7 @@ impl Cache {
             if matches { &tags.forgotten } else { &tags.filtered }.increment();
         }
         let done = Msg::new(self.me, packet.msg.from, Kind::Done, page, Block::EMPTY);
-        self.to.to(done.to).send(engine::Lane::Reply, done.into(), HEADER);
+        self.to.to(done.to).send(Lane::Reply, done.into(), HEADER);
         Ok(true)
     }
 }

@@ -151,6 +151,7 @@ impl Lowering<'_> {
             sees: roles.protocol.sees,
             wide_acquires: machine.forgetting_acquires,
             virtual_tags: machine.fbt.is_some(),
+            counts_tlb_misses: machine.has_lone_iommu(),
             memories: self.memories_by_time(),
             // The L2 of another GPU holds what its own memory would: nothing there is ever stale.
             ordered: (machine.remote == Some(Remote::L1)).then(|| own().owners().copied().collect()),
@@ -218,6 +219,7 @@ impl Lowering<'_> {
             sees: roles.protocol.sees,
             memories: self.memories_by_time(),
             virtual_tags: machine.fbt.is_some(),
+            counts_tlb_misses: machine.has_lone_iommu(),
             ..super::lower::cache_spec(of, machine.l2.ports, roles.orders(Role::L2))
         };
         // The network of a CPU leads to more.
@@ -306,6 +308,7 @@ impl Lowering<'_> {
             spec: fbt.spec,
             banks: machine.banks.deal(|bank| numbers.l2(number, bank)),
             first_level: first_level.collect(),
+            line: machine.l2.shape.line(),
         };
         let (path, node) = (Path::to_one("gpu", number).and("fbt"), Some(numbers.fbt(number)));
         let own = self.plan.add(path, (self.gpu_clock, 0), node, What::Fbt(plan));

@@ -438,6 +438,7 @@ pub(super) fn cache_spec(bank: BankSpec, ports: usize, orders: &'static Table) -
         lifts_requests: false,
         wide_acquires: false,
         virtual_tags: false,
+        counts_tlb_misses: false,
         memories: None,
     }
 }

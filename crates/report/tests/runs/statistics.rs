@@ -61,7 +61,10 @@ fn every_statistic_is_explained_and_every_explanation_is_of_one() {
         let changes = ["gpus=2", "gpu.arrays=1", "gpu.l2.banks=2", &format!("fabric.part={part}")].map(str::to_owned);
         Machine::load(name, &changes).expect("the machine is sound")
     });
-    let gpus = [machine("r9nano"), machine("r9nano-hbm"), machine("vc-opt")].into_iter().chain(networks).chain(fabrics);
+    let gpus = [machine("r9nano"), machine("r9nano-hbm"), machine("vc-opt"), machine("vc-baseline-512")]
+        .into_iter()
+        .chain(networks)
+        .chain(fabrics);
     let gpus = gpus.map(|machine| Sums { count: 256, launches: 1 }.run(&machine, &options(1)));
     let cpus = [("apu-c-l3", &[][..]), ("apu-nc-mc", &["system.network.kind=crossbar", "system.copies=dma"])];
     let cpus = cpus.map(|(name, changes)| collaboration::edges(&collaboration::machine(name, changes)).0);

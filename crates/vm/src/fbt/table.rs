@@ -3,7 +3,7 @@
 //! The backward table has an entry for each page of memory of which a virtual cache may hold something, in sets of ways by the number of the page of
 //! memory. The forward table finds the entry of a leading page; it has exactly as many entries.
 
-use crate::{PageSize, Rights, TlbSpec, Translation};
+use crate::{PageSize, Rights, Shootdown, TlbSpec, Translation};
 use engine::{Level, Scope};
 use mem::{Asid, LINE, LineAddr, PAGE, PhysAddr, Sets, VirtAddr};
 use rustc_hash::FxHashMap;
@@ -49,11 +49,20 @@ pub(crate) struct Tables {
     /// Pages of which the second-level cache holds a line.
     pages: Option<Level>,
     with_lines: u64,
+    /// What the IOMMU has been told to forget and this table has not: it must not learn that from here again.
+    shooting: Option<Shootdown>,
 }
 
 impl Tables {
     fn new(spec: TlbSpec) -> Self {
-        Self { backward: spec.build(), forward: FxHashMap::default(), ways: spec.entries(), pages: None, with_lines: 0 }
+        Self {
+            backward: spec.build(),
+            forward: FxHashMap::default(),
+            ways: spec.entries(),
+            pages: None,
+            with_lines: 0,
+            shooting: None,
+        }
     }
 
     pub fn measure(&mut self, scope: &Scope) {
@@ -89,6 +98,19 @@ impl Tables {
         self.with_lines = self.with_lines + u64::from(has) - u64::from(had);
         if let Some(pages) = self.pages.as_ref().filter(|_| has != had) {
             pages.set(self.with_lines);
+        }
+    }
+
+    /// All lines that are meant have left the second-level cache.
+    pub fn clear_lines(&mut self, meant: impl Fn(LineAddr) -> bool) {
+        for way in 0..self.ways {
+            let Some(&Entry { page, lines, .. }) = self.backward.get(way).filter(|entry| entry.lines != 0) else {
+                continue;
+            };
+            let lines = (0..u64::BITS).map(|bit| 1 << bit).filter(|bit| lines & bit != 0);
+            let line = |bit: u64| LineAddr(page * PAGE + u64::from(bit.trailing_zeros()) * LINE as u64);
+            let gone = lines.filter(|bit| meant(line(*bit))).fold(0, |gone, bit| gone | bit);
+            self.set_line(way, gone, false);
         }
     }
 
@@ -135,9 +157,22 @@ impl FbtTables {
         Self(Rc::new(RefCell::new(Tables::new(spec))))
     }
 
+    /// The IOMMU has been told to forget this; the table will be.
+    pub(crate) fn begin_shooting(&self, what: Shootdown) {
+        self.0.borrow_mut().shooting = Some(what);
+    }
+
+    /// The table has forgotten it.
+    pub(crate) fn end_shooting(&self) {
+        self.0.borrow_mut().shooting = None;
+    }
+
     /// What is known about a page.
     pub(crate) fn find(&self, asid: Asid, virt: VirtAddr, write: bool) -> Option<Translation> {
         let tables = self.0.borrow();
+        if tables.shooting.is_some_and(|what| what.covers(asid, virt)) {
+            return None;
+        }
         let way = tables.of_page(tag(asid, virt).0 / PAGE)?;
         let entry = tables.entry(way);
         let (page, frame) = (virt.align_down(PageSize::Small.bytes()), PhysAddr(entry.frame * PAGE));

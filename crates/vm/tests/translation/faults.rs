@@ -22,11 +22,12 @@ fn faulting(world: &World, tables: &DriverTables, sends: Vec<(u64, Lane, Request
     let (mmu, there) = world.wires(2, 3);
     let ((to_mmu, mmu_control), (to_iommu, control)) = (world.control(5), world.control(5));
     let walk = Walk::Driver { latency: Cycles(WALK), tables: tables.clone() };
-    let tlb = SharedTlbSpec { tlb: tlb(16), lookups: None, misses: 4, shootdown: Cycles(0) };
+    let tlb = SharedTlbSpec { tlb: tlb(16), lookups: None, banks: 1, misses: 4, shootdown: Cycles(0) };
     iommu(
         IommuSpec { tlb, walkers: WALKERS },
         walk,
         vec![there],
+        None,
         Some(control),
         &world.roots,
         &world.root.scope("iommu"),
@@ -133,9 +134,9 @@ fn a_page_can_be_taken_away_while_requests_for_it_stand_behind_others_that_wait(
         let (mmu, there) = world.wires(2, 3);
         let ((to_mmu, mmu_control), (to_iommu, control)) = (world.control(5), world.control(5));
         let walk = Walk::Driver { latency: Cycles(WALK), tables: tables.clone() };
-        let tlb = SharedTlbSpec { tlb: tlb(16), lookups: None, misses: 4, shootdown: Cycles(0) };
+        let tlb = SharedTlbSpec { tlb: tlb(16), lookups: None, banks: 1, misses: 4, shootdown: Cycles(0) };
         let spec = IommuSpec { tlb, walkers: WALKERS };
-        iommu(spec, walk, vec![there], Some(control), &world.roots, &world.root.scope("iommu"));
+        iommu(spec, walk, vec![there], None, Some(control), &world.roots, &world.root.scope("iommu"));
         let few = vm::MmuSpec { waiting: 2, ..MMU };
         world.mmu_with(few, "dtlb", mmu, Some(mmu_control), sends.collect());
         let shootdowns = Shootdowns::new(vec![vec![to_iommu], vec![to_mmu]], &world.roots, &world.root.scope("kernel"));

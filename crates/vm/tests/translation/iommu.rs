@@ -84,7 +84,7 @@ fn a_shared_tlb_can_stand_between_a_core_and_its_walkers() {
         let (mmu, there) = world.wires(3, 4);
         let scope = world.root.scope("l2tlb");
         let below = world.walkers(WALKERS, None);
-        let second = SharedTlb::new(spec(None).tlb, vec![there], below, None, &scope);
+        let second = SharedTlb::new(spec(None).tlb, vec![there], below, None, None, &scope);
         scope.serve("control", |cx| second.run(cx));
         world.mmu(MMU, mmu, loads);
     });

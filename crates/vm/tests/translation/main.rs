@@ -2,6 +2,7 @@
 
 mod cut;
 mod faults;
+mod fbt;
 mod iommu;
 mod mmu;
 mod random;

@@ -20,9 +20,9 @@ fn run(seed: u64) -> (Run, Vec<(u64, Request)>) {
         let (ours, theirs): (Vec<_>, Vec<_>) = (0..UNITS).map(|_| world.wires(3, 3)).unzip();
         let (to_iommu, control) = world.control(5);
         let walk = Walk::Tables { memory: world.memory(), page_walk_cache: Some(tlb(4)) };
-        let shared = SharedTlbSpec { tlb: tlb(6), lookups: Some(1), misses: 2, shootdown: Cycles(2) };
+        let shared = SharedTlbSpec { tlb: tlb(6), lookups: Some(1), banks: 1, misses: 2, shootdown: Cycles(2) };
         let spec = IommuSpec { tlb: shared, walkers: WalkersSpec { queue: 1, shootdown: Cycles(3), ..WALKERS } };
-        iommu(spec, walk, theirs, Some(control), &world.roots, &world.root.scope("iommu"));
+        iommu(spec, walk, theirs, None, Some(control), &world.roots, &world.root.scope("iommu"));
         // Where each page is: requesters go by that, the kernel changes it together with the tables.
         let frames: Rc<RefCell<Vec<u64>>> = Rc::new(RefCell::new((0..PAGES).collect()));
         let mut to_mmus = Vec::new();
